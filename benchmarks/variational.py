@@ -239,10 +239,10 @@ def posterior(data: coverage.Drawn, model: Any, prior: Any) -> dict[str, Interva
     said = result.posterior
     if said is None:
         raise RuntimeError("a variational fit has a posterior")
-    ends = {
-        **said.item_intervals(PROBABILITY).to_dict("series"),
-        **said.respondent_intervals(PROBABILITY).to_dict("series"),
-    }
+    ends = dict(said.item_intervals(PROBABILITY).to_dict("series"))
+    for side, end in ((-1, "ability_low"), (1, "ability_high")):  # abilities are normal
+        table = result.respondents
+        ends[end] = table["ability"] + side * HALF_WIDTH * table["ability_se"]
     draws = said.draws(1_000, scale="sample")
     found = {}
     for name in truths(data):

@@ -1,10 +1,7 @@
-"""Variational calibration: a posterior of items and abilities instead of a point.
+"""Variational calibration: a posterior of items and abilities instead of estimates.
 
-The posterior of the items is approximated by a normal distribution in coordinates that suit it;
-abilities are integrated out, so that nothing is lost by supposing them independent of the items.
-Bottom up: ``options`` (what a user may ask for), ``coordinates`` and ``target`` (what items are,
-and their prior), ``guide`` (the normal distribution), ``elbo`` (the evidence lower bound),
-``minibatches`` (which respondents a step sees), ``bent`` (items with guessing, whose posterior is
-not normal), ``posterior`` (what the user draws from), ``inference`` (the maximisation),
-``checkpoint``, ``fit_variational`` (from responses to estimates).
+The posterior of the items is approximated by a normal distribution in suitable coordinates, with
+abilities integrated out. In order: ``target`` (coordinates and prior), ``guide`` (the normal
+distribution), ``inference`` (the evidence lower bound and its maximisation), ``bent`` (items with
+guessing, whose posterior is not normal), ``posterior`` (draws), ``fit_variational``.
 """

@@ -1,14 +1,13 @@
 """The guide: a normal distribution over the coordinates of all items at once.
 
-Given what all items share, items are independent; what they share are the shared coordinates and
-shifts of all abilities, of which there are a dozen together. So own coordinates are
-mean − loading·s + L·e with s ~ N(0, common) and e ~ N(0, 1), a covariance of blocks plus low rank,
-made, drawn from and inverted in time linear in the items. Abilities are not part of the guide:
-given the items their posterior is known, and the bound integrates over it.
+Items share a dozen quantities: the shared coordinates and shifts of all abilities. Given these they
+are independent, so that own coordinates are mean − loading·s + L·e with s ~ N(0, common) and
+e ~ N(0, 1): a covariance of blocks plus low rank, in time linear in the items. Abilities are not
+part of the guide: the bound integrates over their posterior given the items.
 
-Its covariance is the inverse of the information about all of this (Louis 1982; see
-:mod:`irtkit.calibration.information`) plus minus the expected second derivative of the prior,
-which is where a normal approximation is stationary (Opper & Archambeau 2009).
+The covariance is the inverse of the expected information (Louis 1982; see
+:mod:`irtkit.calibration.information`) minus the expected second derivative of the log prior, where
+a normal approximation is stationary (Opper & Archambeau 2009).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from irtkit.calibration.information import System, minus_missing_information
-from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.target import Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,21 +28,17 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _LEAST_PAIRS = 2
-"""Pairs of points where items have one coordinate each: a pair also moves along one of the axes of
-what is shared, and two halve the variance of that."""
+"""Fewest pairs of points; two halve the variance of what is shared."""
 _BENT_AT_MOST = 0.7
-"""Share of an item's information that the bend of a coordinate may take away: its SD then grows to
-1/√0.3 = 1.8 of what it was."""
+"""Largest share of an item's information that a bent coordinate loses: its SD grows 1.8 times."""
 _LEAST_INFORMATION = 1e-3
-"""Least eigenvalue of the information of an item, relative to its diagonal: no direction is less
-certain than 32 times a coordinate by itself."""
+"""Least eigenvalue of the information of an item, relative to its diagonal."""
 _ROUNDING = 1e-12
-"""What is added to information, and the least eigenvalue relative to the diagonal: sums of 5,000
-terms are off by as many times 2e-16."""
+"""Least eigenvalue of any information: sums of 5,000 terms are off by as many times 2e-16."""
 
 
 class Guide(NamedTuple):
-    """A normal distribution of items; all of it arrays, to be stored as they are."""
+    """A normal distribution of items."""
 
     own: Array
     """Means of own coordinates, (n_items, k)."""
@@ -58,16 +53,16 @@ class Guide(NamedTuple):
 
     @property
     def mean(self) -> Point:
-        """The point in the middle."""
+        """The mean as a point."""
         return Point(self.own, self.shared)
 
     @property
     def n_directions(self) -> int:
-        """How many pairs of points the expectation of a function of one item needs."""
+        """Number of pairs of points of :meth:`deviates`."""
         return max(int(self.own.shape[1]), _LEAST_PAIRS)
 
     def at(self, own: Array, common: Array) -> Point:
-        """Point at standard normal deviates e, (n_items, k), and those of what is shared, (r,)."""
+        """Point at standard normal deviates of items, (n_items, k), and of s, (r,)."""
         s = self.common_root() @ common
         moved = np.einsum("jkl,jl->jk", self.factor, own) - self.loading @ s
         return Point(self.own + moved, self.shared + s[: len(self.shared)])
@@ -80,9 +75,9 @@ class Guide(NamedTuple):
     ) -> Iterator[tuple[Array, Array]]:
         """Pairs of opposite deviates for :meth:`at`.
 
-        Those of each item are ±√k times the axes of a system turned at random: over the pairs, the
-        mean of any cubic of one item is that under the guide, while items move independently.
-        ``distance`` and ``shared_distance`` are factors to them, of all or of each pair (and item).
+        Those of each item are ±√k times randomly rotated axes: the mean over the pairs is exact for
+        cubics of one item, while items move independently. ``distance`` and ``shared_distance``
+        multiply them, all alike or by pair (and item).
         """
         n_items, k = self.own.shape
         n_pairs, r = self.n_directions, len(self.common)
@@ -92,7 +87,7 @@ class Guide(NamedTuple):
         axes = np.linalg.qr(generator.normal(size=(r, r)))[0] * math.sqrt(r)
         for pair in range(n_pairs):
             own = turned[:, :, pair % k] * distance[pair, :, None]
-            if pair >= k:  # one coordinate by item: signs drawn anew
+            if pair >= k:  # items of one coordinate: new signs
                 own = own * generator.choice((-1.0, 1.0), size=(n_items, 1))
             common = axes[:, pair % r] * shared_distance[pair]
             for side in (1.0, -1.0):
@@ -104,7 +99,7 @@ class Guide(NamedTuple):
         return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
     def own_covariance(self) -> Array:
-        """Covariance of own coordinates of every item, (n_items, k, k)."""
+        """Covariance of own coordinates of each item, (n_items, k, k)."""
         shared = (self.loading @ self.common) @ self.loading.transpose(0, 2, 1)
         return np.asarray(self.factor @ self.factor.transpose(0, 2, 1) + shared)
 
@@ -122,10 +117,10 @@ class Guide(NamedTuple):
         return float(total + 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ inner.T @ inner)[1])
 
     def squares(self, own: Array, common: Array) -> Array:
-        """Squared Mahalanobis distances of points from the mean, (n,).
+        """Squared Mahalanobis distances from the mean of points at deviates, (n,).
 
-        Their deviates are (n, n_items, k) and (n, r). There are more of these than coordinates, so
-        that it is not they that are squared.
+        Deviates are (n, n_items, k) and (n, r): more than coordinates, so that their own squares
+        would not do.
         """
         by_shared, rest, inner = self._given_shared()
         n, s = len(self.shared), common @ self.common_root()
@@ -138,9 +133,9 @@ class Guide(NamedTuple):
         return np.asarray(found + (off**2).sum(axis=1) - less)
 
     def _given_shared(self) -> tuple[Array, Array, Array]:
-        """Regression of shifts on shared coordinates, what it leaves of them, and how items follow.
+        """Regression of shifts on shared coordinates, their residual covariance, and the loading.
 
-        The last is in units of the factors, a row for every own coordinate.
+        The loading is in units of the factors, one row for each own coordinate.
         """
         n = len(self.shared)
         head, side = self.common[:n, :n], self.common[:n, n:]
@@ -150,10 +145,9 @@ class Guide(NamedTuple):
         return by_shared, rest, inner.reshape(self.own.size, -1)
 
     def distances(self, generator: np.random.Generator, n: int) -> Iterator[tuple[Array, Array]]:
-        """Factors for :meth:`deviates` with which each point is one of the guide; of ``n`` sets.
+        """Distances for ``n`` sets of :meth:`deviates` whose points are distributed as the guide.
 
-        Each item, and what is shared, has distances from equal parts of their distribution, in an
-        order of its own: one from every part.
+        They are stratified: of each item, and of what is shared, one in each quantile interval.
         """
         n_items, k = self.own.shape
         n_pairs, r = self.n_directions, len(self.common)
@@ -161,12 +155,12 @@ class Guide(NamedTuple):
         return zip(own, _stratified(generator, n * n_pairs, 1, r).reshape(n, n_pairs), strict=True)
 
     def around(self, generator: np.random.Generator) -> list[Point]:
-        """Points around the mean, every item on its own."""
+        """Points around the mean, without changes of what is shared."""
         nothing = np.zeros(len(self.common))
         return [self.at(own, nothing) for own, _ in self.deviates(generator)]
 
     def natural(self, gradient: Point) -> Point:
-        """Covariance times a gradient: the step of natural-gradient ascent."""
+        """Natural gradient: the covariance times a gradient."""
         pull = -np.einsum("jkr,jk->r", self.loading, gradient.own)
         pull[: len(self.shared)] += gradient.shared
         s = self.common @ pull
@@ -176,7 +170,7 @@ class Guide(NamedTuple):
 
 
 class Information(NamedTuple):
-    """Arrowhead information about own and shared coordinates and common changes of ability.
+    """Arrowhead information about own coordinates, and about shared ones and shifts of ability.
 
     Priors of single coordinates are left out.
     """
@@ -184,19 +178,19 @@ class Information(NamedTuple):
     item_blocks: Array
     """Shape (n_items, k, k)."""
     missing: Array
-    """What of it an item by itself misses, as abilities are known from responses."""
+    """The part of it that is missing as abilities are not observed."""
     coupling: Array
     """Shape (n_items, k, r)."""
     common_block: Array
     """Shape (r, r)."""
 
     def averaged(self, other: Information, weight: float) -> Information:
-        """Return the mean with another one, which has some weight."""
+        """The mean with another one of some weight."""
         return Information(*(a + weight * (b - a) for a, b in zip(self, other, strict=True)))
 
 
 def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
-    """Mean information over some points, of each the likelihood's and that of the location."""
+    """Mean information of likelihood and coupled prior over points; ``systems`` are by point."""
     found = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
     return Information(*(sum(parts) / len(found) for parts in zip(*found, strict=True)))
 
@@ -222,14 +216,14 @@ def _information(target: Target, point: Point, system: System) -> Information:
 def guide_of(
     target: Target, mean: Point, information: Information, by_slope: Array, by_prior: Array
 ) -> Guide:
-    """Return the guide around a mean.
+    """The guide around a mean.
 
     Parameters
     ----------
     information
         Expected information about the items.
     by_slope
-        Gradient of the likelihood by the slope of every item, which bends coordinates.
+        Gradient of the likelihood by the slope of each item; its coordinate is not linear in it.
     by_prior
         Minus the expected second derivative of the prior by own coordinates, (n_items, k).
     """
@@ -240,22 +234,15 @@ def guide_of(
     loading = _inverses(own) @ information.coupling
     rest = information.common_block - np.einsum("jkr,jks->rs", information.coupling, loading)
     if not target.coordinates.common_slope:
-        own = _bent(own, -by_slope * target.coordinates.slopes(mean)[2])
+        bend = -by_slope * target.coordinates.slopes(mean)[2]
+        own[:, 0, 0] += np.maximum(bend, -_BENT_AT_MOST / _inverses(own)[:, 0, 0])
     own = minus_missing_information(own, _inverses(own), information.missing)
     factor = np.asarray(np.linalg.cholesky(_inverses(_positive(own))))
     return Guide(mean.own, mean.shared, factor, loading, _inverse(rest))
 
 
-def _bent(own: Array, bend: Array) -> Array:
-    """Add to the information about the first coordinate, and take away at most a share of it."""
-    free = 1 / _inverses(own)[:, 0, 0]
-    bent = own.copy()
-    bent[:, 0, 0] += np.maximum(bend, -_BENT_AT_MOST * free)
-    return bent
-
-
 def _positive(own: Array) -> Array:
-    """Information of each item, where that of guessing may be below 0 held above it."""
+    """Information of each item, its eigenvalues held above 0: those of guessing may be below."""
     scale = np.sqrt(np.maximum(np.einsum("jkk->jk", own), _ROUNDING))
     values, vectors = np.linalg.eigh(_symmetric(own / (scale[:, :, None] * scale[:, None, :])))
     if values.min() > _LEAST_INFORMATION:
@@ -267,13 +254,13 @@ def _positive(own: Array) -> Array:
 
 
 def _stratified(generator: np.random.Generator, n: int, n_columns: int, k: int) -> Array:
-    """Lengths of k standard normal deviates over √k, (n, n_columns), each row of any part."""
+    """Lengths of k standard normal deviates over √k, (n, n_columns), one of each stratum."""
     order = generator.permuted(np.tile(np.arange(n), (n_columns, 1)), axis=1).T
     return np.asarray(np.sqrt(chi2.ppf((order + generator.random(order.shape)) / n, k) / k))
 
 
 def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
-    """Return a random orthogonal matrix for every item, (n_items, k, k)."""
+    """A random orthogonal matrix for each item, (n_items, k, k)."""
     if k == 1:
         return np.asarray(generator.choice((-1.0, 1.0), size=(n_items, 1, 1)))
     if k == 2:
@@ -281,7 +268,7 @@ def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
         cos, sin = np.cos(angle), np.sin(angle)
         return np.stack([np.stack([cos, -sin], 1), np.stack([sin, cos], 1)], 1)
     turned = np.linalg.qr(generator.normal(size=(n_items, k, k)))[0]
-    # a factorisation leaves no choice of signs, and the same ones would move all items together
+    # a factorisation has fixed signs, which would move all items together
     return np.asarray(turned * generator.choice((-1.0, 1.0), size=(n_items, 1, k)))
 
 
@@ -294,7 +281,7 @@ def _symmetric(matrices: Array) -> Array:
 
 
 def _inverse(matrix: Array) -> Array:
-    """Inverse of a positive definite matrix, where rounding makes it so."""
+    """Inverse of a matrix that is positive definite but for rounding."""
     scale = np.sqrt(np.maximum(np.diag(matrix), _ROUNDING))
     values, vectors = np.linalg.eigh(_symmetric(matrix / np.outer(scale, scale)))
     kept = vectors / np.sqrt(np.maximum(values, _ROUNDING))

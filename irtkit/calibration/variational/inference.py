@@ -1,16 +1,13 @@
 """Stochastic maximisation of the evidence lower bound.
 
-Each step evaluates the bound at a few points drawn from the guide and moves its means by the
-natural gradient, which for a normal guide is a Newton step. The *burn-in* takes full steps and
-renews the guide's covariance after each. Once steps stop shrinking they are Monte-Carlo noise;
-*Polyak–Ruppert averaging* then takes steps of 1/k, whose result is the mean of the k points that
-full steps would have led to, until its Monte-Carlo error is small beside the posterior and the
-bound has stopped rising.
+ELBO(q) = E_q[log p(y | items) + log p(items)] + H[q], abilities integrated out by quadrature. Each
+step estimates it at points drawn from the guide and moves the means by the natural gradient, a
+Newton step. *Burn-in* takes full steps and renews the guide's covariance after each. Once steps are
+Monte-Carlo noise, *Polyak–Ruppert averaging* takes steps of 1/k until the error of the means is
+small relative to posterior SDs and the bound has stopped rising.
 
-With minibatches the information about the items is averaged over the steps as well, and the first
-round of them, which sees every answer once, is the burn-in. All randomness of a step follows from
-the seed and the number of the step, so that a run that was interrupted continues as if it had not
-been.
+Minibatches go through all respondents in a new order in each pass; the first pass is the burn-in.
+All randomness follows from the seed and the number of the step, so that interrupted runs continue.
 """
 
 from __future__ import annotations
@@ -21,45 +18,171 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.elbo import evaluate
+from irtkit.calibration.information import System, expected_of, system_of
+from irtkit.calibration.likelihood import MarginalLikelihood, synthetic_sd
 from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
-from irtkit.calibration.variational.posterior import Abilities
+from irtkit.calibration.variational.target import Point
+from irtkit.irf import Items
+from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from irtkit.calibration.variational.minibatches import Batches
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.maximise import GridSchedule, Problem
     from irtkit.calibration.variational.target import Target
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.quadrature import Nodes
+    from irtkit.quadrature import Engine, Nodes
 
-
-# Errors are those of posterior means against a fine tolerance, over three seeds of six shapes.
 _LEAST_BURN_IN = 3
-"""Full steps before averaging may begin; with 2 errors of a 3PL are a quarter larger. Of 126 fits
-of all shapes none took more than 5."""
+"""Full steps before averaging may begin."""
 _SHRINKING = 0.5
-"""Ratio of successive steps up to which they converge rather than fluctuate: that of Newton steps
-is near 0, that of noise near 1. From 0.25 to 0.8 no fit takes more than a step more or less."""
+"""Ratio of successive steps up to which they converge rather than fluctuate."""
 _WINDOW = 8
-"""Steps of averaging whose mean bound is compared with that of as many before; the burn-in mean
-counts for as many, and the covariance is renewed as often. 4 save 8 of 19 steps for errors 2 to
-10 % larger, but cost minibatches half as many again; 16 double the steps for 4 to 10 % less."""
+"""Steps of averaging between new covariances, and whose mean bounds are compared."""
 _MAX_STEP_SDS = 1.5
-"""Longest step of an item, in posterior SDs: without a limit 9 of 54 fits of extreme shapes end up
-to a nat lower."""
+"""Longest step of an item, in posterior SDs."""
 _DAMPING = 0.5
-"""Weight of new information in burn-in, against oscillation where the information depends much on
-the SD and the SD on it. With 1 one more of 24 awkward fits does not converge, with 0.25 errors of a
-3PL are half as large again."""
+"""Weight of new information in burn-in, against oscillation."""
 _FIRST_SD = 0.1
-"""SD of own coordinates at the very first; from 0.01 to 0.5 no result depends on it."""
+"""SD of own coordinates before the first covariance; no result depends on it."""
 _FIRST_ROUNDS = 2
-"""Covariances made before the first step; without any, errors of minibatches are 13 % larger."""
+"""Covariances made before the first step."""
 _ABILITY_SETS = 4
-"""Sets of points that the posterior of abilities and the final bound are means over: Monte-Carlo
-errors of ability_se are then 0.5 % (4 % with 12 respondents)."""
+"""Sets of points for posteriors of abilities and the final bound: ``ability_se`` to 0.5 %."""
+
+
+class Likelihood:
+    """Marginal likelihood of some respondents, scaled up to all ``n``; ``exact``: in 64 bits."""
+
+    def __init__(self, engine: Engine, nodes: Nodes, n: int, *, exact: bool) -> None:
+        self._marginal = MarginalLikelihood(engine, nodes, exact=exact)
+        self._factor = n / engine.patterns.n
+
+    def evaluate(self, parameters: Array) -> tuple[float, Array]:
+        """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""
+        found = self._marginal.terms(Items(*parameters.T))
+        return self._factor * found.value, self._factor * found.gradient
+
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information at some points about items and shifts of all abilities.
+
+        Posteriors of ability are those at ``parameters``.
+        """
+        marginal, items = self._marginal, Items(*parameters.T)
+        expected = expected_of(marginal.engine.patterns, items, marginal.grid(items))
+        found = (system_of(Items(*p.T), expected, (1.0, synthetic_sd(Items(*p.T)))) for p in points)
+        return [System(*(self._factor * part for part in system)) for system in found]
+
+    def posteriors(self, parameters: Array) -> Posteriors:
+        """Posterior of each respondent."""
+        return self._marginal.posteriors(Items(*parameters.T))
+
+
+@dataclass
+class Batches:
+    """Respondents of each step, and their marginal likelihood."""
+
+    problem: Problem
+    """The problem of the start, of all respondents or a sample of them."""
+    schedule: GridSchedule
+    patterns: Patterns
+    size: int | None
+    """Respondents of a minibatch; None: all in each step."""
+    seed: int
+
+    @property
+    def steps_per_pass(self) -> int:
+        """Number of steps in a pass through all respondents."""
+        return 1 if self.size is None else -(-self.patterns.n // self.size)
+
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return self.schedule.nodes(Items(*parameters.T), self.problem.engine.patterns)
+
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
+        """Likelihood of the minibatch of a step, scaled up to all respondents."""
+        return self._of(None if self.size is None else self.minibatch(step), nodes)
+
+    def minibatch(self, step: int) -> NDArray[np.intp]:
+        """Respondents of a step; the last minibatch of a pass is filled up from the first."""
+        size = self.size or self.patterns.n
+        number, place = divmod(step, self.steps_per_pass)
+        order = np.random.default_rng([self.seed, number, 2]).permutation(self.patterns.n)
+        places = range(place * size, (place + 1) * size)
+        return np.sort(np.take(order, places, mode="wrap"))
+
+    def _of(self, some: NDArray[np.intp] | None, nodes: Nodes) -> Likelihood:
+        """Likelihood of some respondents (None: all), scaled up to all."""
+        mesh, engine = self.problem.mesh, self.problem.engine
+        with_guessing = self.problem.parameters.model == "3PL"
+        if some is not None:
+            engine = engine_of(self.patterns.chosen(some), with_guessing=with_guessing, mesh=mesh)
+        return Likelihood(engine, nodes, self.patterns.n, exact=mesh is not None)
+
+    def gradient(self, parameters: Array, nodes: Nodes) -> Array:
+        """Gradient of the marginal likelihood of all respondents, (n_items, 2 or 3)."""
+        if self.size is None:
+            return self._of(None, nodes).evaluate(parameters)[1]
+        n = self.patterns.n
+        parts = [np.arange(k, min(k + self.size, n)) for k in range(0, n, self.size)]
+        scaled = [self._of(some, nodes).evaluate(parameters)[1] for some in parts]
+        return np.average(scaled, axis=0, weights=[len(some) for some in parts])
+
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
+        """Posterior of each respondent, from minibatches of equal size, the last filled up."""
+        if self.size is None:
+            return self._of(None, nodes).posteriors(parameters)
+        n = self.patterns.n
+        places = np.arange(-(-n // self.size) * self.size) % n
+        found = [
+            self._of(some, nodes).posteriors(parameters) for some in places.reshape(-1, self.size)
+        ]
+        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*found, strict=True)))
+
+
+class Evaluated(NamedTuple):
+    """The bound at a guide, estimated at its points."""
+
+    elbo: float
+    log_likelihood: float
+    """Expected log-likelihood of all responses."""
+    gradient: Point
+    """Gradient by the means of the guide."""
+    by_slope: Array
+    """Expected gradient of the likelihood by slopes."""
+
+
+def evaluate(
+    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator
+) -> Evaluated:
+    """Estimate the bound and its gradient at points of the guide drawn from a generator.
+
+    Expectations of the likelihood and the coupled prior are means over the points.
+    """
+    own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
+    by_slope = np.zeros(len(own))
+    log_likelihood = elbo = 0.0
+    n_points = 2 * guide.n_directions
+    for deviates in guide.deviates(generator):
+        point = guide.at(*deviates)
+        parameters = target.coordinates.parameters(point)
+        value, gradient = likelihood.evaluate(parameters)
+        log_prior, found = target.pulled_back(point, parameters, gradient)
+        own += found.own
+        shared += found.shared
+        by_slope += gradient[:, 0]
+        log_likelihood += value / n_points
+        elbo += (value + log_prior) / n_points
+    expected = target.expected_prior(guide.own, guide.sds())
+    return Evaluated(
+        elbo + expected.value + guide.entropy(),
+        log_likelihood,
+        Point(own / n_points + expected.gradient, shared / n_points),
+        by_slope / n_points,
+    )
 
 
 class TraceRow(NamedTuple):
@@ -73,11 +196,12 @@ class TraceRow(NamedTuple):
     """Root mean square step of the means, in posterior SDs."""
     elbo: float
     smoothed: float
+    """Exponential average of the bound since burn-in, for reports."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that the next step depends on besides the batches."""
+    """What the next step depends on besides the batches."""
 
     target: Target
     guide: Guide
@@ -87,7 +211,7 @@ class State:
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
     round_from: Array | None
-    """Means of own coordinates when the last round of minibatches began."""
+    """Means of own coordinates when the last pass of minibatches began."""
     step: int
     averaged: int
     """Steps averaged so far; 0 during burn-in."""
@@ -96,14 +220,13 @@ class State:
 
 
 def first_state(target: Target, mean: Point, batches: Batches) -> State:
-    """Return the state before the first step, around a mean."""
-    coordinates = target.coordinates
-    parameters = coordinates.parameters(mean)
+    """The state before the first step, around a mean."""
+    parameters = target.coordinates.parameters(mean)
     nodes = batches.nodes_at(parameters)
     systems = batches.likelihood(0, nodes).systems(parameters, [parameters])
     information = information_at(target, [mean], systems)
     sds = np.full_like(mean.own, _FIRST_SD)
-    no_gradient = np.zeros(coordinates.n_items)
+    no_gradient = np.zeros(len(mean.own))
     by_prior = target.expected_prior(mean.own, sds).curvature
     guide = guide_of(target, mean, information, no_gradient, by_prior)
     state = State(
@@ -129,51 +252,55 @@ def maximise_bound(
     report: Callable[[int, float], None],
     keep: Callable[[State], None],
 ) -> State:
-    """Take steps until the bound has settled, or there are ``max_steps`` of them.
+    """Take steps until the fit has converged, at most ``max_steps``.
 
-    ``tol`` is the Monte-Carlo error of posterior means, in posterior SDs, below which a fit has
-    converged. ``keep`` is called with the state after every step, and may store it.
+    ``tol`` is the Monte-Carlo error of posterior means, in posterior SDs, below which it may have.
+    ``keep`` is called with the state after each step, and may store it.
     """
-    per_round = batches.steps_per_pass
-    state = replace(state, converged=_converged(state, per_round, tol))
+    per_pass = batches.steps_per_pass
+    state = replace(state, converged=_converged(state, per_pass, tol))
     while not state.converged and state.step < max_steps:
         state = _stepped(state, batches)
-        state = replace(state, converged=_converged(state, per_round, tol))
+        state = replace(state, converged=_converged(state, per_pass, tol))
         report(state.step, state.trace[-1].smoothed)
         keep(state)
     return state
 
 
 def _stepped(state: State, batches: Batches) -> State:
-    """Return the state after one more step."""
-    per_round = batches.steps_per_pass
-    if per_round > 1 and state.step % per_round == 0:
-        state = replace(state, round_from=state.guide.own)
+    """The state after one more step."""
+    guide, per_pass = state.guide, batches.steps_per_pass
+    if per_pass > 1 and state.step % per_pass == 0:
+        state = replace(state, round_from=guide.own)
     likelihood = batches.likelihood(state.step, state.nodes)
     generator = np.random.default_rng([batches.seed, state.step, 0])
-    found = evaluate(state.target, state.guide, likelihood, generator)
-    direction = state.guide.natural(found.gradient)
-    change = _size(direction, found.gradient)
-    averaged = _averaged(state, per_round, change)
+    found = evaluate(state.target, guide, likelihood, generator)
+    step = guide.natural(found.gradient)
+    square = (step.own * found.gradient.own).sum() + step.shared @ found.gradient.shared
+    change = math.sqrt(max(float(square), 0.0) / (step.own.size + step.shared.size))
+    averaged = _averaged(state, per_pass, change)
     rate = 1 / (_WINDOW + 1 + averaged) if averaged else 1.0
-    mean = _moved(state.guide, direction, rate)
-    row = TraceRow(
-        state.step + 1,
-        state.nodes.n_nodes,
-        found.log_likelihood,
-        change,
-        found.elbo,
-        _smoothed(state, found.elbo, averaged),
-    )
+    # a trust region: farther out the expected information is not that of the bound
+    limit = _MAX_STEP_SDS / rate
+    size = np.sqrt(np.mean((step.own / guide.sds()) ** 2, axis=1, keepdims=True))
+    own = step.own * np.minimum(1.0, limit / np.maximum(size, 1e-300))
+    sds = np.sqrt(np.diag(guide.common)[: len(step.shared)])
+    shared = np.clip(step.shared, -limit * sds, limit * sds)
+    smoothed = found.elbo
+    if averaged > 1:  # as old on average as the mean of a window
+        last, weight = state.trace[-1].smoothed, max(2 / (_WINDOW + 1), 1 / averaged)
+        smoothed = last + weight * (found.elbo - last)
+    number, n_nodes = state.step + 1, state.nodes.n_nodes
+    row = TraceRow(number, n_nodes, found.log_likelihood, change, found.elbo, smoothed)
     after = replace(
         state,
-        guide=state.guide._replace(own=mean.own, shared=mean.shared),
+        guide=guide._replace(own=guide.own + rate * own, shared=guide.shared + rate * shared),
         by_slope=found.by_slope,
-        step=state.step + 1,
+        step=number,
         averaged=averaged,
         trace=(*state.trace, row),
     )
-    if per_round > 1:
+    if per_pass > 1:
         return renewed(after, batches, rate)
     if averaged % _WINDOW:
         return after
@@ -181,42 +308,22 @@ def _stepped(state: State, batches: Batches) -> State:
     return renewed(after, batches, weight)
 
 
-def _size(direction: Point, gradient: Point) -> float:
-    """Root mean square of a natural-gradient step, in posterior SDs of what it moves."""
-    square = (direction.own * gradient.own).sum() + direction.shared @ gradient.shared
-    return math.sqrt(max(float(square), 0.0) / (direction.own.size + direction.shared.size))
-
-
-def _averaged(state: State, per_round: int, change: float) -> int:
-    """Steps averaged with the next one, whose size is ``change``; 0 during burn-in."""
-    if per_round == 1:
+def _averaged(state: State, per_pass: int, change: float) -> int:
+    """Number of steps averaged, the next of size ``change`` included; 0 during burn-in."""
+    if per_pass == 1:
         if state.averaged == 0 and state.step < _LEAST_BURN_IN:
             return 0
         # burn-in ends when steps have become Monte-Carlo noise
         begun = state.averaged or not change <= _SHRINKING * state.trace[-1].change
         return state.averaged + 1 if begun else 0
-    # the first round of minibatches is averaged too, and then left out
-    return 1 if state.step == per_round else state.averaged + 1
-
-
-def _moved(guide: Guide, direction: Point, rate: float) -> Point:
-    """Means after a share of a step, cut to a trust region of a few posterior SDs.
-
-    Farther out the expected information is not that of the bound.
-    """
-    size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
-    sds = np.sqrt(np.diag(guide.common)[: len(direction.shared)])
-    limit = _MAX_STEP_SDS / rate
-    own = direction.own * np.minimum(1.0, limit / np.maximum(size, 1e-300))
-    shared = np.clip(direction.shared, -limit * sds, limit * sds)
-    return Point(guide.own + rate * own, guide.shared + rate * shared)
+    # steps of the first pass are averaged too, and then left out
+    return 1 if state.step == per_pass else state.averaged + 1
 
 
 def renewed(state: State, batches: Batches, weight: float) -> State:
     """Renew the nodes and the guide's covariance at the guide's mean.
 
-    The information is an expectation under the guide as it was; ``weight`` is that of the new one
-    in a running mean.
+    The information is a running mean of expectations under the guide; the new one has ``weight``.
     """
     target, guide = state.target, state.guide
     to_parameters = target.coordinates.parameters
@@ -232,56 +339,48 @@ def renewed(state: State, batches: Batches, weight: float) -> State:
     return replace(state, guide=guide, information=information, nodes=nodes)
 
 
-def _smoothed(state: State, elbo: float, averaged: int) -> float:
-    """Exponential average of the bound, begun anew after burn-in; for reports only."""
-    if averaged <= 1:
-        return elbo
-    weight = max(2 / (_WINDOW + 1), 1 / averaged)  # the mean age of a moving average over a window
-    return state.trace[-1].smoothed + weight * (elbo - state.trace[-1].smoothed)
+def _converged(state: State, per_pass: int, tol: float) -> bool:
+    """Whether the bound has stopped rising and the error of posterior means is below ``tol``.
 
-
-def _converged(state: State, per_round: int, tol: float) -> bool:
-    """Whether the bound has stopped rising and posterior means are known well enough.
-
-    A rise counts if it exceeds what means off by ``tol`` SDs lose, tol²/2 for each parameter.
+    A rise below tol²/2 for each parameter, which means off by ``tol`` SDs lose, is negligible.
     """
-    window = max(per_round, _WINDOW)
-    # two windows to compare; of rounds, after one of burn-in
-    enough = state.averaged >= 2 * _WINDOW and state.step >= 3 * per_round
-    if not enough or state.step % per_round:
+    window = max(per_pass, _WINDOW)
+    # two windows to compare; of passes, after the burn-in
+    enough = state.averaged >= 2 * _WINDOW and state.step >= 3 * per_pass
+    if not enough or state.step % per_pass:
         return False
     bounds = np.array([row.elbo for row in state.trace[-2 * window :]])
     rise = float(bounds[window:].mean() - bounds[:window].mean())
     negligible = 0.5 * (state.guide.own.size + len(state.guide.shared)) * tol**2
-    if state.round_from is not None:  # rounds see the same answers, and are compared
+    if state.round_from is not None:  # passes see the same responses
         moved = (state.guide.own - state.round_from) / state.guide.sds()
         return rise < negligible and float(np.mean(moved**2)) < (2 * tol) ** 2
     changes = np.array([row.change for row in state.trace[-2 * window :]])
-    # the steps averaged, and the burn-in mean, which counts as a window of them
+    # the burn-in mean counts as a window of steps
     weights = state.averaged + _WINDOW**2
     error = math.sqrt(float(np.mean(changes**2)) * weights) / (state.averaged + _WINDOW)
     rise_error = float(np.std(bounds)) / math.sqrt(window)
     return error < tol and rise < negligible + 2 * rise_error
 
 
-class Bound(NamedTuple):
-    """The evidence lower bound at a guide."""
+class Abilities(NamedTuple):
+    """Posterior of abilities, with uncertain items; each of shape (n_respondents,)."""
 
-    value: float
-    error: float
-    """Its Monte-Carlo standard error."""
+    mean: Array
+    """On the scale of the sample, on which real respondents have mean 0 and SD 1."""
+    sd: Array
+    population_mean: Array
+    """On the scale of the population, N(0, 1)."""
+    given_items: Array
+    """SD of ability with items known, on the scale of the population."""
 
 
-def abilities_of(state: State, batches: Batches) -> tuple[Abilities, Bound]:
-    """Posteriors of abilities, means over points of the guide, and the bound at the guide.
+def abilities_of(state: State, batches: Batches) -> tuple[Abilities, float, float]:
+    """Posteriors of abilities over points of the guide, the bound there, and its standard error.
 
-    On the sample's scale, on which real abilities have mean 0 and SD 1 at every point, the
-    variance of an ability is the mean of its variances given the items plus the variance of its
-    means.
-
-    The bound is the mean of the log density of all but for that of the guide, which varies little
-    where the two are alike. Sets of points share nothing but that their distances are spread
-    evenly, so that the spread of sets says no less than what their mean is off by.
+    The variance of an ability is the mean of its variances given the items plus the variance of its
+    means, on the sample's scale at each point. The bound is the mean of the log density less that
+    of the guide; its error follows from the spread between stratified sets of points.
     """
     target, guide, real = state.target, state.guide, batches.patterns.real
     mean, square, variance, population, given_items = np.zeros((5, len(real)))
@@ -311,4 +410,4 @@ def abilities_of(state: State, batches: Batches) -> tuple[Abilities, Bound]:
     abilities = Abilities(mean, sd, population / n_points, np.sqrt(given_items / n_points))
     by_set = bounds.reshape(_ABILITY_SETS, -1).mean(axis=1)
     error = float(by_set.std(ddof=1)) / math.sqrt(_ABILITY_SETS)
-    return abilities, Bound(float(by_set.mean()) + guide.entropy(), error)
+    return abilities, float(by_set.mean()) + guide.entropy(), error

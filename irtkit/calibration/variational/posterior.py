@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from scipy.special import expit
 
 from irtkit.calibration.information import common_ability_basis
-from irtkit.calibration.variational.bent import Bent
-from irtkit.calibration.variational.coordinates import Coordinates, Point
+from irtkit.calibration.variational.bent import NODE_WEIGHTS, Bent
 from irtkit.calibration.variational.guide import Guide
+from irtkit.calibration.variational.inference import Abilities
+from irtkit.calibration.variational.target import Coordinates, Point
 from irtkit.checks import check_number, check_one_of, check_seed, check_times
 from irtkit.data.patterns import blocks
 from irtkit.storage import fields_of, with_parts
@@ -26,34 +28,19 @@ if TYPE_CHECKING:
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
-"""Items drawn at once, 50 MB for 1,000 draws; with another number draws are others."""
+"""Items drawn at once, 50 MB for 1,000 draws; draws depend on it."""
 _ROTATIONS = 24
-"""Systems of axes that posterior means and SDs of items are taken along: SDs are then off by 0.03 %
-(400 × 30), 0.1 % (the same, 3PL) and 0.25 % (12 × 600), root mean square over items; with 6 the
-last two are twice that."""
+"""Systems of axes for posterior means and SDs of items: SDs are off by 0.03 to 0.25 %."""
 _OF_RESULT = ("item_labels", "respondent_labels", "synthetic")
-
-
-class Abilities(NamedTuple):
-    """Posterior of abilities, items and all; each of shape (n_respondents,)."""
-
-    mean: Array
-    """On the scale of the sample, on which real respondents have mean 0 and SD 1."""
-    sd: Array
-    population_mean: Array
-    """On the scale of the population, N(0, 1)."""
-    given_items: Array
-    """SD of ability were the items known, on the scale of the population."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
 
-    Items are normal in coordinates of their own, jointly with what they share; those with guessing
+    Items are normal in coordinates of their own, jointly with what they share. Items with guessing
     (3PL) follow the bent ridge of their density instead, given what they share. Given the items,
-    the posterior of each ability is taken as normal; abilities also move with what the items
-    share, which keeps every probability of a right answer in its place.
+    each ability is taken as normal.
 
     Examples
     --------
@@ -74,14 +61,14 @@ class Posterior:
     guide: Guide
     abilities: Abilities
     elbo: float
-    """Evidence lower bound in nats, abilities integrated out; constants of the priors included. It
-    is that of the normal distribution, from which items with guessing are then bent."""
+    """Evidence lower bound in nats, with abilities integrated out and all constants; of the 3PL,
+    that of the normal distribution before items are bent."""
     elbo_se: float
     """Monte-Carlo standard error of elbo, from four sets of points: itself known to some 40 %."""
     stretch: float
-    """Factor from ability here to ability in the result: −1 turns the scale round."""
+    """Ability in the result over ability here; −1 reverses the scale."""
     bent: Bent | None
-    """Of the 3PL: own coordinates of items given what they share, in place of the guide's."""
+    """Distribution of the own coordinates of the 3PL, in place of the guide's."""
 
     def __repr__(self) -> str:
         return (
@@ -90,25 +77,25 @@ class Posterior:
         )
 
     def stretched(self, factor: float) -> Posterior:
-        """The same in units in which ability is ``factor`` times as large."""
+        """The same with abilities in other units, ``factor`` times as large."""
         return replace(self, stretch=self.stretch * factor)
 
     def beside_unanswered(
         self, rows: Places, columns: Places, sd: Array, synthetic: NDArray[np.bool_]
     ) -> Posterior:
-        """The same among respondents and items without a response, which were set aside.
+        """The same with respondents and items added that have no response.
 
-        The former have abilities of mean 0 and some SD, and of the latter all is NaN.
+        Such respondents have ability 0 with an SD of ``sd``, and such items are NaN.
         """
-        n, n_items = len(sd), len(self.item_labels)
-        zero = np.zeros(n)
-        abilities = (
-            _beside(part, rows, of_none)
-            for part, of_none in zip(self.abilities, (zero, sd, zero, sd), strict=True)
-        )
+        n_items = len(self.item_labels)
+        abilities = [np.zeros_like(sd), sd.copy(), np.zeros_like(sd), sd.copy()]
+        for whole, part in zip(abilities, self.abilities, strict=True):
+            whole[rows] = part
 
         def of_items(part: Array) -> Array:
-            return _beside(part, columns, np.full((n_items, *part.shape[1:]), np.nan))
+            whole = np.full((n_items, *part.shape[1:]), np.nan)
+            whole[columns] = part
+            return whole
 
         guide, bent = self.guide, self.bent
         own, factor, loading = map(of_items, (guide.own, guide.factor, guide.loading))
@@ -131,17 +118,16 @@ class Posterior:
         seed
             The same seed gives the same draws.
         scale
-            "population" (default): abilities of the population are N(0, 1), as the model says, so
-            that draws differ in where this sample lies in it. "sample": every draw is rescaled so
-            that the real respondents have mean 0 and SD 1, items with them; ability and ability_se
-            of the result are the mean and SD of these.
+            "population" (default): abilities of the population are N(0, 1). "sample": each draw is
+            rescaled so that the real respondents have mean 0 and SD 1; ``ability`` and
+            ``ability_se`` of the result are the mean and SD of these.
 
         Returns
         -------
         dict
             "discrimination", "difficulty", "intercept" (and "guessing" for the 3PL), each of shape
-            (n, n_items), and "ability", (n, n_respondents). Items that nobody answered are NaN,
-            but where each item has a density of its own.
+            (n, n_items), and "ability", (n, n_respondents). Items without a response are NaN,
+            unless each item has a density of its own.
 
         Raises
         ------
@@ -153,14 +139,15 @@ class Posterior:
         check_seed(seed)
         generator = np.random.default_rng(seed)
         common = self._common(generator, n)
-        drawn = [part for _, part in self._items(generator, common)]
-        slope, intercept, *guessing = np.moveaxis(np.concatenate(drawn, axis=1), 2, 0)
+        drawn = np.concatenate(list(self._items(generator, common)), axis=1)
+        slope, intercept, *guessing = np.moveaxis(drawn, 2, 0)
         mean, sd = self.abilities.population_mean, self.abilities.given_items
         moved, _ = common_ability_basis(mean)
         ability = mean + common[:, len(self.guide.shared) :] @ moved.T
         ability = ability + sd * generator.normal(size=ability.shape)
         if scale == "sample":
-            real = ability[:, self._told & ~self.synthetic]
+            answered = (self.abilities.mean != 0) | (self.abilities.given_items < 1)
+            real = ability[:, answered & ~self.synthetic]
             centre, spread = real.mean(axis=1, keepdims=True), real.std(axis=1, keepdims=True)
             spread[spread == 0] = 1.0  # of a single respondent
             ability = (ability - centre) / spread
@@ -180,9 +167,9 @@ class Posterior:
         Parameters
         ----------
         probability
-            What an interval holds, between 0 and 1.
+            Posterior probability of an interval, between 0 and 1.
         n, seed
-            Draws, 2 to 100,000, and where they come from.
+            Number of draws, 2 to 100,000, and their seed.
 
         Returns
         -------
@@ -194,16 +181,17 @@ class Posterior:
         Raises
         ------
         ValueError
-            If an argument is none of these.
+            If an argument is out of range.
         """
         import pandas as pd
 
-        ends = _ends(probability)
+        check_number("probability", probability, above=0, below=1)
+        ends = (1 - probability) / 2, (1 + probability) / 2
         check_times("n", n, 2)
         check_seed(seed)
         generator = np.random.default_rng(seed)
         found = []
-        for _, drawn in self._items(generator, self._common(generator, n)):
+        for drawn in self._items(generator, self._common(generator, n)):
             slope, intercept = drawn[:, :, 0], drawn[:, :, 1]
             slope, _ = self._in_units(slope, np.zeros((n, 1)))
             with np.errstate(divide="ignore"):
@@ -215,19 +203,6 @@ class Posterior:
         table = np.concatenate(found, axis=1).T
         index = pd.Index(self.item_labels, name="item")
         return pd.DataFrame(table, index=index, columns=columns[: table.shape[1]])
-
-    def respondent_intervals(self, probability: float = 0.9) -> pd.DataFrame:
-        """Central intervals of ability: ability_low and ability_high, on the sample's scale."""
-        import pandas as pd
-        from scipy.special import ndtri
-
-        low, high = (float(ndtri(end)) for end in _ends(probability))
-        mean = self.abilities.mean * self.stretch
-        sd = self.abilities.sd * abs(self.stretch)
-        return pd.DataFrame(
-            {"ability_low": mean + low * sd, "ability_high": mean + high * sd},
-            index=pd.Index(self.respondent_labels, name="respondent"),
-        )
 
     def to_arviz(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> Any:
         """Draws as an ArviZ object, one chain, with the labels as coordinates.
@@ -247,47 +222,35 @@ class Posterior:
         return arviz.from_dict(posterior=drawn, dims=dims, coords=coords)
 
     def stored(self) -> dict[str, Any]:
-        """Return the record that :meth:`restored` makes a posterior of again.
-
-        Labels are left to the result that it is stored with.
-        """
+        """The record for :meth:`restored`, without the labels of the result."""
         return {name: part for name, part in fields_of(self).items() if name not in _OF_RESULT}
 
     @classmethod
     def restored(cls, record: dict[str, Any], **of_result: Any) -> Posterior:
-        """Make a posterior of what was stored, and of the labels and marks of its result."""
+        """The posterior of a record and of the labels of its result."""
         parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities, "bent": Bent}
         return cls(**with_parts(record, **parts), **of_result)
-
-    @property
-    def _told(self) -> NDArray[np.bool_]:
-        """Respondents with a response; of others nothing but the population is known."""
-        return np.asarray((self.abilities.mean != 0) | (self.abilities.given_items < 1))
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""
         r = len(self.guide.common)
         return np.asarray(generator.normal(size=(n, r)) @ self.guide.common_root())
 
-    def _items(
-        self, generator: np.random.Generator, common: Array
-    ) -> Iterator[tuple[slice, Array]]:
+    def _items(self, generator: np.random.Generator, common: Array) -> Iterator[Array]:
         """Slope, intercept (and guessing) of some items at a time, (n, n_some, 2 or 3)."""
-        guide, n_shared = self.guide, len(self.guide.shared)
-        shared = guide.shared + common[:, :n_shared]
+        guide, bent = self.guide, self.bent
+        shared = guide.shared + common[:, : len(guide.shared)]
         for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
-            part = self.coordinates.some(some)
+            part = self.coordinates.chosen(some)
             deviates = generator.normal(size=(len(common), *guide.own[some].shape))
-            if self.bent is None:
+            if bent is None:
                 own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
             else:
-                bent, size = self.bent.some(some), deviates[0].size
-                own = np.concatenate([bent.at(deviates[k]) for k in blocks(len(common), 8 * size)])
+                chosen, at_once = Bent(bent.own[some], bent.factor[some]), 8 * deviates[0].size
+                own = np.concatenate([chosen.at(deviates[k]) for k in blocks(len(common), at_once)])
             own -= np.einsum("jkr,nr->njk", guide.loading[some], common)
-            drawn = np.stack(
-                [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
-            )
-            yield some, _with_guessing(drawn)
+            drawn = [part.parameters(Point(*pair)) for pair in zip(own, shared, strict=True)]
+            yield _with_guessing(np.stack(drawn))
 
     def _in_units(self, slope: Array, ability: Array) -> tuple[Array, Array]:
         """Slopes and abilities in units of the result; for Rasch every slope is 1."""
@@ -296,44 +259,46 @@ class Posterior:
         return slope / self.stretch, ability * self.stretch
 
 
-def _beside(part: Array, places: Places, of_none: Array) -> Array:
-    """A copy of what holds of those without a response, with ``part`` at the places of the rest."""
-    whole = of_none.copy()
-    whole[places] = part
-    return whole
-
-
 def moments_of(
     coordinates: Coordinates, guide: Guide, bent: Bent | None = None
 ) -> tuple[Array, Array]:
-    """Posterior means of slope, intercept and guessing of every item, and their covariances."""
+    """Posterior means of slope, intercept and guessing of each item, and their covariances."""
     if bent is None:
         return _normal_moments(coordinates, guide)
-    weights, parts = bent.parts(guide)
-    mean, covariance = _normal_moments(coordinates.repeated(len(weights)), parts)
-    mean = mean.reshape(len(guide.own), -1, 3)
-    middle = weights @ mean
-    off = mean - middle[:, None]
-    covariance = covariance.reshape(*mean.shape, 3) + off[..., :, None] * off[..., None, :]
-    return middle, np.einsum("g,jgkl->jkl", weights, covariance)
+    # a mixture of normal distributions, one at each node
+    n_items, n_nodes, k = bent.own.shape
+    factor = np.zeros((*bent.own.shape, k))
+    factor[:, :, :2, :2] = bent.factor
+    each = np.repeat(np.arange(n_items), n_nodes)
+    at_nodes = guide._replace(
+        own=bent.own.reshape(-1, k),
+        factor=factor.reshape(-1, k, k),
+        loading=guide.loading[each],
+    )
+    means, covariances = _normal_moments(coordinates.chosen(each), at_nodes)
+    means, covariances = means.reshape(bent.own.shape), covariances.reshape(factor.shape)
+    mean = NODE_WEIGHTS @ means
+    off = means - mean[:, None]
+    covariances += off[..., :, None] * off[..., None, :]
+    return mean, np.einsum("g,jgkl->jkl", NODE_WEIGHTS, covariances)
 
 
 def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Array]:
     """The same where own coordinates are normal.
 
-    Means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times the axes of systems
-    turned at random, the same for all items, D being the coordinates that an item depends on: exact
-    for cubics, and but for the chance in the turns for quintics.
+    They are means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times randomly rotated
+    axes, D being the number of coordinates that an item depends on: exact for cubics.
     """
     n, k = len(guide.shared), guide.own.shape[1]
     cross = -guide.loading @ guide.common[:, :n]
     whole = np.zeros((len(guide.own), k + n, k + n))
-    # what is shared comes first, so that its points are the same for every item to the last bit
+    # what is shared comes first, so that its points are the same for each item to the last bit
     whole[:, :n, :n] = guide.common[:n, :n]
     whole[:, n:, :n], whole[:, :n, n:] = cross, cross.transpose(0, 2, 1)
     whole[:, n:, n:] = guide.own_covariance()
-    whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
-    whole[:, np.arange(k + n), np.arange(k + n)] += 1e-16  # a coordinate may be given
+    diagonal = np.einsum("jkk->jk", whole)
+    diagonal *= 1 + 1e-10
+    diagonal += 1e-16  # a coordinate may be without variance
     root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
     centre = _with_guessing(coordinates.parameters(guide.mean))
@@ -354,14 +319,7 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
 
 
 def _with_guessing(parameters: Array) -> Array:
-    """Put guessing in place of its logit, if there is one."""
-    from scipy.special import expit
-
+    """Parameters with guessing in place of its logit, if there is one."""
     if parameters.shape[-1] == 3:
         parameters[..., 2] = expit(parameters[..., 2])
     return parameters
-
-
-def _ends(probability: float) -> tuple[float, float]:
-    check_number("probability", probability, above=0, below=1)
-    return (1 - probability) / 2, (1 + probability) / 2

@@ -1,21 +1,20 @@
-"""The prior of the items in the guide's coordinates.
+"""Coordinates of items in which their posterior is close to normal, and the prior in these.
 
-Most of it are densities of one coordinate of one item, whose expectations under a normal guide are
-integrals over one variable, taken by Gauss–Hermite quadrature; minus the expected second
-derivative comes from the gradient (Stein 1981). What concerns several parameters at once,
-intercepts around a common location, is taken at each point, with the terms that maximisation has.
+Slopes are a = τ·f(u), with a scale τ that all items share and that is itself a coordinate (as is
+the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
+shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
+more than respondents, intercepts are measured from m·a for the same reason. The weak prior has
+f = sinh, a learned one f = λ·sinh, a prior on log |a| f = ±exp; others take u = a.
 
-A learned distribution is held as it was learned, items integrated out by quadrature; only its
-location and scale stay free, as m and τ. Expectations under the guide would not teach better: its
-spreads then follow the guide, which takes one sign of a slope and is normal where the posterior is
-not, and slopes of a dozen respondents come out 3 to 5 % worse.
+A learned distribution is held as it was learned, items integrated out; only its location and scale
+stay free, as m and τ.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,17 +22,136 @@ from irtkit.calibration.expected import of_some
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import AtPrior, Density, Hyper, WeakPrior
-from irtkit.calibration.variational.coordinates import Coordinates, Curve, Point
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
 
+Curve = Literal["sinh", "exp", "linear"]
+_LEAST_SLOPE = 0.2
+"""Least common slope to start from: nearer to 0 its logarithm is too uncertain to step by."""
+_ITEMS_PER_RESPONDENT = 2
+"""Items per respondent above which intercepts are measured from m·a, as m is then certain."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_ITEMS_PER_RESPONDENT = 2
-"""Items per respondent from which on intercepts are measured from m·a: with fewer m is so uncertain
-that this would add to the spread of every intercept."""
+
+
+class Point(NamedTuple):
+    """Items in these coordinates."""
+
+    own: Array
+    """Shape (n_items, k): slope (unless common), intercept, logit of guessing (3PL)."""
+    shared: Array
+    """Location m (if learned) and log τ (if learned, or slopes are common), (n_shared,); or one row
+    for each item, (n_items, n_shared)."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """How coordinates make items."""
+
+    model: ModelName
+    n_items: int
+    curve: Curve
+    """The function f in a = τ·f(u)."""
+    learns: bool
+    """Whether m and τ are coordinates."""
+    intercepts_move: bool
+    """Whether intercepts are measured from m·a."""
+    sign: Array | None
+    """Signs of slopes where f = ±exp."""
+    bend: float
+    """The factor λ of f = λ·sinh."""
+
+    @property
+    def common_slope(self) -> bool:
+        """Whether all items have the same slope."""
+        return self.model in {"1PL", "Rasch"}
+
+    @property
+    def n_own(self) -> int:
+        """Number of own coordinates of an item."""
+        return self.n_parameters - self.common_slope
+
+    @property
+    def n_shared(self) -> int:
+        """Number of shared coordinates."""
+        return int(self.learns) + int(self.learns or self.common_slope)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters of an item: slope, intercept (and logit of guessing)."""
+        return 3 if self.model == "3PL" else 2
+
+    def chosen(self, items: Any) -> Coordinates:
+        """Coordinates of items that an index chooses."""
+        sign = None if self.sign is None else self.sign[items]
+        return replace(self, n_items=len(np.arange(self.n_items)[items]), sign=sign)
+
+    def scale(self, point: Point) -> Array:
+        """Return τ, or the common slope."""
+        return np.asarray(np.exp(point.shared[..., -1]) if self.n_shared else 1.0)
+
+    def slopes(self, point: Point) -> tuple[Array, Array, Array]:
+        """Slopes, and their first and second derivatives by the coordinate."""
+        tau = self.scale(point)
+        if self.common_slope:
+            slope = tau * np.ones(self.n_items)
+            return slope, np.zeros_like(slope), np.zeros_like(slope)
+        u = point.own[:, 0]
+        if self.curve == "sinh":
+            slope = tau * self.bend * np.sinh(u)
+            return slope, tau * self.bend * np.cosh(u), slope
+        if self.sign is not None:
+            slope = self.sign * np.exp(u)
+            return slope, slope, slope
+        return u, np.ones_like(u), np.zeros_like(u)
+
+    def parameters(self, point: Point) -> Array:
+        """Slope, intercept (and logit of guessing) of each item, (n_items, 2 or 3)."""
+        rest = point.own if self.common_slope else point.own[:, 1:]
+        parameters = np.concatenate([self.slopes(point)[0][:, None], rest], axis=1)
+        if self.intercepts_move:
+            parameters[:, 1] += point.shared[..., 0] * parameters[:, 0]
+        return parameters
+
+    def point(self, items: Items, location: float, log_scale: float) -> Point:
+        """Coordinates of items, and of the m and log τ that the prior has learned."""
+        u, columns = items.slope, []
+        if self.curve == "sinh":
+            u = np.arcsinh(items.slope * math.exp(-log_scale) / self.bend)
+        elif self.sign is not None:
+            u = np.log(np.maximum(np.abs(items.slope), 1e-3))
+        if not self.common_slope:
+            columns.append(u)
+        columns.append(items.intercept - location * items.slope * self.intercepts_move)
+        if self.model == "3PL":
+            columns.append(items.logit_guessing)
+        shared = [location] if self.learns else []
+        if self.common_slope:
+            shared.append(math.log(max(abs(float(items.slope[0])), _LEAST_SLOPE)))
+        elif self.learns:
+            shared.append(log_scale)
+        return Point(np.stack(columns, axis=1), np.array(shared))
+
+    def jacobian(self, point: Point) -> tuple[Array, Array]:
+        """Derivatives of parameters by own coordinates (n_items, K, k) and by shared ones."""
+        slope, by_u, _ = self.slopes(point)
+        by_own = np.zeros((self.n_items, self.n_parameters, self.n_own))
+        by_shared = np.zeros((self.n_items, self.n_parameters, self.n_shared))
+        first = 0 if self.common_slope else 1
+        if first:
+            by_own[:, 0, 0] = by_u
+        for column in range(first, self.n_own):
+            by_own[:, column + 1 - first, column] = 1.0
+        if self.n_shared:
+            by_shared[:, 0, -1] = slope
+        if self.intercepts_move:
+            if first:
+                by_own[:, 1, 0] = point.shared[0] * by_u
+            by_shared[:, 1, 0] = slope
+            by_shared[:, 1, 1] = point.shared[0] * slope
+        return by_own, by_shared
 
 
 class Expected(NamedTuple):
@@ -47,7 +165,7 @@ class Expected(NamedTuple):
 
 
 class OfCoordinate(NamedTuple):
-    """Density of a coordinate u: of the parameter itself, or of a parameter e^u."""
+    """Density of a coordinate u, which is the parameter itself or its logarithm."""
 
     density: Density
     exponential: bool = False
@@ -69,28 +187,26 @@ class Target:
     prior: WeakPrior | ItemPrior | ItemDistribution
 
     def densities(self) -> list[OfCoordinate | None]:
-        """Density of every own coordinate; None for intercepts around a common location."""
-        prior, found = self.prior, list[OfCoordinate | None]()
-        if not isinstance(prior, ItemPrior):
-            found += (
-                [None]
-                if self.coordinates.common_slope
-                else [OfCoordinate(prior.slope_density), None]
-            )
-            return found + ([OfCoordinate(prior.guessing_density)] if self._guesses else [])
-        if not self.coordinates.common_slope:
-            found.append(
-                _given(prior, "discrimination", exponential=self.coordinates.curve == "exp")
-            )
-        found.append(_given(prior, "intercept"))
-        return found + ([_given(prior, "guessing")] if self._guesses else [])
-
-    @property
-    def _guesses(self) -> bool:
-        return self.coordinates.model == "3PL"
+        """Density of each own coordinate; None for intercepts around a common location."""
+        prior, coordinates = self.prior, self.coordinates
+        slope: OfCoordinate | None = None
+        intercept: OfCoordinate | None = None
+        guesses, common = coordinates.model == "3PL", coordinates.common_slope
+        if isinstance(prior, ItemPrior):
+            slope = _given(prior, "discrimination", exponential=coordinates.curve == "exp")
+            intercept = _given(prior, "intercept")
+            guessing = [_given(prior, "guessing")] if guesses else []
+        else:
+            slope = None if common else OfCoordinate(prior.slope_density)
+            guessing = [OfCoordinate(prior.guessing_density)] if guesses else []
+        return [*([] if common else [slope]), intercept, *guessing]
 
     def expected_prior(self, mean: Array, sd: Array) -> Expected:
-        """Expectations of all that concerns one coordinate at a time; shapes (n_items, k)."""
+        """Expectations of the densities of single coordinates; ``mean`` and ``sd`` (n_items, k).
+
+        They are integrals over one variable by Gauss–Hermite quadrature; the second derivative
+        comes from the gradient (Stein 1981).
+        """
         value, gradient, curvature = 0.0, np.zeros_like(mean), np.zeros_like(mean)
         for column, density in enumerate(self.densities()):
             if density is None:
@@ -99,13 +215,12 @@ class Target:
             log_density, derivative = density.at(at)
             value += float((log_density @ _WEIGHTS).sum())
             gradient[:, column] = derivative @ _WEIGHTS
-            # Stein 1981
             bend = -(derivative @ (_WEIGHTS * _NODES)) / np.maximum(sd[:, column], 1e-12)
             curvature[:, column] = np.maximum(bend, 0.0)
         return Expected(value, gradient, curvature)
 
     def coupled(self, point: Point, parameters: Array) -> AtPrior:
-        """Log density of all else, by the parameters of items and by what they share."""
+        """Log density of all else: intercepts around a common location, and what items share."""
         coordinates, items = self.coordinates, Items(*parameters.T)
         if not isinstance(self.prior, ItemPrior):
             hyper = Hyper(float(point.shared[1]), float(point.shared[0]))
@@ -122,48 +237,40 @@ class Target:
         found.corner[1, 1] = max(float(ends[0][0] - ends[1][0]) / (2 * step), 0.0)
         return found._replace(log_density=float(value[0]))
 
-    def some(self, which: slice) -> Target:
-        """The same of some items."""
-        prior: Any = of_some(self.prior, which)
-        return replace(self, coordinates=self.coordinates.some(which), prior=prior)
-
-    def repeated(self, n: int) -> Target:
-        """The same of every item ``n`` times in a row."""
-        prior: Any = of_some(self.prior, np.repeat(np.arange(self.coordinates.n_items), n))
-        return replace(self, coordinates=self.coordinates.repeated(n), prior=prior)
+    def chosen(self, items: Any) -> Target:
+        """The same for items that an index chooses."""
+        prior: Any = of_some(self.prior, items)
+        return replace(self, coordinates=self.coordinates.chosen(items), prior=prior)
 
     def log_density(self, point: Point, parameters: Array) -> float:
         """Log density of all items and of what they share."""
         coupled = self.coupled(point, parameters).log_density
-        return coupled + float(self._of_coordinates(point).sum())
+        return coupled + float(self.of_coordinates(point)[0].sum())
 
     def by_item(self, point: Point, parameters: Array) -> Array:
-        """Log density of every item by itself, given what items share, (n_items,)."""
-        return self.coupled(point, parameters).by_item + self._of_coordinates(point)
+        """Log density of each item, given shared coordinates, (n_items,)."""
+        return self.coupled(point, parameters).by_item + self.of_coordinates(point)[0]
 
-    def _of_coordinates(self, point: Point) -> Array:
-        """What concerns one coordinate at a time, (n_items,)."""
-        found = np.zeros(len(point.own))
+    def of_coordinates(self, point: Point) -> tuple[Array, Array]:
+        """Log densities of single coordinates, summed for each item, and their derivatives."""
+        value, derivative = np.zeros(len(point.own)), np.zeros_like(point.own)
         for column, density in enumerate(self.densities()):
             if density is not None:
-                found += density.at(point.own[:, column])[0]
-        return found
+                added, derivative[:, column] = density.at(point.own[:, column])
+                value += added
+        return value, derivative
 
-    def pulled_back(self, point: Point, by_parameters: Array) -> Point:
-        """Gradient by coordinates of the log prior plus what has a gradient by parameters."""
-        coordinates = self.coordinates
-        prior = self.coupled(point, coordinates.parameters(point))
-        by_own, by_shared = coordinates.jacobian(point)
-        both = by_parameters + prior.gradient
+    def pulled_back(self, point: Point, parameters: Array, gradient: Array) -> tuple[float, Point]:
+        """The coupled log density, and by coordinates its gradient plus one by parameters."""
+        prior, n = self.coupled(point, parameters), len(point.shared)
+        by_own, by_shared = self.coordinates.jacobian(point)
+        both = gradient + prior.gradient
         own = np.einsum("jpk,jp->jk", by_own, both)
-        for column, density in enumerate(self.densities()):
-            if density is not None:
-                own[:, column] += density.at(point.own[:, column])[1]
         shared = np.einsum("jpn,jp->n", by_shared, both)
-        return Point(own, shared + prior.by_hyper[2 - len(shared) :])
+        return prior.log_density, Point(own, shared + prior.by_hyper[2 - n :])
 
     def described(self, shared: Array) -> dict[str, Any]:
-        """Return the prior for the settings of a result, given what the items share."""
+        """The prior for the settings of a result, given shared coordinates."""
         prior = self.prior
         if not isinstance(prior, ItemDistribution):
             return prior.described()
@@ -179,7 +286,7 @@ def target_of(
     slope: Array,
     n_respondents: int,
 ) -> Target:
-    """Target for a prior; ``slope`` tells signs where the prior is on the size of slopes.
+    """Target for a prior; ``slope`` has the signs where the prior is on the size of slopes.
 
     Raises
     ------
@@ -194,9 +301,7 @@ def target_of(
     bend = prior.bend if isinstance(prior, ItemDistribution) else 1.0
     coordinates = Coordinates(model, len(slope), curve, learns, learns and many, sign, bend)
     target = Target(coordinates, prior)
-    target.densities()
-    if coordinates.common_slope and isinstance(prior, ItemPrior):
-        _given(prior, "discrimination")
+    target.densities()  # raises where one is missing
     return target
 
 

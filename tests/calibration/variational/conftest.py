@@ -13,7 +13,7 @@ from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.target import Target, target_of
 
 if TYPE_CHECKING:
-    from irtkit.calibration.variational.coordinates import Point
+    from irtkit.calibration.variational.target import Point
     from irtkit.irf import ModelName
 
 N_ITEMS = 5

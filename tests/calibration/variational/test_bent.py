@@ -22,9 +22,9 @@ from irtkit import (
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import GridSchedule
 from irtkit.calibration.variational import bent as module
-from irtkit.calibration.variational.bent import Bent, Respondents
-from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.bent import Bent, ItemLikelihoods
 from irtkit.calibration.variational.posterior import moments_of
+from irtkit.calibration.variational.target import Point
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import engine_of
@@ -66,7 +66,7 @@ def test_the_likelihood_of_an_item_is_that_of_all_with_the_others_held(missing: 
     rows = patterns_of(responses, synthetic_is_real=False)
     nodes = GridSchedule().nodes(items, rows)
     at = np.stack(items, axis=1)
-    respondents = Respondents.of(rows, at, nodes)
+    likelihoods = ItemLikelihoods.of(rows, at, nodes)
     marginal = MarginalLikelihood(engine_of(rows, with_guessing=True), nodes, exact=True)
     before = marginal.terms(items)
     # some of its standard errors away, along the ridge and across it
@@ -76,12 +76,11 @@ def test_the_likelihood_of_an_item_is_that_of_all_with_the_others_held(missing: 
             moved[item] += step
             expected = marginal.terms(Items(*moved.T)).value - before.value
             some = slice(item, item + 1)
-            likelihood = respondents.likelihood(some)
-            (found,) = likelihood.log_likelihood(moved[some][:, None])[0]
+            (found,) = likelihoods.at(moved[some][:, None], some)[0]
             assert found == pytest.approx(expected, rel=0.01, abs=0.02)
             # where it starts, the slope is that of the likelihood
             less = np.stack([at[some] + e * np.array(step) for e in (-1e-4, 1e-4)], axis=1)
-            low, high = likelihood.log_likelihood(less)[0]
+            low, high = likelihoods.at(less, some)[0]
             assert (high - low) / 2e-4 == pytest.approx(before.gradient[item] @ step, abs=0.05)
 
 

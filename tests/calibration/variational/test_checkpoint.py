@@ -24,7 +24,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.variational.checkpoint import digest_of
+from irtkit.calibration.variational.fit_variational import digest_of
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:

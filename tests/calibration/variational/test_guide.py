@@ -11,9 +11,8 @@ from scipy.stats import multivariate_normal
 
 from irtkit.calibration.information import N_COMMON, System
 from irtkit.calibration.item_distribution import ItemDistribution
-from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.guide import Guide, guide_of, information_at
-from irtkit.calibration.variational.target import target_of
+from irtkit.calibration.variational.target import Point, target_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

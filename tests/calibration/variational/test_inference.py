@@ -24,8 +24,12 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.maximise import GridSchedule, problem_of
-from irtkit.calibration.variational.inference import TraceRow, first_state, maximise_bound
-from irtkit.calibration.variational.minibatches import Batches
+from irtkit.calibration.variational.inference import (
+    Batches,
+    TraceRow,
+    first_state,
+    maximise_bound,
+)
 from irtkit.calibration.variational.target import target_of
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import MODELS, Items

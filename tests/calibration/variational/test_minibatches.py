@@ -17,7 +17,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.maximise import GridSchedule, problem_of
-from irtkit.calibration.variational.minibatches import Batches
+from irtkit.calibration.variational.inference import Batches
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 

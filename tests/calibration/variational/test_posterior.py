@@ -194,22 +194,12 @@ def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, An
     assert (table["difficulty_low"] <= table["difficulty_high"]).all()
 
 
-def test_intervals_of_abilities_are_normal_around_the_table(result: FitResult) -> None:
-    table = posterior_of(result).respondent_intervals(0.9)
-    assert list(table.index) == list(result.respondent_labels)
-    middle = (table["ability_low"] + table["ability_high"]).to_numpy() / 2
-    width = (table["ability_high"] - table["ability_low"]).to_numpy()
-    assert middle == pytest.approx(result.ability)
-    assert width == pytest.approx(2 * 1.6448536 * result.ability_se)
-
-
 def test_wider_intervals_hold_narrower_ones(result: FitResult) -> None:
-    for find in (posterior_of(result).item_intervals, posterior_of(result).respondent_intervals):
-        narrow, wide = find(0.5), find(0.95)
-        lows = [name for name in narrow if str(name).endswith("low")]
-        highs = [name for name in narrow if str(name).endswith("high")]
-        assert (wide[lows] <= narrow[lows]).all(axis=None)
-        assert (wide[highs] >= narrow[highs]).all(axis=None)
+    narrow, wide = (posterior_of(result).item_intervals(share) for share in (0.5, 0.95))
+    lows = [name for name in narrow if str(name).endswith("low")]
+    highs = [name for name in narrow if str(name).endswith("high")]
+    assert (wide[lows] <= narrow[lows]).all(axis=None)
+    assert (wide[highs] >= narrow[highs]).all(axis=None)
 
 
 def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -> None:
@@ -220,7 +210,6 @@ def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -
     for name, part in one.draws(3, scale="sample").items():
         np.testing.assert_array_equal(other.draws(3, scale="sample")[name], part)
     assert other.item_intervals().equals(one.item_intervals())
-    assert other.respondent_intervals().equals(one.respondent_intervals())
     assert back.trace.equals(result.trace)
     back.save(tmp_path / "again.irt")
     assert (tmp_path / "again.irt").read_bytes() == (tmp_path / "fit.irt").read_bytes()
@@ -262,7 +251,7 @@ def test_an_em_fit_has_no_posterior() -> None:
         ("draws", {"scale": "logit"}, "scale must be"),
         ("item_intervals", {"probability": 1.0}, "probability"),
         ("item_intervals", {"n": 0}, "n must be"),
-        ("respondent_intervals", {"probability": 0.0}, "probability"),
+        ("item_intervals", {"probability": 0.0}, "probability"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(
