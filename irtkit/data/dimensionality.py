@@ -146,7 +146,10 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
     along /= max(float(np.linalg.norm(along)), 1e-6)
     residual -= np.outer(residual @ along, along)
     rows, columns = n - basis.shape[1], m - 1
-    residual *= np.sqrt(rows * columns / max(float((residual**2).sum()), 1e-6))
+    left = float((residual**2).sum())
+    if left < 1e-6 * residual.size:  # the curves fit perfectly
+        return np.zeros(2), expected
+    residual *= np.sqrt(rows * columns / left)
     products = (residual @ residual.T if n < m else residual.T @ residual).astype(np.float64)
     last = len(products) - 1
     largest = float(eigh(products, eigvals_only=True, subset_by_index=[last, last])[0])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import REAL, dense_cells
-from irtkit.findings import Finding
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,12 +54,6 @@ class NearDuplicates(NamedTuple):
     def independent(self) -> int:
         """The effective number, rounded; the number of respondents if it is not clearly smaller."""
         return max(round(self.n_eff), 1) if self.found else self.n
-
-    @property
-    def finding(self) -> Finding | None:
-        """The finding that respondents are near-duplicates, if they are."""
-        numbers = {"n": self.n, "n_eff": self.independent}
-        return Finding("near-duplicates", "warning", numbers) if self.found else None
 
 
 class _Pairs(NamedTuple):

@@ -165,7 +165,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     if marking.right and not marking.wrong:
         held = [words.get(k, set()) for k in positions]
         _refuse_own_words(held, (found == 1).any(axis=int(turned)), columns, settings)
-    _refuse_alike(names[1], plain[1])
+    if len(set(plain[1])) < len(plain[1]):
+        _refuse_alike(names[1], plain[1])
 
     items, notes = names[1], coder.notes() if marking.right or coder.n_changed else []
     respondents = tuple(names[0][k] for k in first)
@@ -224,8 +225,6 @@ def _repeated(
 
 def _refuse_alike(items: Sequence[str], plain: Sequence[str]) -> None:
     """Refuse labels of items that are the same, or differ by blanks or Unicode form only."""
-    if len(set(plain)) == len(plain):
-        return
     check_unique("item labels must be unique", items)
     number, first = _numbers(plain)
     again = int(np.argmax(first[number] < np.arange(len(number))))
