@@ -247,8 +247,8 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     responses = drawn(case, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exact = irtkit.EM(tol=1e-10)
-        result = irtkit.fit(responses, case.model, prior=PRIORS[case.prior], method=exact)  # type: ignore[arg-type]
+        method, prior = irtkit.EM(tol=1e-10), PRIORS[case.prior]
+        result = irtkit.fit(responses, case.model, prior=prior, method=method)  # type: ignore[arg-type]
     c = result.parameters.guessing
     of_fit = result.standard_errors.T[[0, 3, 2]].copy()
     of_fit[2] /= c * (1 - c) if case.model == "3PL" else np.nan

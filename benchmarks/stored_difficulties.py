@@ -115,7 +115,7 @@ def reproduced(name: str, draws: int) -> dict[str, Any]:
         "least_correlation": min(correlations),
         "spread_of_ability_means": float(np.median(means)),
         "spread_of_ability_sds": float(np.median(sds)),
-        "at_once_correlation": float(np.corrcoef(*pair)[0, 1]),
+        "at_once_correlation": float(np.corrcoef(pair[0], pair[1])[0, 1]),
         "at_once_rmse": rms(pair[0] - pair[1]),
     }
     print(

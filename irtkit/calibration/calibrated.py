@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
+from irtkit import storage
+from irtkit.calibration.result import FORMAT, FitResult
 from irtkit.calibration.saved import RESULT_FILE, load
 from irtkit.checks import check_number, first_names, short
 from irtkit.files import as_path
@@ -223,7 +224,7 @@ def read_items(path: Path, name: str) -> Any:
     if not path.exists():
         raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
     path = path / RESULT_FILE if path.is_dir() else path
-    return load(path) if path.suffix == ".npz" else read_table(path)
+    return load(path) if storage.name_of(path) == FORMAT.name else read_table(path)
 
 
 def _of_table(table: Any, name: str) -> tuple[ItemParameters, tuple[str, ...]]:

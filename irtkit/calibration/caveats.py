@@ -59,7 +59,7 @@ def with_caveats(
         *_few(result),
         *([_warning("no-differences")] if by_chance else ()),
         *(_correlated_trials(result, patterns) if counted_anew else ()),
-        *_unexplained(patterns),
+        *_unexplained(result, patterns),
     ]
     return replace(result, findings=tuple(findings), components=parts)
 
@@ -203,7 +203,7 @@ def _correlated_trials(result: FitResult, patterns: Patterns) -> Iterator[Findin
         yield _warning("correlated-trials", model=result.model, **values)
 
 
-def _unexplained(patterns: Patterns) -> Iterator[Finding]:
+def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     """What one ability does not explain: a further one, or groups of items."""
     found = dimensionality(patterns)
     if found is None:
@@ -211,8 +211,10 @@ def _unexplained(patterns: Patterns) -> Iterator[Finding]:
     few = found.n_eff < _FEWER * found.n
     duplicates = {"n_systems": found.n, "n_eff": round(found.n_eff)} if few else {}
     if found.eigenvalue > BOUND:
-        tasks = Remedy({"task": ...}, "each-task")
-        yield _warning("further-ability", tasks, z=found.eigenvalue, bound=BOUND, **duplicates)
+        about = None if result.responses is None else result.responses.item_table
+        several = about is not None and "task" in about and about["task"].nunique() > 1
+        tasks = (Remedy({"task": ...}, "each-task"),) if several else ()
+        yield _warning("further-ability", *tasks, z=found.eigenvalue, bound=BOUND, **duplicates)
     else:
         clusters = Remedy({"clusters": ...}, "clusters")
         values = {"z": found.squares, "bound": BOUND_OF_SQUARES}

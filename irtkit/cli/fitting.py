@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from irtkit import storage
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.result import FORMAT
 from irtkit.calibration.saved import saved_in
 from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, reading_only
 from irtkit.cli.paths import NAME, PATH
@@ -141,7 +143,7 @@ def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
     """Return the result that the responses stand for: saved before, or fitted now."""
     path = options["responses"]
     saved = saved_in(path)
-    if saved.suffix != ".npz" or not saved.is_file():
+    if not saved.is_file() or storage.name_of(saved) != FORMAT.name:
         return fitted(read(options), options, standard_errors=standard_errors)
     source = click.get_current_context().get_parameter_source
     typed = [name for name in options if source(name) is ParameterSource.COMMANDLINE]

@@ -150,7 +150,11 @@ def records_table(path: Path, head: bytes) -> Table:
     records = entries_of([*found.values()] if isinstance(found, dict) else found)
     names = {name for one in records for name in fields_of(one)}
     nested = {k for one in records for k, v in fields_of(one).items() if isinstance(v, list | dict)}
-    if names == nested or not all(isinstance(one, dict) for one in records):
+    inner = len(records) == 1 and any(
+        isinstance(value, list) and any(isinstance(one, dict) for one in value)
+        for value in fields_of(records[0]).values()
+    )
+    if inner or names == nested or not all(isinstance(one, dict) for one in records):
         raise ValueError(
             "the JSON is not a table: a list of records, a record per line, or an object of records"
         )

@@ -273,7 +273,8 @@ def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
 def summary_labels(labels: Iterable[str], settings: Settings) -> list[Finding]:
     """Say which labels of rows may sum up other rows, such as "mean"."""
     found = [label for label in labels if plain_name(label) in SUMMARIES]
-    remedy = Remedy({"ignore": [*listed(settings.ignore), *found]}, "ignore")
+    ignored = dict.fromkeys([*listed(settings.ignore), *found])
+    remedy = Remedy({"ignore": [*ignored]}, "ignore")
     return [Finding("summary", "warning", {"labels": found}, (remedy,))] if found else []
 
 

@@ -73,7 +73,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
     header, marking, turned = table.header, settings.marking, settings.transpose
-    out, left_out = matched(header, settings.ignore) if settings.ignore else (set[int](), [])
+    out, unmatched = matched(header, settings.ignore) if settings.ignore else (set[int](), [])
+    left_out = {*listed(settings.ignore)}  # columns and rows may have the same name
     at = [0] * table.labelled
     if settings.respondent is not None:
         at = named(header, "respondent", settings.respondent)
@@ -106,7 +107,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
             parts.append(cells.astype(object))
         for k, column in zip(positions, cells.T if marking.right else (), strict=False):
             words.setdefault(k, set()).update(column.tolist())
-    for name in left_out:
+    for name in unmatched:
         if name not in seen:
             raise no_column("ignore", name, header)
     if not labels:
@@ -279,9 +280,10 @@ def _refuse_cells(
     if settings.transpose:
         codes, row, column = codes.T, column, row
     error = coder.error(names[0][row], names[1][column])
-    strange = _strange(codes, more=int(error.finding.code in {"scores", "percentages", "numbers"}))
+    numbers = error.finding.code in {"scores", "percentages", "numbers"}
+    strange = _strange(codes, more=int(numbers))
     shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
-    if shared:  # other columns have words of their own
+    if shared and not numbers:  # other columns have words of their own
         strange &= ~np.isin(positions, [*shared])
     odd = [header[positions[k]] for k in np.flatnonzero(strange)]
     most = 3 if error.finding.code == "scores" else 2  # A few columns of scores may be items.

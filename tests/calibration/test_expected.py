@@ -41,7 +41,7 @@ def drawn(
 
 @pytest.mark.parametrize("on_fixed_scale", [False, True])
 def test_the_gradient_is_that_of_the_density(*, on_fixed_scale: bool) -> None:
-    prior = expecting(expected(EXPECTED, 0.7), LABELS)
+    prior: Any = expecting(expected(EXPECTED, 0.7), LABELS)
     prior = prior.on_fixed_scale() if on_fixed_scale else prior
     generator = np.random.default_rng(0)
     slope, intercept = generator.normal(1, 0.5, 4), generator.normal(size=4)
@@ -200,8 +200,8 @@ def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
     every = {label: float(k) for k, label in enumerate(LABELS)}
     whole = expecting(expected(every, 0.5), LABELS)
     assert np.array_equal(whole.keys, expecting(expected(every | {"e": 9.0}, 0.5), LABELS).keys)
-    some = {"a": 1.0, "e": np.nan, "b": None}
-    assert expecting(expected(some, 0.5), LABELS).known.tolist() == [True, False, False, False]
+    some: Any = expecting(expected({"a": 1.0, "e": np.nan, "b": None}, 0.5), LABELS)
+    assert some.known.tolist() == [True, False, False, False]
 
 
 def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:

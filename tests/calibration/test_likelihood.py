@@ -291,8 +291,8 @@ def test_a_vector_comes_back_from_what_it_stands_for(model: ModelName, learns: b
     parameters, x = vector_for(model, learns=learns)
     items, populations, hyper, _ = parameters.values(x)
     assert parameters.vector(items, hyper, populations) == pytest.approx(x, abs=1e-12)
-    places = parameters.slopes, parameters.intercepts, parameters.angles, parameters.hyper
-    places = *places, parameters.log_sds, parameters.means
+    names = ("slopes", "intercepts", "angles", "hyper", "log_sds", "means")
+    places = [getattr(parameters, name) for name in names]
     assert np.concatenate([np.arange(parameters.size)[place] for place in places]) == pytest.approx(
         np.arange(parameters.size)
     )

@@ -206,6 +206,8 @@ FORMS: dict[str, Form] = {
         {"model": "mean", **CELLS.mean()}])]), ignore=["mean"]),
     "a row of means, long": asks("summary", pd.concat([LONG, pd.DataFrame(
         {"model": "Average", "item": ITEMS, "score": VALUES.mean(0)})]), ignore=["Average"]),
+    "a row and a column of means": asks("summary", pd.concat([WIDE, pd.DataFrame([
+        {"model": "mean", **CELLS.mean()}])]).assign(mean=0.5), ignore=["mean"]),
     "a row of totals, left out": reads(pd.concat([WIDE, pd.DataFrame([
         {"model": "Total", **dict.fromkeys(ITEMS, 1)}])]), ignore=["Total"]),
     "a row of totals, kept": says("summary", WIDE.replace({"model": {MODELS[0]: "Total"}}),
@@ -320,6 +322,8 @@ FORMS: dict[str, Form] = {
     "ignored columns": reads(WIDE.assign(moe=1, size_b=SIZES), ignore=["moe", "size_b"]),
     # Scores, words, answers
     "scores": asks("scores", wide(SCORES), threshold=0.5),
+    "scores, of which one item shares none": asks(
+        "scores", wide(SCORES + np.array([0.001, 0, 0, 0])), threshold=0.5),
     "scores, long": asks("scores", LONG.assign(score=SCORES.T.ravel()), threshold=0.5),
     "decimal commas": asks("scores", csv(COMMAS, sep=";"), threshold=0.5),
     "decimal commas, quoted": asks("scores", csv(COMMAS), threshold=0.5),

@@ -107,8 +107,8 @@ def test_the_method_is_that_of_the_fit(
         return (tmp_path / "page.html").read_text("utf-8").partition('<section id="method"')[2]
 
     plain = method_of()
-    prior = irtkit.WeakPrior(difficulty_mean={"task/item 1": 1.0}, difficulty_sd=1.0)
-    expected = method_of(prior=prior)
+    weak = irtkit.WeakPrior(difficulty_mean={"task/item 1": 1.0}, difficulty_sd=1.0)
+    expected = method_of(prior=weak)
     for text, prior in ((plain, "weak"), (expected, "weak, with difficulties expected of items")):
         assert f"<dt>prior of the items</dt><dd>{prior}</dd>" in text
     assert "population with mean ability 0 and SD 1." in plain
