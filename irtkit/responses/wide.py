@@ -73,8 +73,10 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
     header, marking, turned = table.header, settings.marking, settings.transpose
-    out, unmatched = matched(header, settings.ignore) if settings.ignore else (set[int](), [])
-    left_out = {*listed(settings.ignore)}  # columns and rows may have the same name
+    out, unmatched, left_out = set[int](), list[str](), set[str]()
+    if settings.ignore:
+        out, unmatched = matched(header, settings.ignore)
+        left_out = {*listed(settings.ignore)}  # columns and rows may have the same name
     at = [0] * table.labelled
     if settings.respondent is not None:
         at = named(header, "respondent", settings.respondent)
