@@ -7,8 +7,10 @@ of the command line (``--threshold 0.5``). No code reads the text.
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -112,6 +114,14 @@ class IRTWarning(UserWarning):
     def code(self) -> str:
         """Code of the finding."""
         return self.finding.code
+
+
+def warn(finding: Finding) -> None:
+    """Give the warning for a finding, at the first line outside of irtkit."""
+    frame, level = inspect.currentframe(), 1
+    while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == "irtkit":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(IRTWarning(finding), stacklevel=level)
 
 
 class ReadingError(ValueError):

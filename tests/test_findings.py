@@ -89,3 +89,9 @@ def test_errors_and_warnings_carry_the_finding() -> None:
     error.place = "a.csv"
     assert str(error) == "a.csv: 'x' is not a task of this table. Pass task=…"
     assert IRTWarning(error.finding).code == "no-task"
+
+
+def test_a_warning_points_at_the_line_of_the_user() -> None:
+    with pytest.warns(IRTWarning, match="Few systems") as caught:
+        irtkit.fit([[1, 0], [0, 1], [1, 1]])
+    assert {Path(one.filename).name for one in caught} == {"test_findings.py"}

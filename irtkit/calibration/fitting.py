@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +22,7 @@ from irtkit.checks import (
     is_whole,
     short,
 )
-from irtkit.findings import IRTWarning
+from irtkit.findings import warn
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import model_name
 from irtkit.progress import progress_line
@@ -168,7 +167,7 @@ def fit(
         result = fitted(responses, model, settings, method, anchors, report=report)
     for finding in () if _SILENT.get() else result.findings:
         if finding.severity == "warning":
-            warnings.warn(IRTWarning(finding), stacklevel=2)
+            warn(finding)
     return result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 
 from irtkit.checks import check_one_of, check_unique, first_names
 from irtkit.files import as_path, head_of
-from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, failed
+from irtkit.findings import Finding, ReadingError, Remedy, failed, warn
 from irtkit.io import logs, table_files
 from irtkit.io.json_text import json_document
 from irtkit.io.merging import merge_responses, repeats_of_parts
@@ -200,7 +199,7 @@ def _finished(
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
     for finding in findings:
         if finding.severity == "warning":
-            warnings.warn(IRTWarning(finding), stacklevel=3)
+            warn(finding)
     names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
     read = {name: getattr(settings, name) for name in names}
     key = "given" if isinstance(settings.key, dict) else settings.key

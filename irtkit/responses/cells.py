@@ -8,14 +8,13 @@ keeps two `scipy.sparse.csr_array` of the observed cells, in which a wrong answe
 from __future__ import annotations
 
 import math
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import and_more, check_memory, short
-from irtkit.findings import Finding, IRTWarning
+from irtkit.findings import Finding, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,7 +295,7 @@ class CellBuilder:
             check_memory(float(math.prod(room)) * sum(t.itemsize for t in self._tables), "a table")
         except MemoryError:
             size = {"n_respondents": max(n_rows, have[0]), "n_items": max(n_columns, have[1])}
-            warnings.warn(IRTWarning(Finding("kept_sparse", "warning", size)), stacklevel=3)
+            warn(Finding("kept_sparse", "warning", size))
             if self._tables[0].size:
                 self._keep(*self._dense().rows())
             self.sparse = True

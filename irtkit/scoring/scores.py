@@ -11,7 +11,6 @@ measured on the calibrated respondents as mean(e² − v) over their errors e an
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -24,7 +23,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
-from irtkit.findings import Finding, IRTWarning, Remedy
+from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
 
@@ -175,7 +174,7 @@ def score(
         matrix, calibrated, method, level=level, random_items=random_items
     )
     for finding in findings:
-        warnings.warn(IRTWarning(finding), stacklevel=2)
+        warn(finding)
     return table
 
 
