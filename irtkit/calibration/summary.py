@@ -84,7 +84,7 @@ def _of_settings(result: FitResult) -> list[str]:
     """What a prior, the variational path and repeated trials make of the figures above."""
     lines = []
     if result.settings.prior:
-        lines.append("* as if no prior held the parameters; compare fits without a prior")
+        lines.append("* without the prior. To compare models, fit them with prior=None")
     if result.model == "3PL" and isinstance(
         chance := (result.settings.prior or {}).get("chance"), float
     ):
@@ -186,14 +186,14 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     if unsure:
         further = "further " if n else ""
         slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
-        parts.append(f"{unsure:,} {slopes} estimated below 0, which accuracies do not confirm")
+        parts.append(f"{unsure:,} {slopes} estimated below 0, but not significantly")
     return "; ".join(parts)
 
 
 def called_in_words(n: int, n_items: int, fdr: float, *, doubted: bool) -> str:
     """Say how many items are called negative, 1 or more, and how sure that is."""
     sure = (
-        "but one scale does not hold, and keys may be right"
+        "unreliable, see the warnings"
         if doubted
         else f"at a false-discovery rate of {percent(fdr)}"
     )

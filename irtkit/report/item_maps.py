@@ -43,7 +43,7 @@ def item_map_section(found: Findings) -> str:
     below = drawn.visible & (drawn.y_values < 0) & (drawn.kind != NEGATIVE)
     n = int(below.sum()) if result.model in {"2PL", "3PL"} else 0
     slopes = "1 slope is" if n == 1 else f"{count(n)} slopes are"
-    unsure = f"{slopes} estimated below 0, which the accuracies of systems do not confirm."
+    unsure = f"{slopes} estimated below 0, but not significantly."
     left_out = "all systems right, or none, or no answer"
     caption = [_MAP, *_without_difficulty(found), *([unsure] if n else [])]
     below_it = " ".join([*caption, _points_caption(drawn, left_out)])

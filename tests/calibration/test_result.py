@@ -346,7 +346,7 @@ def test_items_that_synthetic_respondents_alone_answered_count_no_parameters() -
 def test_criteria_under_a_prior_are_marked_in_print() -> None:
     matrix = ResponseMatrix([[1, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]] * 20)
     assert "AIC* " in str(fit(matrix, "1PL"))
-    assert "as if no prior" in str(fit(matrix, "1PL"))
+    assert "without the prior" in str(fit(matrix, "1PL"))
     assert "AIC* " not in str(fit(matrix, "1PL", prior=None))
 
 

@@ -11,7 +11,7 @@ from irtkit.calibration.summary import negative_sentence
 
 def test_slopes_are_spoken_of_where_they_differ_from_what_is_said_of_items() -> None:
     p_negative = np.array([1.0, 1.0, 0.2, 0.1])
-    unsure = "estimated below 0, which accuracies do not confirm"
+    unsure = "estimated below 0, but not significantly"
     two = "2 of 4 items have negative discrimination (at a false-discovery rate of 5%)"
     for slopes, more in (
         ([-1.0, -0.5, 0.5, 1.0], ""),

@@ -451,7 +451,7 @@ def test_where_one_scale_does_not_hold_a_negative_item_is_no_wrong_key(tmp_path:
     assert result.one_ability_doubted
     irtkit.report(result, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "one scale does not hold, and keys may be right" in text
+    assert "unreliable, see the warnings" in text
     assert "as where a key is wrong" not in text
 
 
