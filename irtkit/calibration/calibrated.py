@@ -224,7 +224,8 @@ def read_items(path: Path, name: str) -> Any:
     if not path.exists():
         raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
     path = path / RESULT_FILE if path.is_dir() else path
-    return load(path) if storage.name_of(path) == FORMAT.name else read_table(path)
+    saved = path.suffix == ".npz" or storage.name_of(path) == FORMAT.name
+    return load(path) if saved else read_table(path)
 
 
 def _of_table(table: Any, name: str) -> tuple[ItemParameters, tuple[str, ...]]:
