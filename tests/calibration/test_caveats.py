@@ -164,7 +164,7 @@ def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None
 
 def test_a_comparison_refers_to_what_the_fit_warned_of() -> None:
     result = fitted(drawn(0, 200, 100, correlation=-0.5))
-    said = [text for text in compare_difficulties(result, folds=0).summary if "warn" in text]
+    said = [text for text in compare_difficulties(result, folds=0).summary if "warned" in text]
     assert len(said) == 1
     plain = compare_difficulties(fitted(drawn(0, 200, 100)), folds=0).summary
     assert not any("warn" in text for text in plain)
