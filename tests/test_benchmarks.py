@@ -404,6 +404,7 @@ def test_the_difficulties_that_the_aaai22_study_stored_come_out(
     study = load("stored_difficulties")
     assert study.stored(name, shared_data).items["Dffclt"].notna().all()
     found = study.reproduced(name, draws)
+    # on mirt's grid all items of a batch shift together: optdigits has 0.038 in the median of 10
     assert found["rmse"] <= (0.04 if name == "optdigits" else 0.03)
     assert found["least_correlation"] >= 0.9998
     assert found["rmse_without_shift"] < found["rmse"]

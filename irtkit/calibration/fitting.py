@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 _MOST_NODES = 100_000  # Nodes of a fixed grid: with 1,000 items its tables take 0.8 GB.
 _LEAST_LIMIT, _MOST_LIMIT = 0.01, 1000.0  # Limits within which items tell abilities apart.
-# Bytes that EM takes of every respondent and item at least, beside a copy of the responses; 1.3 to
-# 3.5 times as many were measured (200,000 × 50, 20,000 × 300, 1,000 × 8,000).
-_BYTES = 80.0
+_BYTES = 80.0  # Least bytes of EM per respondent and per item. Measured were 1.3 to 3.5 times more.
 
 
 def fit(

@@ -41,19 +41,11 @@ class NearDuplicates(NamedTuple):
     """Real respondents with a response."""
     n_eff: float
     """Kish's effective sample size of the respondents; n if no pair is alike."""
-    slope_share: float
-    """Variance of the slope of an item if respondents were independent, over the variance with
-    near-duplicates: 1 without any."""
 
     @property
     def found(self) -> bool:
         """Whether the effective number is clearly smaller than the number of respondents."""
         return self.n_eff < _CLEARLY * self.n
-
-    @property
-    def independent(self) -> int:
-        """The effective number, rounded; the number of respondents if it is not clearly smaller."""
-        return max(round(self.n_eff), 1) if self.found else self.n
 
 
 class _Pairs(NamedTuple):
@@ -66,26 +58,21 @@ class _Pairs(NamedTuple):
     error: Array  # Standard error of the sum of products of residuals.
     common: Array  # The sum of products if both were copies, over the common items.
     pull: Array  # Product of standardised abilities.
-    whole: Array  # As `common`, over all items of both.
 
 
 def near_duplicates(patterns: Patterns) -> NearDuplicates:
     """Estimate the effective number of real respondents.
 
-    n_eff = n / (1 + (n − 1) · mean of P(alike) · likeness over the pairs). For the slope of an item
-    likenesses are weighted by the product of the abilities as well, and the larger sum is taken.
+    n_eff = n / (1 + (n − 1) · mean of P(alike) · likeness over the pairs).
     """
     n = patterns.n_answering
     pairs = _pairs_of(patterns)
     if pairs is None:
-        return NearDuplicates(n, float(n), 1.0)
+        return NearDuplicates(n, float(n))
     p, beyond = _alike(pairs)
     among = min(n, _MOST_RESPONDENTS)
     shared = 2 * (n - 1) / (among * (among - 1)) * pairs.weight * p * beyond
-    of_items = shared / pairs.whole
-    n_eff = n / (1 + max(float((shared / pairs.common).sum()), 0.0))
-    design_effect = 1 + max(float(of_items.sum()), float(of_items @ pairs.pull), 0.0)
-    return NearDuplicates(n, n_eff, 1 / design_effect)
+    return NearDuplicates(n, n / (1 + max(float((shared / pairs.common).sum()), 0.0)))
 
 
 def families_of(patterns: Patterns) -> Places:
@@ -138,9 +125,9 @@ def _pairs_of(patterns: Patterns) -> _Pairs | None:
     some = np.concatenate(kept)
     if not len(some):
         return None
-    one, other, own = one[some], other[some], np.sqrt(variance.sum(axis=1))
+    one, other = one[some], other[some]
     numbers = (*(values[some] for values in (z, error, common)), ability[one] * ability[other])
-    in_64_bits = (values.astype(np.float64) for values in (*numbers, own[one] * own[other]))
+    in_64_bits = (values.astype(np.float64) for values in numbers)
     return _Pairs(who[one], who[other], np.concatenate(weight), *in_64_bits)
 
 

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.data.patterns import REAL, blocks
+from irtkit.data.patterns import REAL, blocks, dense_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -312,15 +312,6 @@ def _items(patterns: Patterns, most: int) -> Places:
         return varied[np.argsort(-responses[varied], kind="stable")[:most]]
     every = max(-(-len(varied) // most), 1)
     return varied[np.argsort(right[varied] / responses[varied], kind="stable")[every // 2 :: every]]
-
-
-def dense_cells(patterns: Patterns, who: Places, items: Places) -> tuple[Any, Any]:
-    """Right responses and responses of some respondents to some items, dense and in 32 bits."""
-    right = patterns.cells[who][:, items]
-    tried = right >= 0 if patterns.trials is None else patterns.trials[who][:, items]
-    if patterns.sparse:
-        right, tried = right.toarray(), tried.toarray()
-    return np.maximum(right, 0).astype(np.float32), tried.astype(np.float32)
 
 
 def _cells(

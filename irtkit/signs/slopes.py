@@ -39,9 +39,7 @@ _MAX_ITEMS = 4000  # Items learned from: the standard error of a share of 5 % is
 _MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Steps of EM at most, and gain in log-likelihood that ends it.
 _PSEUDO_ITEMS, _RARE = 10.0, 0.05  # Pseudo-items, and their share of inverted and of flat ones.
 _SPREAD, _SPREAD_ITEMS = 0.35, 5.0  # τ/μ of as many pseudo-items.
-_MIN_SPREAD = (
-    0.3  # Least τ/μ: V is too large for steep items, which look less spread than they are.
-)
+_MIN_SPREAD = 0.3  # Least τ/μ: V is too large for steep items, which so look less spread.
 _FLATNESS = 1 / 3  # Largest φ/μ: flat items would else be confused with regular ones.
 _LOG_PRIOR_ODDS = -7.0  # Of slopes against none: on coin flips the mixture gains 4 nats at most.
 _DAMPED_FROM, _DAMPING = 10.0, 3.0
