@@ -164,6 +164,11 @@ def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> Non
         raise ValueError(f"{rule}: {short(again[0])} occurs twice{more}{advice}")
 
 
+def counted(n: float, noun: str) -> str:
+    """A number of things: "1 item", "1,797 items"."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def and_more(n: int, what: str) -> str:
     """How many more there are than the one that a message names: " (and 2 more such cells)"."""
     return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from irtkit.checks import first_names, short
+from irtkit.checks import counted, first_names, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -195,14 +195,19 @@ def _word(value: Any) -> str:
 class _Formatter(Formatter):
     """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun.
 
-    A format that begins with a point is Python's own, as in ``{share:.0%}``.
+    ``{n:has|have}`` is a word for one or for several, and ``{rate:%}`` a rate as it was given. A
+    format that begins with a point is Python's own, as in ``{share:.0%}``.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("."):
             return format(value, format_spec)
+        if format_spec == "%":
+            return f"{100 * value:.9g}%"
+        if "|" in format_spec:
+            return str(format_spec.split("|")[value != 1])
         if format_spec:
-            return f"{value:,} {format_spec}{'s' * (value != 1)}"
+            return counted(value, format_spec)
         if isinstance(value, list | tuple):
             return first_names([short(one) for one in value])
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -225,6 +230,10 @@ _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")  # Left out unless all of its values ar
 _FIELD = re.compile(r"\{(\w+)")
 
 _CELL = "respondent {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
+
+_FURTHER = (
+    "[[. {n_unsure:further slope} {n_unsure:is|are} estimated below 0, but not significantly]]"
+)
 
 PURPOSES = {  # What settings do, by code.
     "": "",
@@ -252,6 +261,7 @@ PURPOSES = {  # What settings do, by code.
     # From fit
     "leave-out": "to leave them out",
     "finite": "for finite estimates",
+    "criteria": "to compare models",
     "unique": "for a unique estimate",
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
@@ -362,6 +372,27 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     # From io logs
     "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
     "{names!s}",
+    # From fit, notes
+    "prior-left-out": "AIC* and BIC* leave out the prior",
+    "guessing-prior": "the prior of guessing is centred on {chance:.2f}",
+    "lower-bound": "evidence lower bound {elbo:.3f} ± {elbo_se:.3f}. Item estimates are posterior "
+    "means",
+    "counted-trials": "repeated trials correlate by {correlation:.2g} beyond what the model "
+    "explains. They count for less, in the log-likelihood as well",
+    "fixed-items": "{n:item} fixed, on whose scale ability has mean {mean:.3f}[[ (SE "
+    "{mean_se:.3f})]] and SD {sd:.3f}[[ (SE {sd_se:.3f})]]",
+    "ability-sd": "the SD of ability is {sd:.3f}",
+    "negative-items": "{n} of {n_items:item} {n:has|have} negative discrimination (at a "
+    f"false-discovery rate of {{fdr:%}}){_FURTHER}",
+    "negative-items-doubted": "{n} of {n_items:item} {n:has|have} negative discrimination "
+    f"(unreliable, see the warnings){_FURTHER}",
+    "slopes-below-0": "{n:slope} {n:is|are} estimated below 0, but not significantly",
+    "flat-items": "{n:flat item}: no significant slope, and so no meaningful difficulty",
+    "all-wrong": "{n:item} that no system gets right: look here for broken items ({items!s})",
+    "few-wrong": "{n:item} that no system gets right, of fewer than {least} that tried: too few to "
+    "say that an item is broken",
+    "all-right": "{n:item} that every system gets right",
+    "unanswered": "{n:item} without responses",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "
@@ -370,7 +401,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "change of {change:.2g} (tolerance {tol:.2g}). Its estimates may not be at the maximum",
     "elbo-not-settled": "Not converged: the evidence lower bound was {elbo:.4f} and had not "
     "settled after {n_iterations:step}. The posterior may not be final",
-    "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items} items has its "
+    "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items:item} has its "
     "maximum at infinity, and no prior applies to them: {items}. Their values are from the last "
     "iteration",
     "anchor-drift": "Anchor drift: {n} of {n_fixed} fixed items differ from their fixed parameters "
@@ -380,7 +411,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "and responses to {n_items:item} determine at most {n_determined}. Infinitely many estimates "
     "fit equally well",
     "no-standard-errors": "No standard errors: the objective of the fit is not concave at the "
-    "estimates of {n} of {n_items} items: {items}. Their uncertainty is unknown",
+    "estimates of {n} of {n_items:item}: {items}. Their uncertainty is unknown",
     "disconnected-groups": "Disconnected groups: systems and items form {n:group} without a common "
     "response, of {sizes!s} (systems × items). Abilities and difficulties in different groups (see "
     "the column component) are not comparable",

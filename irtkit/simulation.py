@@ -22,6 +22,7 @@ from irtkit.checks import (
     check_unique,
     check_unmasked,
     check_yes_or_no,
+    counted,
     short,
 )
 from irtkit.data.patterns import blocks
@@ -194,8 +195,8 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     try:
         wide = np.broadcast_to(given, shape)
     except ValueError as error:
-        rule = f"broadcast to {shape[0]} respondents × {shape[1]} items"
-        raise ValueError(f"trials must {rule}, got shape {given.shape}") from error
+        size = f"{counted(shape[0], 'respondent')} × {counted(shape[1], 'item')}"
+        raise ValueError(f"trials must broadcast to {size}, got shape {given.shape}") from error
     return wide.astype(count_type(int(given.max(initial=0))))
 
 

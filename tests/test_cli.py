@@ -261,7 +261,7 @@ def test_words_and_columns_are_named_as_in_python(tmp_path: Path) -> None:
     assert done.stderr.startswith("irtkit: 3 respondents × 2 items. Read from runs.csv (wide table")
     assert "1PL fitted to 3 respondents × 2 items" in done.stdout
     done = run("fit", "runs.csv", *words, "--keep", "q1", folder=tmp_path)
-    assert "3 respondents × 1 items" in done.stderr
+    assert "3 respondents × 1 item" in done.stderr
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     done = run("merge", results, other, "--out", "all.parquet", folder=tmp_path)
     assert done.returncode == 0
     assert "irtkit: 4 respondents × 3 items. Read from " in done.stderr
-    assert "irtkit: 1 respondents × 1 items. Read from " in done.stderr
+    assert "irtkit: 1 respondent × 1 item. Read from " in done.stderr
     assert "5 respondents × 3 items" in done.stdout
     assert irtkit.read_responses(tmp_path / "all.parquet").respondents == tuple("abcde")
     refused = run("merge", results, results, "--out", "all.parquet", folder=tmp_path)

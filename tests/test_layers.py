@@ -53,7 +53,7 @@ CALIBRATION = (
     *("information", "standard_errors", "empirical"),
     *("variational.target", "variational.guide", "variational.inference"),
     *("variational.bent", "variational.posterior"),
-    *("result", "summary", "saved", "calibrated", "estimates", "drift"),
+    *("result", "summary", "calibrated", "estimates", "drift"),
     "caveats",
     *("maximum_likelihood", "chance", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),

@@ -119,7 +119,7 @@ def test_labels_are_taken_over() -> None:
         ({"trials": 2**31}, "trials must be whole numbers"),
         ({"trials": [1, 1, 1.5]}, "trials must be whole numbers"),
         ({"trials": True}, "trials must be whole numbers"),
-        ({"trials": [1, 2]}, r"broadcast to 1 respondents × 3 items, got shape \(2,\)"),
+        ({"trials": [1, 2]}, r"broadcast to 1 respondent × 3 items, got shape \(2,\)"),
         ({"trials": 0}, "every cell is missing"),
         ({"seed": None}, "seed must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),

@@ -1,7 +1,6 @@
 """Calibration: item parameters from a response matrix."""
 
 from irtkit.calibration.fitting import fit
-from irtkit.calibration.result import FitResult
-from irtkit.calibration.saved import load
+from irtkit.calibration.result import FitResult, load
 
 __all__ = ["FitResult", "fit", "load"]

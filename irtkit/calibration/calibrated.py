@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit import storage
-from irtkit.calibration.result import FORMAT, FitResult
-from irtkit.calibration.saved import RESULT_FILE, load
+from irtkit.calibration.result import FORMAT, FitResult, load, saved_in
 from irtkit.checks import check_number, first_names, short
 from irtkit.files import as_path
 from irtkit.io import read_table
@@ -22,65 +21,49 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ModelName
 
-_SAME_SLOPE = 1e-9
-"""Difference between slopes that are one: what a table with ten digits keeps."""
-_COLUMNS = {
+_SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with ten digits keeps.
+_COLUMNS = {  # Names that columns of item tables have, here and in other programs.
     "discrimination": ("discrimination", "a", "a1", "slope"),
-    "intercept": ("intercept", "d"),
     "difficulty": ("difficulty", "b"),
     "guessing": ("guessing", "c", "g"),
+    "intercept": ("intercept", "d"),
 }
-"""Names that columns of item tables have, here and in other programs."""
 
 
 @dataclass(frozen=True)
 class CalibratedItems:
-    """Items with known parameters, and the population they were calibrated in.
-
-    Parameters
-    ----------
-    parameters
-        NaN where nothing is known of an item.
-    labels
-        None if the items have none: then responses have them in the same order.
-    latent_sd, latent_mean
-        SD and mean of ability in the population.
-    trial_correlation
-        Between repeated trials of a cell, see ``result.settings``.
-    standard_errors
-        Those of a result, (n_items, 4); None if there are none.
-    scale_se
-        Sampling errors of the scale, as standard errors: of its unit, as a proportion, and of its
-        mean. 0 if they are not known.
-    best
-        Returns the score up to which curves rest on calibrated respondents; None if it is unknown.
-    misfit
-        Returns the variance of scores that the model does not explain if the items at some places
-        are asked; None if it is unknown.
-    design
-        "random" or "stratified" if the items asked were drawn from these, "chosen" if they were
-        chosen, None if neither is known.
-    selected_of
-        Number of items of the benchmark, if only items selected from it are known.
-    """
+    """Items with known parameters, and the population they were calibrated in."""
 
     parameters: ItemParameters
+    """NaN where nothing is known of an item."""
     labels: tuple[str, ...] | None = None
+    """None if the items have none: then responses have them in the same order."""
     latent_sd: float = 1.0
     latent_mean: float = 0.0
     trial_correlation: float = 0.0
-    standard_errors: Array | None = None
+    """Between repeated trials of a cell, see ``result.settings``."""
+    standard_errors: Array = field(default_factory=lambda: np.empty((0, 4)))
+    """As those of a result, (n_items, 4). By default all are unknown, NaN."""
     scale_se: tuple[float, float] = (0.0, 0.0)
+    """Standard errors of the unit of the scale, as a proportion, and of its mean; 0 if unknown."""
     best: Callable[[], float] | None = None
+    """The score up to which curves rest on calibrated respondents, if it is known."""
     misfit: Callable[[Places], float] | None = None
+    """Variance of scores that the model does not explain if the items at some places are asked."""
     design: str | None = None
+    """How the items were taken: "random" or "stratified" if drawn, "chosen", None if unknown."""
     selected_of: int | None = None
+    """Number of items of the benchmark, if only items selected from it are known."""
+
+    def __post_init__(self) -> None:
+        if not len(self.standard_errors):
+            unknown = np.full((self.parameters.n_items, 4), np.nan)
+            object.__setattr__(self, "standard_errors", unknown)
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
@@ -90,15 +73,12 @@ class CalibratedItems:
     def chosen(self, places: NDArray[Any]) -> CalibratedItems:
         """Return some of the items."""
         labels = None if self.labels is None else tuple(np.array(self.labels, object)[places])
-        errors = None if self.standard_errors is None else self.standard_errors[places]
-        parameters = self.parameters.chosen(places)
+        parameters, errors = self.parameters.chosen(places), self.standard_errors[places]
         return replace(self, parameters=parameters, labels=labels, standard_errors=errors)
 
     @property
     def difficulty_se(self) -> Array:
-        """Standard errors of difficulties, NaN if there are none, (n_items,)."""
-        if self.standard_errors is None:
-            return np.full(self.parameters.n_items, np.nan)
+        """Standard errors of difficulties, (n_items,)."""
         return self.standard_errors[:, 1]
 
     @cached_property
@@ -131,16 +111,25 @@ def calibrated_items(
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
-        correlation = given.settings.trial_correlation or 0.0
-        population = given.latent_sd, given.latent_mean
-        about = *population, correlation, given.standard_errors, _scale_errors(given)
-        return CalibratedItems(given.parameters, given.item_labels, *about)
+        # Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it. Where ability has
+        # SD 1 by definition the latter is luck of the unit; the unit of the Rasch model is the
+        # logit. The scale of fixed items was set by others than these respondents.
+        n = np.inf if given.fixed is not None else max(given.n_answering, 1)
+        of_unit = 0.0 if given.model == "Rasch" else 1 / (2 * n) ** 0.5
+        return CalibratedItems(
+            given.parameters,
+            given.item_labels,
+            given.latent_sd,
+            given.latent_mean,
+            given.settings.trial_correlation or 0.0,
+            given.standard_errors,
+            (of_unit, given.latent_sd / n**0.5),
+        )
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
     elif hasattr(given, "columns") and hasattr(given, "index"):
-        parameters, labels = _of_table(given, name)
-        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given, name))
+        found = _of_table(given, sd, name)
     else:
         selection = "a Selection, " if name == "items" else ""
         raise TypeError(
@@ -152,17 +141,45 @@ def calibrated_items(
     return found
 
 
-def _scale_errors(result: FitResult) -> tuple[float, float]:
-    """Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it.
+def read_items(path: Path, name: str) -> Any:
+    """Read a saved result, or a table of items."""
+    if not path.exists():
+        raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
+    path = saved_in(path)
+    saved = path.suffix == ".npz" or storage.name_of(path) == FORMAT.name
+    return load(path) if saved else read_table(path)
 
-    Where ability has SD 1 by definition the latter is luck of the unit; the unit of the Rasch model
-    is the logit. The scale of fixed items was set by others than these respondents.
-    """
-    if result.fixed is not None or not result.n_answering:
-        return 0.0, 0.0
-    n = result.n_answering
-    of_unit = 0.0 if result.model == "Rasch" else 1 / (2 * n) ** 0.5
-    return of_unit, result.latent_sd / n**0.5
+
+def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:
+    """Items of a table, with standard errors where it has any."""
+    columns = {
+        role: next((column for column in names if column in table.columns), None)
+        for role, names in _COLUMNS.items()
+    }
+    if columns["discrimination"] is None or not (columns["intercept"] or columns["difficulty"]):
+        raise ValueError(
+            f"{name} needs the columns discrimination, and intercept or difficulty (guessing may "
+            f"be there); it has {first_names(list(table.columns))}"
+        )
+
+    def numbers(column: str | None) -> Array:
+        if column not in table.columns:
+            return np.full(len(table), np.nan)
+        try:
+            return np.asarray(table[column], dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            rule = f"{name}: column {short(column)} must hold numbers"
+            raise ValueError(f"{rule}; {error}") from error
+
+    slope, difficulty, guessing, intercept = map(numbers, columns.values())
+    if columns["intercept"] is None:
+        parameters = ItemParameters.from_difficulty(slope, difficulty, np.nan_to_num(guessing))
+    else:
+        parameters = ItemParameters(slope, intercept, np.nan_to_num(guessing))
+    labels = table["item"] if "item" in table.columns else table.index
+    errors = np.stack([numbers(f"{role}_se") for role in _COLUMNS], axis=1)
+    names = label_names(labels, len(table), "item")
+    return CalibratedItems(parameters, names, sd, standard_errors=errors)
 
 
 def fixed_parameters(
@@ -191,86 +208,3 @@ def fixed_parameters(
     whole = np.full((3, len(places)), np.nan)
     whole[:, places >= 0] = found.discrimination, found.intercept, found.guessing
     return ItemParameters(*whole)
-
-
-def with_fixed(result: FitResult, anchors: CalibratedItems, places: NDArray[np.intp]) -> FitResult:
-    """Return a result whose fixed items have their own parameters to the last digit."""
-    fixed, found = places >= 0, result.parameters
-    parts = []
-    for own, earlier in zip(_arrays(found), _arrays(anchors.parameters), strict=True):
-        values = own.copy()
-        values[fixed] = earlier[places[fixed]]
-        parts.append(values)
-    errors = result.standard_errors.copy()
-    earlier_errors = anchors.standard_errors
-    errors[fixed] = np.nan if earlier_errors is None else earlier_errors[places[fixed]]
-    free = int((~fixed & (result.counts.item_responses > 0)).sum())
-    by_item = {"2PL": 2, "3PL": 3}.get(result.model, 1)
-    return replace(
-        result,
-        parameters=ItemParameters(*parts),
-        standard_errors=errors,
-        n_parameters=free * by_item + 2,
-        fixed=fixed,
-    )
-
-
-def _arrays(parameters: ItemParameters) -> tuple[Array, Array, Array]:
-    return parameters.discrimination, parameters.intercept, parameters.guessing
-
-
-def read_items(path: Path, name: str) -> Any:
-    """Read a saved result, or a table of items."""
-    if not path.exists():
-        raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
-    path = path / RESULT_FILE if path.is_dir() else path
-    saved = path.suffix == ".npz" or storage.name_of(path) == FORMAT.name
-    return load(path) if saved else read_table(path)
-
-
-def _of_table(table: Any, name: str) -> tuple[ItemParameters, tuple[str, ...]]:
-    """Parameters and labels of a table of items."""
-    columns = {
-        role: next((column for column in names if column in table.columns), None)
-        for role, names in _COLUMNS.items()
-    }
-    if columns["discrimination"] is None or not (columns["intercept"] or columns["difficulty"]):
-        raise ValueError(
-            f"{name} needs the columns discrimination, and intercept or difficulty (guessing may "
-            f"be there); it has {first_names(list(table.columns))}"
-        )
-    labels = table["item"] if "item" in table.columns else table.index
-    names = label_names(labels, len(table), "item")
-    slope = _numbers(table, columns["discrimination"], name)
-    guessing = (
-        0.0
-        if columns["guessing"] is None
-        else np.nan_to_num(_numbers(table, columns["guessing"], name))
-    )
-    if columns["intercept"] is not None:
-        parts = (
-            slope,
-            _numbers(table, columns["intercept"], name),
-            np.broadcast_to(guessing, slope.shape),
-        )
-        return ItemParameters(*parts), names
-    difficulty = _numbers(table, columns["difficulty"], name)
-    return ItemParameters.from_difficulty(slope, difficulty, guessing), names
-
-
-def _errors_of(table: Any, name: str) -> Array | None:
-    """Standard errors as those of a result, NaN where the table has none; None without any."""
-    of = ("discrimination", "difficulty", "guessing", "intercept")
-    names = [f"{parameter}_se" for parameter in of]
-    if not any(column in table.columns for column in names):
-        return None
-    nothing = np.full(len(table), np.nan)
-    columns = [_numbers(table, c, name) if c in table.columns else nothing for c in names]
-    return np.stack(columns, axis=1)
-
-
-def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
-    try:
-        return np.asarray(table[column], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name}: column {short(column)} must hold numbers; {error}") from error

@@ -16,7 +16,7 @@ these items, and the other items are tested again.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -24,7 +24,14 @@ from scipy.special import ndtr
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import GridSchedule
 from irtkit.data.patterns import REAL, part_of
-from irtkit.irf import Items, complete_data_information, curvatures, curves_of, logits_of_guessing
+from irtkit.irf import (
+    ItemParameters,
+    Items,
+    complete_data_information,
+    curvatures,
+    curves_of,
+    logits_of_guessing,
+)
 from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:
@@ -35,66 +42,47 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
 
-LEVEL = 0.01
-"""Chance of a false warning if no anchor has drifted."""
-_FEWEST = 3
-"""Anchors left from which one is tested: of two that disagree either may have drifted."""
-_AT_ONCE = 0.5
-"""Share of the largest z down to which items are set aside in one round: smaller ones may follow
-from the others."""
-_LEAST_INFORMATION = 1e-6
-"""Information about an intercept below which an item is not tested."""
-_MOST_VARIANCE = 1e6
-"""Variance of an earlier estimate, at most."""
-_MOST_LEVERAGE = 0.9
-"""Share of the variance of a score that the estimate of η takes off it, at most."""
+LEVEL = 0.01  # Chance of a false warning if no anchor has drifted.
+_FEWEST = 3  # Anchors for a test: of two that disagree either may have drifted.
+_AT_ONCE = 0.5  # Share of the largest z down to which items are set aside in one round.
+_MOST_VARIANCE = 1e6  # Of an earlier estimate, and of a later one that is tested.
+_MOST_LEVERAGE = 0.9  # Share of the variance of a score that the estimate of η takes off it.
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
 
 
-class Drift(NamedTuple):
-    """What the test finds."""
+def with_fixed(result: FitResult, patterns: Patterns, anchors: CalibratedItems) -> FitResult:
+    """Give the fixed items of a result their own parameters to the last digit, and test them.
 
-    z: Array
-    """Of each item: above 0 if it became easier; NaN if it is not tested."""
-    drifts: NDArray[np.bool_]
-    variances: Array
-    """Variances of the mean and the log SD of ability that errors of the anchors add, (2,)."""
-
-
-class _Scores(NamedTuple):
-    """Fixed items at some mean and SD of ability; the first axis is items."""
-
-    off: Array
-    """One-step estimate of how far the intercept is off."""
-    by: Array
-    """Its derivatives by η, (n, 2)."""
-    variance: Array
-    skewed: Array
-    """The variance with a correction for the skewness of small counts."""
-    of_score: Array
-    """Terms of the right-hand side of generalised least squares, (n, 2)."""
-    of_moves: Array
-    """Terms of its matrix, (n, 2, 2)."""
-    of_errors: Array
-    """Covariance of η by the sampling errors of each anchor, (n, 2, 2)."""
-
-
-def with_drift(result: FitResult, patterns: Patterns, anchors: CalibratedItems) -> FitResult:
-    """Test the fixed items, and add their sampling errors to those of the latent mean and SD.
-
-    The effective number of respondents is computed only if a test is significant without it.
+    Their sampling errors are added to those of the latent mean and SD. The effective number of
+    respondents is computed only if a test is significant without it.
     """
+    places, own = anchors.places_of(result.item_labels), result.parameters
+    fixed, earlier = places >= 0, anchors.parameters.chosen(places)
+    free = int((~fixed & (result.counts.item_responses > 0)).sum())
+    result = replace(
+        result,
+        parameters=ItemParameters(
+            np.where(fixed, earlier.discrimination, own.discrimination),
+            np.where(fixed, earlier.intercept, own.intercept),
+            np.where(fixed, earlier.guessing, own.guessing),
+        ),
+        standard_errors=np.where(
+            fixed[:, None], anchors.standard_errors[places], result.standard_errors
+        ),
+        n_parameters=free * {"2PL": 2, "3PL": 3}.get(result.model, 1) + 2,
+        fixed=fixed,
+    )
     with np.errstate(all="ignore"):
         covariances = earlier_covariances(result, anchors.latent_mean, anchors.latent_sd)
-        found = drift_of(result, patterns, covariances)
-        dependence = result.dependence if found.drifts.any() else None
+        z, drifts, variances = drift_of(result, patterns, covariances)
+        dependence = result.dependence if drifts.any() else None
         if dependence is not None and dependence.independent < result.n_answering:
             copies = result.n_answering / dependence.independent
-            found = drift_of(result, patterns, covariances, copies)
-    result = replace(result, drift_z=found.z, drifts=found.drifts)
+            z, drifts, variances = drift_of(result, patterns, covariances, copies)
+    result = replace(result, drift_z=z, drifts=drifts)
     if result.latent_mean_se is None or result.latent_sd_se is None:
         return result
-    of_mean, of_sd = result.latent_sd * found.variances**0.5
+    of_mean, of_sd = result.latent_sd * variances**0.5
     of_unit, of_zero = anchors.scale_se
     mean_se = [result.latent_mean_se, of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [result.latent_sd_se, of_sd, result.latent_sd * of_unit]
@@ -132,95 +120,81 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
 
 def drift_of(
     result: FitResult, patterns: Patterns, covariances: Array, copies: float = 1.0
-) -> Drift:
-    """Test the fixed items; ``copies`` is the number of respondents for each independent one."""
+) -> tuple[Array, NDArray[np.bool_], Array]:
+    """Test the fixed items; ``copies`` is the number of respondents for each independent one.
+
+    With the z of each item (above 0 if it became easier, NaN if it is not tested) come which drift,
+    and the variances of the mean and the log SD of ability that errors of the anchors add. A
+    variance one third of the way from the binomial one at the expected proportion to that at the
+    observed one makes z nearly normal for small counts as well: to first order it gives the signed
+    root of the deviance.
+    """
     mean, sd, fixed = result.latent_mean, result.latent_sd, np.asarray(result.fixed)
     own, variances = result.parameters, None
-    a, inside = own.discrimination, own.standardised(sd, mean)
-    slope, intercept = inside.discrimination.copy(), inside.intercept.copy()
+    logits = logits_of_guessing(own.guessing) if result.model == "3PL" else None
     rows = np.flatnonzero(patterns.answering)
     responses = patterns.margins.item_responses[REAL]
     used = own.known & (responses > 0)
     z, drifts = np.full(len(fixed), np.nan), np.zeros(len(fixed), bool)
+    inside = own.standardised(sd, mean)
     while True:
         columns = np.flatnonzero(used & ~drifts)
-        logits = logits_of_guessing(own.guessing) if result.model == "3PL" else None
-        items = Items(slope, intercept, logits).chosen(columns)
+        items = Items(inside.discrimination, inside.intercept, logits).chosen(columns)
         some = part_of(patterns, rows, columns)
         engine = engine_of(some, with_guessing=logits is not None)
         terms = MarginalLikelihood(engine, GridSchedule().nodes(items, some)).terms(items)
-        tested = fixed[columns] & (terms.information[:, 1, 1] > _LEAST_INFORMATION)
-        places = columns[tested]
-        share = patterns.margins.item_right[REAL, places] / responses[places]
-        expected = own.chosen(places).expected_error(sd, mean)
-        scores = _scores(
-            slope[places],
+        tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _MOST_VARIANCE)
+        places, score, information = (
+            columns[tested],
             terms.gradient[tested],
             terms.information[tested],
-            _in_sds(covariances[places], mean, sd),
-            copies=copies,
-            ratio=share * (1 - share) / (expected * (1 - expected)),
         )
+        size = score.shape[1]
+        moves = np.zeros((len(places), size, 2))  # H
+        moves[:, 1, 0] = moves[:, 0, 1] = inside.discrimination[places]
+        in_sds = np.eye(size)
+        in_sds[0, 0], in_sds[1, 0] = sd, mean
+        errors = in_sds @ covariances[places] @ in_sds.T
         if variances is None:
-            variances = np.diag(scores.of_errors.sum(axis=0))
+            plain: Any = moves.swapaxes(1, 2) @ information
+            effect = np.linalg.pinv((plain @ moves).sum(axis=0)) @ plain
+            variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
         if len(places) < _FEWEST:
             break
-        staying, z[places], step = _set_aside(scores)
+        weighted = moves.swapaxes(1, 2) @ np.linalg.inv(
+            copies * np.eye(size) + information @ errors
+        )
+        of_score = np.einsum("jrk,jk->jr", weighted, score)
+        of_moves = weighted @ information @ moves
+        about = information[:, 1, 1]
+        along = information[:, 1] / about[:, None]
+        off, by = score[:, 1] / about, np.einsum("jk,jkr->jr", along, moves)
+        earlier = np.einsum("jk,jkl,jl->j", along, errors, along)
+        share = patterns.margins.item_right[REAL, places] / responses[places]
+        expected = own.chosen(places).expected_error(sd, mean)
+        ratio = share * (1 - share) / (expected * (1 - expected))
+        skewed = copies * (2 + ratio) / 3 / about + earlier
+        staying, largest = np.ones(len(places), bool), 0.0
+        while True:
+            inverse = np.linalg.pinv(of_moves[staying].sum(axis=0))
+            step = inverse @ of_score[staying].sum(axis=0)
+            leverage = np.einsum("jr,rs,js->j", by, inverse, by) / (copies / about + earlier)
+            left = np.where(staying, 1 - np.minimum(leverage, _MOST_LEVERAGE), 1 + leverage)
+            z[places] = (off - by @ step) / np.sqrt(skewed * left)
+            sizes = np.where(staying, np.abs(z[places]), 0.0)
+            worst, n = int(sizes.argmax()), int(staying.sum())
+            significant = n >= _FEWEST and n * 2 * ndtr(-sizes[worst]) < LEVEL
+            if not significant or sizes[worst] < _AT_ONCE * largest:
+                break
+            staying[worst], largest = False, max(largest, float(sizes[worst]))
         if staying.all():
             break
         drifts[places[~staying]] = True
         mean, sd = mean + sd * step[0], sd * np.exp(step[1])
-        slope[fixed], intercept[fixed] = sd * a[fixed], (own.intercept + mean * a)[fixed]
-    return Drift(z, drifts, variances)
-
-
-def _in_sds(covariances: Array, mean: float, sd: float) -> Array:
-    """Covariances of slope, intercept (and logit) in SDs of the respondents."""
-    turn = np.eye(covariances.shape[1])
-    turn[0, 0], turn[1, 0] = sd, mean
-    return np.asarray(turn @ covariances @ turn.T)
-
-
-def _scores(
-    slope: Array, score: Array, information: Array, errors: Array, *, copies: float, ratio: Array
-) -> _Scores:
-    """Return one-step estimates, their variances, and the terms of generalised least squares.
-
-    ``ratio`` is the binomial variance at the observed proportion over that at the expected one. A
-    variance one third of the way between them makes z nearly normal for small counts as well: to
-    first order it gives the signed root of the deviance.
-    """
-    size = score.shape[1]
-    moves = np.zeros((len(slope), size, 2))
-    moves[:, 1, 0] = moves[:, 0, 1] = slope
-    plain: Any = moves.swapaxes(1, 2) @ information
-    effect = np.linalg.pinv((plain @ moves).sum(axis=0)) @ plain
-    weighted = moves.swapaxes(1, 2) @ np.linalg.inv(copies * np.eye(size) + information @ errors)
-    about = information[:, 1, 1]
-    along = information[:, 1] / about[:, None]
-    earlier = np.einsum("jk,jkl,jl->j", along, errors, along)
-    return _Scores(
-        off=score[:, 1] / about,
-        by=np.einsum("jk,jkr->jr", along, moves),
-        variance=copies / about + earlier,
-        skewed=copies * (2 + ratio) / 3 / about + earlier,
-        of_score=np.einsum("jrk,jk->jr", weighted, score),
-        of_moves=weighted @ information @ moves,
-        of_errors=effect @ errors @ effect.swapaxes(1, 2),
-    )
-
-
-def _set_aside(scores: _Scores) -> tuple[NDArray[np.bool_], Array, Array]:
-    """Return which items stay, z of all items, and η estimated from those that stay."""
-    staying, largest = np.ones(len(scores.off), bool), 0.0
-    while True:
-        inverse = np.linalg.pinv(scores.of_moves[staying].sum(axis=0))
-        step = inverse @ scores.of_score[staying].sum(axis=0)
-        leverage = np.einsum("jr,rs,js->j", scores.by, inverse, scores.by) / scores.variance
-        left = np.where(staying, 1 - np.minimum(leverage, _MOST_LEVERAGE), 1 + leverage)
-        z = (scores.off - scores.by @ step) / np.sqrt(scores.skewed * left)
-        size = np.where(staying, np.abs(z), 0.0)
-        worst, n = int(size.argmax()), int(staying.sum())
-        if n < _FEWEST or n * 2 * ndtr(-size[worst]) >= LEVEL or size[worst] < _AT_ONCE * largest:
-            return staying, z, step
-        staying[worst], largest = False, max(largest, float(size[worst]))
+        moved = own.standardised(sd, mean)
+        inside = ItemParameters(
+            np.where(fixed, moved.discrimination, inside.discrimination),
+            np.where(fixed, moved.intercept, inside.intercept),
+            own.guessing,
+        )
+    return z, drifts, variances

@@ -25,18 +25,10 @@ if TYPE_CHECKING:
     from irtkit.signs import ProportionScore
 
 
-_UNBOUNDED_INFORMATION = 0.05
-"""Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly: as
-of one that errs once in 19 times, all others being certain."""
-_UNBOUNDED_SLOPE = WeakPrior.steep
-"""Slope beyond which an item is a step, in logits per SD of ability."""
-_FROM_ZERO, _FLAT = 1.96, 1 / 3
-"""Standard errors by which a slope that is told from 0 lies away from it (95 %), and the part of
-the median slope under which an item may be flat. Of items with log slopes of SD 0.4 up to 2 % come
-out flat, with half the median slope on average (60 to 130 respondents); of 33 and 15 difficulties
-beyond 10 SDs in two real matrices, 90 × 611 and 305 × 5,620, all are those of flat items."""
-_FEW = 4
-"""Respondents below which there is but one way to split them, one against one or two."""
+_UNBOUNDED_INFORMATION = 0.05  # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
+_FROM_ZERO = 1.96  # Standard errors from 0 of a slope that differs significantly (95 %).
+_FLAT = 1 / 3  # Of the median slope. Of log slopes of SD 0.4 up to 2 % are below (n 60 to 130).
+_FEW = 4  # Respondents below which there is one way to split them, one against one or two.
 
 
 class Estimates(NamedTuple):
@@ -122,11 +114,19 @@ def result_of(
     """
     synthetic = responses.synthetic
     stretch, latent_sd = _units(estimates, proportion, model)
-    status = _status(estimates, counts, synthetic, model, by_chance=by_chance)
-    parameters = _parameters(estimates, stretch, status, settings.prior)
+    status = np.full(len(responses.items), "ok", dtype=object)
+    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
+        answering = ~synthetic & (counts.respondent_responses > 0)
+        status[_flat(estimates, counts, answering, by_chance=by_chance)] = "flat"
+    status[counts.all_wrong | counts.all_right] = "no variance"
+    status[estimates.unbounded] = "unbounded"
+    status[unanswered := counts.item_responses == 0] = "no responses"
+    parameters = _parameters(estimates, stretch, unanswered, settings.prior)
     nodes = estimates.nodes.theta * abs(stretch)
-    posterior = estimates.posterior
+    posterior, population = estimates.posterior, estimates.population
     mean_se, sd_se = estimates.population_se or (None, None)
+    # Those of items without a response are not counted.
+    by_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
     return FitResult(
         model=model,
         method=method,
@@ -140,17 +140,17 @@ def result_of(
         respondent_labels=responses.respondents,
         parameters=parameters,
         standard_errors=_standard_errors(estimates, parameters, model, stretch),
-        status=status,
+        status=tuple(status),
         ability=estimates.ability * stretch,
         ability_se=estimates.ability_se * abs(stretch),
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
-        latent_mean=0.0 if estimates.population is None else estimates.population.mean,
+        latent_mean=0.0 if population is None else population.mean,
         latent_mean_se=mean_se,
         latent_sd_se=sd_se,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=_n_parameters(counts, model),
+        n_parameters=int((~unanswered).sum()) * by_item + common,
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -183,13 +183,6 @@ def _units(
     return -1.0 if common < 0 else 1.0, 1.0
 
 
-def _n_parameters(counts: Counts, model: ModelName) -> int:
-    """Parameters that responses tell of; those of an item without any are nobody's choice."""
-    n_items = int((counts.item_responses > 0).sum())
-    common = int(model in {"Rasch", "1PL"})
-    return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + common
-
-
 def _standard_errors(
     estimates: Estimates, parameters: ItemParameters, model: ModelName, stretch: float
 ) -> Array:
@@ -216,11 +209,11 @@ def _standard_errors(
 
 
 def _parameters(
-    estimates: Estimates, stretch: float, status: tuple[str, ...], prior: Prior | str | None
+    estimates: Estimates, stretch: float, unknown: NDArray[np.bool_], prior: Prior | str | None
 ) -> ItemParameters:
     """Item parameters in units of ability times ``stretch``.
 
-    Those that neither responses nor a density speak of are NaN.
+    Those of ``unknown`` items are NaN where no density speaks of them either.
     """
     from scipy.special import expit
 
@@ -231,7 +224,6 @@ def _parameters(
         guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
     if prior is None or isinstance(prior, ItemPrior):
         of = ItemPrior() if prior is None else prior
-        unknown = np.array(status) == "no responses"
         if of.discrimination is None and not estimates.common_slope:
             slope[unknown] = np.nan
         if of.intercept is None:
@@ -247,34 +239,15 @@ def unbounded(
     """Which items have no finite maximum, as neither responses nor the prior hold them.
 
     ``information`` is the expected number of uncertain responses to every item, None if it is not
-    known. Slopes are in units of the SD of ability.
+    known. Slopes are in units of the SD of ability, and `WeakPrior.steep` is a step.
     """
     slope_held = intercept_held = np.full(len(items.slope), prior is not None)
     if isinstance(prior, ItemPrior):
         slope_held, intercept_held = prior.holds(items)
-    found = ~slope_held & (np.abs(items.slope) > _UNBOUNDED_SLOPE)
+    found = ~slope_held & (np.abs(items.slope) > WeakPrior.steep)
     if information is not None:
         found |= ~(slope_held & intercept_held) & (information < _UNBOUNDED_INFORMATION)
     return np.asarray(found)
-
-
-def _status(
-    estimates: Estimates,
-    counts: Counts,
-    synthetic: NDArray[np.bool_],
-    model: ModelName,
-    *,
-    by_chance: bool,
-) -> tuple[str, ...]:
-    """Status of every item."""
-    status = np.full(len(counts.item_right), "ok", dtype=object)
-    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
-        answering = ~synthetic & (counts.respondent_responses > 0)
-        status[_flat(estimates, counts, answering, by_chance=by_chance)] = "flat"
-    status[counts.all_wrong | counts.all_right] = "no variance"
-    status[estimates.unbounded] = "unbounded"
-    status[counts.item_responses == 0] = "no responses"
-    return tuple(status)
 
 
 def _flat(

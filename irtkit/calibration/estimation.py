@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.calibrated import fixed_parameters, with_fixed
+from irtkit.calibration.calibrated import fixed_parameters
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.chance import with_chance
-from irtkit.calibration.drift import with_drift
+from irtkit.calibration.drift import with_fixed
 from irtkit.calibration.estimates import result_of
 from irtkit.calibration.expected import ExpectedItems, of_some
 from irtkit.calibration.item_prior import ItemPrior
@@ -80,8 +80,7 @@ def fitted(
         by_chance=by_chance,
     )
     if anchors is not None:
-        result = with_fixed(result, anchors, anchors.places_of(responses.items))
-        result = with_drift(result, counted, anchors)
+        result = with_fixed(result, counted, anchors)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 _MOST_NODES = 100_000  # Nodes of a fixed grid: with 1,000 items its tables take 0.8 GB.
-_LEAST_LIMIT, _MOST_LIMIT = 0.01, 1000.0  # Limits within which items tell abilities apart.
+_MOST_LIMIT = 1000.0  # Limit of a fixed grid, in units of ability.
 _BYTES = 80.0  # Least bytes of EM per respondent and per item. Measured were 1.3 to 3.5 times more.
 
 
@@ -187,6 +187,8 @@ def _where(option: str) -> str:
     for kind in (EM, Variational):
         if option in kind.__dataclass_fields__:
             return f". Write method=irtkit.{kind.__name__}({option}=…)"
+    if option in {"metrics", "higher_is_better"}:
+        return ". Write result.with_quality_standard(metrics, higher_is_better)"
     return did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])
 
 
@@ -207,7 +209,7 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
         "method=irtkit.Variational(batch=4096) fits a part of the respondents at a time"
     )
     needed = responses.cells.n_bytes + _BYTES * (n + n_items)
-    check_memory(needed, f"a fit of {n} respondents × {n_items} items", remedy)
+    check_memory(needed, f"a fit of {n:,} respondents × {n_items:,} items", remedy)
 
 
 def checked_quadrature(quadrature: object) -> str | list[float]:
@@ -216,12 +218,12 @@ def checked_quadrature(quadrature: object) -> str | list[float]:
         return quadrature
     if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
         points, limit = quadrature
-        within = _LEAST_LIMIT <= as_number(limit) <= _MOST_LIMIT
+        within = 0 < as_number(limit) <= _MOST_LIMIT
         if is_whole(points) and 3 <= points <= _MOST_NODES and within:
             return [int(points), float(limit)]
     raise ValueError(
         f"quadrature must be 'adaptive' or (points, limit), a whole number from 3 to {_MOST_NODES} "
-        f"and a number from {_LEAST_LIMIT:g} to {_MOST_LIMIT:g}, got {short(quadrature)}"
+        f"and a number above 0, at most {_MOST_LIMIT:g}, got {short(quadrature)}"
     )
 
 

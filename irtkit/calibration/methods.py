@@ -97,7 +97,7 @@ class Variational:
     >>> import irtkit
     >>> responses = irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1], [0, 0]] * 20)
     >>> result = irtkit.fit(responses, method=irtkit.Variational(batch=40))
-    >>> result.method, result.settings["batch"]
+    >>> result.method, result.settings.batch
     ('vi', 40)
     """
 

@@ -1,8 +1,7 @@
-"""What a calibration returns: item and respondent tables, and how they were got."""
+"""What a fit returns: numbers, tables of items and respondents, and a file of both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,42 +9,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.checks import as_numbers
+from irtkit.checks import as_numbers, counted
+from irtkit.data.connectivity import Components
 from irtkit.data.patterns import Counts, patterns_of
+from irtkit.files import as_path
+from irtkit.findings import Finding
+from irtkit.irf import ItemParameters
 from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from os import PathLike
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.data.connectivity import Components
     from irtkit.data.patterns import Patterns
-    from irtkit.findings import Finding
-    from irtkit.irf import ItemParameters, ModelName
+    from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
 FORMAT = storage.Format("irtkit result", 6)
-AT_CHANCE = "systems-at-chance"
-"""Code of the finding that is shown before any ranking."""
-STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
+RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
+AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
 
-@dataclass(frozen=True, eq=False)
-class Settings(Mapping[str, Any]):
-    """Arguments of a fit; ``result.settings``.
-
-    They read like a dictionary as well: ``settings["tol"]`` is ``settings.tol``. What does not
-    concern a fit is None, and no key.
-    """
+@dataclass(frozen=True)
+class Settings:
+    """Arguments of a fit, ``result.settings``. What does not concern the fit is None."""
 
     prior: Any
-    """As the argument gave it; of a result, in plain values with all that was learned, or None."""
+    """As the argument gave it. In a result: plain values with all that was learned, or None."""
     seed: int
     quadrature: str | list[float]
     """"adaptive", or [nodes, limit]."""
@@ -53,30 +50,22 @@ class Settings(Mapping[str, Any]):
     tol: float
     max_iterations: int
     trial_correlation: float | None = None
-    """Between repeated trials of a cell, given ability and item: n of them count for
-    n/(1 + (n − 1) · trial_correlation). As given, or estimated; None if no cell was tried twice."""
+    """Correlation of repeated trials of a cell, given ability and item, as given or estimated: n
+    trials count for n/(1 + (n − 1) · trial_correlation)."""
     devices: int | None = None
     """Devices of the mesh."""
     batch: int | None = None
     """Respondents of a variational step, if not all."""
     synthetic_ability_sd: float | None = None
-    """SD of ability among synthetic respondents, if there are any."""
+    """SD of ability among synthetic respondents."""
     metrics: dict[str, Any] | None = None
     """Of the column quality_standard: "higher_is_better" and "weights" by metric, "scale", and
-    "constant", metrics that are the same for all items and so have no say."""
+    "constant", metrics that are the same for all items and have no weight."""
 
-    def __getitem__(self, name: str) -> Any:
-        return self._stated()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stated())
-
-    def __len__(self) -> int:
-        return len(self._stated())
-
-    def _stated(self) -> dict[str, Any]:
-        given = vars(self).items()
-        return {name: value for name, value in given if value is not None or name == "prior"}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the prior, and all that is not None."""
+        stated = vars(self).items()
+        return {name: value for name, value in stated if value is not None or name == "prior"}
 
 
 @dataclass(frozen=True)
@@ -122,18 +111,16 @@ class FitResult:
     model: ModelName
     method: str
     settings: Settings
-    """The arguments of the fit, and what followed from them; ``settings["tol"]`` works, too."""
+    """The arguments of the fit, and what followed from them."""
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
     parameters: ItemParameters
     standard_errors: NDArray[np.float64]
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; NaN if not asked
-    for, where the model has no such parameter, or where the likelihood does not fall in all
-    directions (``findings`` names those items)."""
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept. NaN if not asked
+    for, without such a parameter, or if the objective is not concave (see ``findings``)."""
     status: tuple[str, ...]
-    """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
-    if respondents differ by more than chance; and so difficulty, −intercept / slope, tells
-    nothing); "no variance"; "unbounded"; or "no responses"."""
+    """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
+    if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
     ability_se: NDArray[np.float64]
@@ -143,20 +130,17 @@ class FitResult:
     latent_sd: float
     """SD of ability among real respondents: 1, and estimated for Rasch."""
     log_likelihood: float
-    """Marginal log-likelihood of the real respondents, priors left out.
+    """Marginal log-likelihood of the real respondents, without priors.
 
-    Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
-    model, are left out. Where ``settings.trial_correlation`` is above 0, or a cell has more than
-    100,000 trials, it is that of the trials so counted (a quasi-log-likelihood), to be compared
-    where that number is the same. On a fixed grid ability has a normal distribution cut off there,
-    and that of Rasch is not at its maximum (:func:`irtkit.fit`).
+    Repeated trials have no binomial coefficients. If ``settings.trial_correlation`` is above 0, or
+    a cell has more than 100,000 trials, it is a quasi-log-likelihood, to be compared at the same
+    correlation. On a fixed grid ability has a truncated normal distribution.
     """
     n_parameters: int
     """Those of items with a response by a real respondent, and a common slope or latent SD."""
     converged: bool
     n_iterations: int
-    """Evaluations of the likelihood, each of the cost of one EM step; for "vi" steps, each of a
-    handful of evaluations."""
+    """Evaluations of the likelihood ("em"), each of the cost of an EM step, or steps ("vi")."""
     trace_rows: NDArray[np.float64] = field(repr=False)
     """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
     there; (n, 6) for a variational fit, see :attr:`trace`."""
@@ -171,7 +155,7 @@ class FitResult:
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     latent_mean_se: float | None = None
     """Standard error of latent_mean; None without ``fixed`` items or standard errors. It includes
-    the sampling errors of the fixed items if these came from a result, and not from a table."""
+    the sampling errors of fixed items that came from a result."""
     latent_sd_se: float | None = None
     """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -212,23 +196,21 @@ class FitResult:
     def items(self) -> pd.DataFrame:
         """Table of items, index "item"; a copy, to be changed at will.
 
-        Columns: discrimination, difficulty, guessing and intercept (NaN without a response, but
-        where something else is known of the item) with their standard errors (``_se``, NaN if not
-        asked for); average_error (share of observed real respondents that
-        got the item wrong, NaN without any); expected_error (the same share as the model expects it
-        of its population, on one footing for all items); quality_standard, after
-        :meth:`with_quality_standard`; n_responses (by real respondents, every
-        repeated trial counts here as in average_error); p_negative (probability that the slope is
-        below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
-        "no responses"); fixed, drift_z and drifts, if items were fixed (score test of the
-        intercept, above 0 if the item became easier, and whether it is significant); and, where
-        respondents and items fall into parts that too few responses
-        link, or none, component (1 has the most respondents; 0 without a response that links).
+        Columns:
 
-        p_negative is told by the trend of an item's responses with how strong respondents are by
-        all their responses, and by what all items of the matrix teach about slopes
-        (:func:`irtkit.flag_items`); it is the same for every model. Respondents that answer alike
-        count for fewer.
+        - discrimination, difficulty, guessing, intercept, each followed by its standard error
+          (``_se``). NaN if the item has no response and nothing else is known of it.
+        - average_error: share of the observed real respondents that got the item wrong.
+        - expected_error: the same share in the population, as the model expects it.
+        - quality_standard: after :meth:`with_quality_standard`.
+        - n_responses: by real respondents. Every repeated trial counts, as in average_error.
+        - p_negative: probability that the slope is below 0, from the responses alone
+          (:func:`irtkit.flag_items`). It is the same for every model.
+        - status: "ok", "flat", "no variance", "unbounded" or "no responses".
+        - fixed, drift_z, drifts: after a fit with ``fixed``. The z of a score test of the intercept
+          is above 0 if the item became easier; whether it is significant.
+        - component: if too few responses link groups of respondents and items. 1 has the most
+          respondents, 0 has no response that links.
         """
         return self._items.copy()
 
@@ -236,11 +218,15 @@ class FitResult:
     def respondents(self) -> pd.DataFrame:
         """Table of respondents, index "respondent"; a copy, to be changed at will.
 
-        Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
-        of what was answered, NaN without any), n_responses (every repeated trial counts),
-        synthetic; and, where respondents and items fall into parts that too few responses link, or
-        none, component (as in :attr:`items`; 0 for synthetic ones). Abilities of different
-        components cannot be compared.
+        Columns:
+
+        - ability: posterior mean (EAP).
+        - ability_se: posterior SD.
+        - accuracy: share right of the responses, NaN without any.
+        - n_responses: every repeated trial counts.
+        - synthetic: whether the respondent is synthetic.
+        - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
+          components cannot be compared.
         """
         return self._respondents.copy()
 
@@ -252,18 +238,18 @@ class FitResult:
         names = ("discrimination", "difficulty", "guessing", "intercept")
         for name, errors in zip(names, self.standard_errors.T, strict=True):
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
-        columns["average_error"] = self.counts.average_error
-        columns["expected_error"] = self.parameters.expected_error(self.latent_sd, self.latent_mean)
-        if self.quality_standard is not None:
-            columns["quality_standard"] = self.quality_standard
-        columns["n_responses"] = self.counts.item_responses
-        columns["p_negative"] = self.verdict.p_negative
-        columns["status"] = np.array(self.status, dtype=object)
-        if self.fixed is not None:
-            columns |= {"fixed": self.fixed, "drift_z": self.drift_z, "drifts": self.drifts}
-        if self.components is not None:
-            columns["component"] = self.components.items
-        return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
+        columns |= {
+            "average_error": self.counts.average_error,
+            "expected_error": self.parameters.expected_error(self.latent_sd, self.latent_mean),
+            "quality_standard": self.quality_standard,
+            "n_responses": self.counts.item_responses,
+            "p_negative": self.verdict.p_negative,
+            "status": np.array(self.status, dtype=object),
+            **{name: getattr(self, name) for name in ("fixed", "drift_z", "drifts")},
+            "component": self.components and self.components.items,
+        }
+        known = {name: values for name, values in columns.items() if values is not None}
+        return pd.DataFrame(known, index=pd.Index(self.item_labels, name="item"))
 
     @cached_property
     def _respondents(self) -> pd.DataFrame:
@@ -284,13 +270,11 @@ class FitResult:
     def trace(self) -> pd.DataFrame:
         """One row per accepted step: step, nodes, log_likelihood, change.
 
-        Step counts the evaluations so far; change is the largest change of a parameter, of those
-        the search moves, that a full step from there would make.
-        Of a variational fit the log-likelihood is that expected under the posterior, of all
-        responses, change is the root mean square step of the posterior means in posterior SDs,
-        and elbo and elbo_smoothed follow, in nats. They are of points at one distance from the
-        middle, which tell one step from another and may be a nat or two above the elbo of the
-        result.
+        Step counts the evaluations so far. Change is the largest change of a parameter that a full
+        step would make. A variational fit has the expected log-likelihood of all responses under
+        the posterior, the root mean square step of the posterior means in posterior SDs as change,
+        and two more columns, elbo and elbo_smoothed, in nats. These may be a nat or two above the
+        elbo of the result.
         """
         import pandas as pd
 
@@ -349,8 +333,7 @@ class FitResult:
 
         s is :attr:`evidence`: 1, or less where respondents are near-duplicates (a quasi-AIC). The
         criterion supposes that L is a maximum and all k parameters are free. A prior violates
-        both, so compare fits with ``prior=None`` (``print`` marks others). What
-        :attr:`log_likelihood` says of repeated trials holds here.
+        both, so compare fits with ``prior=None`` (``print`` marks others).
         """
         return -2 * self.evidence * self.log_likelihood + 2 * self.n_parameters
 
@@ -396,9 +379,8 @@ class FitResult:
         Parameters
         ----------
         abilities
-            Shape (n,), or a Series whose index labels the rows; by default the fitted abilities
-            (after a fit to a sparse matrix they must be given: a table for all respondents is what
-            such a matrix spares).
+            Shape (n,), or a Series whose index labels the rows. Default: the fitted abilities.
+            After a fit to a sparse matrix they must be given.
 
         Examples
         --------
@@ -543,9 +525,8 @@ class FitResult:
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
-        n, n_items = self.n_real, len(self.item_labels)
-        size = f"{n} respondent{'s' * (n != 1)} × {n_items} item{'s' * (n_items != 1)}"
-        return f"FitResult({self.model}, {size}, {state})"
+        n, n_items = counted(self.n_real, "respondent"), counted(len(self.item_labels), "item")
+        return f"FitResult({self.model}, {n} × {n_items}, {state})"
 
     def _repr_html_(self) -> str:
         from irtkit.report.notebook import of_result
@@ -556,3 +537,49 @@ class FitResult:
         from irtkit.calibration.summary import in_words
 
         return in_words(self)
+
+
+def load(path: str | PathLike[str]) -> FitResult:
+    """Read a result written by :meth:`FitResult.save`, or in a folder by ``irtkit fit --out``.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a saved result, is damaged, or was written by another version of irtkit.
+    OSError
+        If there is no such file, or it is a folder without a result.
+    """
+    return storage.read(saved_in(path), FORMAT, _restored)
+
+
+def saved_in(path: str | PathLike[str]) -> Path:
+    """The saved result in a folder that holds one; else the path as it is."""
+    given = as_path(path)
+    inner = given / RESULT_FILE
+    return inner if inner.is_file() else given
+
+
+def _restored(record: dict[str, Any]) -> FitResult:
+    """Put a result together again; its tables refuse parts that differ in length."""
+    labels = {name: record[name] for name in ("respondent_labels", "item_labels")}
+    made = storage.with_parts(
+        record,
+        settings=Settings,
+        parameters=ItemParameters,
+        counts=Counts,
+        quadrature=Quadrature,
+        saved_verdict=Verdict,
+        saved_dependence=Dependence,
+        components=Components,
+    )
+    made["findings"] = tuple(map(Finding.restored, record["findings"]))
+    if record["responses"] is not None:
+        made["responses"] = storage.restored_responses(record["responses"], *labels.values())
+    if record["posterior"] is not None:
+        from irtkit.calibration.variational.posterior import Posterior
+
+        shared = {**labels, "synthetic": record["synthetic"]}
+        made["posterior"] = Posterior.restored(record["posterior"], **shared)
+    result = FitResult(**made)
+    _ = result.items, result.respondents
+    return result

@@ -1,245 +1,173 @@
-"""A fit in words: sentences, and its tables in a few readable lines."""
+"""A fit in words: its findings and notes, and its tables in a few readable lines."""
 
 from __future__ import annotations
 
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import first_names
+from irtkit.checks import counted
+from irtkit.findings import Finding, Remedy
 from irtkit.metrics.quality_standard import quality_sentence
-from irtkit.printed import LABEL, in_lines, percent, plain, printable, shortened, table_of
+from irtkit.printed import LABEL, in_lines, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
-    from irtkit.data.patterns import Counts
     from irtkit.irf import Array
 
-_TELLING = 8
-"""Systems from which on it tells that none gets an item right: 1 in 256 items that half of them get
-right is so by chance, and 1 in 10 of those that a quarter gets right."""
-_TIED = 1e-6
-"""Abilities that differ by less are the same: rounding."""
-_OF_PARTS = "(part: the component; rows of different parts cannot be compared)"
-"""Said under tables whose rows have scales of their own."""
-_SHOWN = 5
-"""Rows of a table: as many as ``head`` of pandas shows."""
+_TELLING = 8  # Systems that all get an item wrong: 1 in 256 by chance, if each is right by half.
+_TIED = 1e-6  # Abilities that differ by less are the same: rounding.
+_SHOWN = 5  # Rows of a table, as many as `head` of pandas shows.
 
 
 def in_words(result: FitResult) -> str:
     """What ``print(result)`` says: sentences, the hardest items, and the ablest respondents."""
-    said = [*_headline(result), in_lines(_sentences(result))]
-    return "\n".join([*filter(None, said), "", *_tables(result)])
+    return "\n".join([in_lines(about(result)), "", *_tables(result)])
 
 
 def about(result: FitResult) -> list[str]:
     """What is said of a fit without its tables, a sentence or line each."""
-    return [*_headline(result), *_sentences(result)]
-
-
-def _headline(result: FitResult) -> list[str]:
-    """What was fitted to how much, how the search ended, and where."""
-    n_synthetic = int(result.synthetic.sum())
-    synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
-    n, n_items = result.n_real, len(result.item_labels)
-    state = "converged" if result.converged else "NOT CONVERGED"
-    unit = "iterations" if result.elbo is None else "variational steps"
-    mark = "*" if result.settings.prior else ""
-    source = None if result.responses is None else result.responses.source
-    return [
-        (
-            f"{result.model} fitted to {n} respondent{'s' * (n > 1)}{synthetic} × {n_items} "
-            f"{_items(n_items)}"
-        ),
-        f"{state} after {result.n_iterations} {unit} on {result.quadrature.n_nodes} nodes",
-        (
-            f"log-likelihood {result.log_likelihood:.3f}   AIC{mark} {result.aic:.1f}   "
-            f"BIC{mark} {result.bic:.1f}   ({result.n_parameters} parameters)"
-        ),
-        *([] if source is None else [in_lines([printable(str(source))])]),
-    ]
-
-
-def _sentences(result: FitResult) -> list[str]:
-    """What is said below the headline: of the scale, of what is doubtful, and of items."""
-    found = [f"{one.severity}: {one}" for one in result.findings]
-    lines = [*found, *_of_settings(result), *_of_scale(result)]
+    said = [f"{one.severity}: {one}" for one in (*result.findings, *notes(result))]
     if result.dependence is not None and result.dependence.sentence:
-        lines.append(
+        said.append(
             f"{result.dependence.sentence}; AIC and BIC take {result.evidence:.2f} times the "
             "log-likelihood; errors of abilities and items ignore this and are too small"
         )
     if result.quality_standard is not None and (asked := result.settings.metrics):
-        lines.append(quality_sentence(result.quality_standard, asked))
-    return lines + _remarkable(result)
+        said.append(quality_sentence(result.quality_standard, asked))
+    n_synthetic = int(result.synthetic.sum())
+    synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
+    n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
+    state = "converged" if result.converged else "NOT CONVERGED"
+    steps = counted(result.n_iterations, "iteration" if result.elbo is None else "variational step")
+    mark = "*" if result.settings.prior else ""
+    criteria = (
+        f"log-likelihood {result.log_likelihood:.3f}, AIC{mark} {result.aic:.1f}, "
+        f"BIC{mark} {result.bic:.1f} ({counted(result.n_parameters, 'parameter')})"
+    )
+    source = None if result.responses is None else result.responses.source
+    return [
+        f"{result.model} fitted to {n}{synthetic} × {n_items}",
+        f"{state} after {steps} on {counted(result.quadrature.n_nodes, 'node')}",
+        criteria,
+        *([] if source is None else [printable(str(source))]),
+        *said,
+    ]
 
 
-def _of_settings(result: FitResult) -> list[str]:
-    """What a prior, the variational path and repeated trials make of the figures above."""
-    lines = []
-    if result.settings.prior:
-        lines.append("* without the prior. To compare models, fit them with prior=None")
-    if result.model == "3PL" and isinstance(
-        chance := (result.settings.prior or {}).get("chance"), float
-    ):
-        lines.append(f"the prior of guessing is centred on {chance:.2f}")
-    if result.elbo is not None:
-        lines.append(
-            f"evidence lower bound {result.elbo:.3f} ± {result.elbo_se:.3f}; "
-            "items are posterior means"
-        )
-    correlation = result.settings.trial_correlation
-    if correlation and all(one.code != "correlated-trials" for one in result.findings):
-        lines.append(
-            "repeated trials count for less, in the log-likelihood as well: they correlate by "
-            f"{correlation:.2g} beyond what the model explains"
-        )
-    return lines
-
-
-def _of_scale(result: FitResult) -> list[str]:
-    """Mean and SD of ability, where they are not 0 and 1."""
-    lines = []
+def notes(result: FitResult) -> Iterator[Finding]:
+    """What is worth knowing of a fit and limits nothing: priors, scale, remarkable items."""
+    settings, prior = result.settings, result.settings.prior or {}
+    if prior:
+        em, code = ({}, "") if result.method == "em" else ({"method": "em"}, "method='em', ")
+        remedy = Remedy({**em, "prior": "none"}, "criteria", code=f"{code}prior=None")
+        yield Finding("prior-left-out", "note", {}, (remedy,))
+    if result.model == "3PL" and isinstance(chance := prior.get("chance"), float):
+        yield _note("guessing-prior", chance=chance)
+    if result.posterior is not None:
+        yield _note("lower-bound", elbo=result.elbo, elbo_se=result.elbo_se)
+    said = {one.code for one in result.findings}
+    if settings.trial_correlation and "correlated-trials" not in said:
+        yield _note("counted-trials", correlation=settings.trial_correlation)
     if result.fixed is not None:
-        known = result.latent_mean_se, result.latent_sd_se
-        mean_se, sd_se = ("" if se is None else f" (SE {se:.3f})" for se in known)
-        lines.append(
-            f"{result.fixed.sum()} items fixed, on whose scale ability has mean "
-            f"{result.latent_mean:.3f}{mean_se} and SD {result.latent_sd:.3f}{sd_se}"
-        )
+        errors = {"mean_se": result.latent_mean_se, "sd_se": result.latent_sd_se}
+        scale = {"mean": result.latent_mean, "sd": result.latent_sd, **errors}
+        yield _note("fixed-items", n=int(result.fixed.sum()), **scale)
     elif result.model == "Rasch":
-        lines.append(f"SD of ability {result.latent_sd:.3f}")
-    return lines
+        yield _note("ability-sd", sd=result.latent_sd)
+    items, doubted = result.items, result.one_ability_doubted
+    varied = items["average_error"].between(0, 1, inclusive="neither")
+    slope = items["discrimination"].where(varied).to_numpy()
+    yield from negative_items(items["p_negative"].to_numpy(), slope, doubted=doubted)
+    if flat := result.status.count("flat"):
+        yield _note("flat-items", n=flat)
+    yield from silent_items(result)
+
+
+def _note(code: str, **values: Any) -> Finding:
+    return Finding(code, "note", values)
+
+
+def negative_items(p_negative: Array, slope: Array, *, doubted: bool) -> Iterator[Finding]:
+    """How many items are called negative, and how many slopes below 0 are not believed.
+
+    Where one ability does not explain the responses (``doubted``), no error rate is stated.
+    """
+    called = called_negative(p_negative, slope=slope)
+    n, unsure = int(called.sum()), int(((slope < 0) & ~called).sum())
+    if n:
+        yield called_items(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted, n_unsure=unsure)
+    elif unsure:
+        yield _note("slopes-below-0", n=unsure)
+
+
+def called_items(n: int, n_items: int, fdr: float, *, doubted: bool, n_unsure: int = 0) -> Finding:
+    """How many items are called negative, 1 or more, and at which rate of false discoveries."""
+    code = "negative-items-doubted" if doubted else "negative-items"
+    return _note(code, n=n, n_items=n_items, fdr=fdr, n_unsure=n_unsure)
+
+
+def silent_items(result: FitResult) -> Iterator[Finding]:
+    """Items that say nothing about abilities: all are wrong, or right, or nobody answered.
+
+    Those that no system gets right may be broken, unless few tried.
+    """
+    counts = result.counts
+    many = np.minimum(counts.item_responses, result.n_answering) >= _TELLING
+    if wrong := [*compress(result.item_labels, counts.all_wrong & many)]:
+        yield _note("all-wrong", n=len(wrong), items=wrong)
+    rest = {
+        "few-wrong": counts.all_wrong & ~many,
+        "all-right": counts.all_right,
+        "unanswered": counts.item_responses == 0,
+    }
+    for code, which in rest.items():
+        if n := int(which.sum()):
+            yield _note(code, n=n, least=_TELLING)
 
 
 def _tables(result: FitResult) -> list[str]:
     """The hardest items, and the ablest respondents."""
     items, respondents = result.items, result.respondents
-    columns = ["discrimination", "difficulty", "average_error", "n_responses", "status"]
-    room = LABEL
-    if result.model == "3PL":
-        columns.insert(2, "guessing")
-        room -= len("guessing ")
-    of_parts = ["part"] if "component" in items else []
-    if of_parts:
-        items, respondents = (
-            table.rename(columns={"component": "part"}) for table in (items, respondents)
-        )
-        columns[-1:-1] = of_parts
-        room -= len("part ")
-    hardest = hardest_first(items)[columns]
+    guessing = ["guessing"] if result.model == "3PL" else []
+    component = ["component"] if result.components is not None else []
+    columns = ["discrimination", "difficulty", *guessing, "average_error", "n_responses"]
     real = respondents.iloc[result.best_first]
-    ablest = real[["ability", "ability_se", "accuracy", "n_responses", *of_parts]].head(_SHOWN)
-    ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     lines = []
-    if len(hardest):
+    if len(hardest := hardest_first(items)[[*columns, *component, "status"]]):
+        room = LABEL - sum(len(f"{name} ") for name in (*guessing, *component))
+        shown, _ = folded(hardest, result.alike, _SHOWN, room)
+        caption = "items with the highest average error, of those that some get right"
+        if shown["difficulty"].isna().any():
+            caption += "\n(difficulty is blank where an item is flat or its slope is below 0)"
         lines += [
-            "items with the highest average error, of those that some get right",
-            "(difficulty is blank where an item is flat or its slope is below 0):",
-            plain(table_of(folded(hardest, result.alike, _SHOWN, room)[0], ["status"])),
+            f"{caption}:",
+            plain(table_of(shown, ["status"])),
             "",
         ]
     by = "highest-scoring" if result.at_chance else "ablest"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
     tied = n_first >= _SHOWN and not result.at_chance
-    tie = f" ({n_first} are as able as the first)" if tied else ""
+    tie = f" ({n_first:,} are as able as the first)" if tied else ""
+    columns = ["ability", "ability_se", "accuracy", "n_responses", *component]
+    ablest = real[columns].head(_SHOWN)
+    ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     lines += [f"{by} respondents{tie}:", plain(table_of(ablest))]
-    return [*lines, _OF_PARTS] if of_parts else lines
-
-
-def _remarkable(result: FitResult) -> list[str]:
-    """How many items are called negative, and how many have no ordinary estimate."""
-    items, doubted = result.items, result.one_ability_doubted
-    varied = items["average_error"].between(0, 1, inclusive="neither")
-    slope, status = items["discrimination"].where(varied).to_numpy(), items["status"]
-    lines = []
-    if sentence := negative_sentence(items["p_negative"].to_numpy(), slope, doubted=doubted):
-        lines.append(sentence)
-    if flat := int((status == "flat").sum()):
-        lines.append(
-            f"{flat:,} flat {_items(flat)}: by responses to {'it' if flat == 1 else 'each'} alone "
-            "the slope cannot be told from 0, and so there is no difficulty to speak of"
-        )
-    if unbounded := int((status == "unbounded").sum()):
-        lines.append(f"{unbounded:,} {_items(unbounded)} without a finite estimate (unbounded)")
-    n_answering = int(result.answering.sum())
-    return lines + silent_items(result.counts, items.index, n_answering)
-
-
-def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
-    """Say how many items are called negative, and how many slopes below 0 are not believed.
-
-    A sentence that fit and comparison share; without any such item, nothing. Where one scale does
-    not hold (``doubted``), no rate does.
-    """
-    called = called_negative(p_negative, slope=slope)
-    n, unsure = called.sum(), ((slope < 0) & ~called).sum()
-    parts = []
-    if n:
-        parts.append(called_in_words(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted))
-    if unsure:
-        further = "further " if n else ""
-        slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
-        parts.append(f"{unsure:,} {slopes} estimated below 0, but not significantly")
-    return "; ".join(parts)
-
-
-def called_in_words(n: int, n_items: int, fdr: float, *, doubted: bool) -> str:
-    """Say how many items are called negative, 1 or more, and how sure that is."""
-    sure = (
-        "unreliable, see the warnings"
-        if doubted
-        else f"at a false-discovery rate of {percent(fdr)}"
-    )
-    return (
-        f"{n:,} of {n_items:,} items {'has' if n == 1 else 'have'} negative discrimination ({sure})"
-    )
-
-
-def silent_items(
-    counts: Counts, labels: Iterable[str], n_answering: int, shown: int = _SHOWN
-) -> list[str]:
-    """Say how many items all get wrong, which ones, and how many all get right or nobody answered.
-
-    They say nothing about abilities, and those that no system gets right may be broken; of those
-    that few of the ``n_answering`` respondents tried nothing follows.
-    """
-    many = np.minimum(counts.item_responses, n_answering) >= _TELLING
-    wrong = [*compress(labels, counts.all_wrong & many)]
-    few = int((counts.all_wrong & ~many).sum())
-    right, unanswered = int(counts.all_right.sum()), int((counts.item_responses == 0).sum())
-    lines = []
-    if wrong:
-        lines.append(
-            f"{len(wrong):,} {_items(len(wrong))} that no system gets right: look here for broken "
-            f"items ({first_names(wrong, shown=shown)})"
-        )
-    if few:
-        lines.append(
-            f"{few:,} {_items(few)} that no system gets right, of fewer than {_TELLING} that "
-            "tried: too few to say that an item is broken"
-        )
-    if right:
-        lines.append(f"{right:,} {_items(right)} that every system gets right")
-    if unanswered:
-        lines.append(f"{unanswered:,} {_items(unanswered)} without responses")
+    if component:
+        lines.append("(rows of different components cannot be compared)")
     return lines
 
 
-def _items(n: int) -> str:
-    return "item" if n == 1 else "items"
-
-
 def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
-    """Difficulties of the items that rise with ability; of others −intercept / slope tells nothing.
+    """Difficulties of the items that rise with ability, NaN for others.
 
-    Where the slope is below 0, it is high for items that most get right.
+    Where the slope is below 0, the difficulty is high for items that most get right.
     """
     rises = (items["status"] == "ok") & (items["discrimination"] > 0)
     return items["difficulty"].where(rises)

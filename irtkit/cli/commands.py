@@ -13,7 +13,7 @@ from rich.console import Console
 
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
-from irtkit.calibration.saved import saved_in
+from irtkit.calibration.result import saved_in
 from irtkit.cli.fitting import (
     fitted,
     model_option,

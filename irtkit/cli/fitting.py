@@ -13,8 +13,8 @@ from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.result import FORMAT
-from irtkit.calibration.saved import saved_in
+from irtkit.calibration.result import FORMAT, saved_in
+from irtkit.checks import counted
 from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, reading_only
 from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
@@ -153,8 +153,9 @@ def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
             "Give the responses instead"
         )
     result = load(saved)
-    size = f"{result.n_real:,} respondents × {len(result.item_labels):,} items"
-    logging.getLogger("irtkit").info("%s, from the fit in %s", size, printable(str(path)))
+    n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
+    where = printable(str(path))
+    logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
     show_log()
     return result
 

@@ -103,7 +103,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "source": source if known is None else known.to_dict(),
         "model": result.model,
         "method": result.method,
-        "settings": dict(result.settings),
+        "settings": result.settings.to_dict(),
         **{name: getattr(result, name) for name in _OUTCOMES},
         "quadrature": vars(result.quadrature),
         "findings": [one.to_dict() for one in result.findings],

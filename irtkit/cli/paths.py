@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.saved import RESULT_FILE
+from irtkit.calibration.result import RESULT_FILE
 from irtkit.files import TO_WRITE, check_writable, to_be_written
 from irtkit.io.logs import holds_logs, is_table, stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS

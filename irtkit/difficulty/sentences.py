@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.summary import negative_sentence
+from irtkit.calibration.summary import negative_items
 from irtkit.difficulty.held_out import AVERAGE_ERROR
 from irtkit.difficulty.rank_agreement import ranks
 
@@ -131,8 +131,7 @@ def signs_sentence(items: pd.DataFrame, *, doubted: bool) -> str:
     p_negative = np.asarray(items.get("p_negative", nothing))
     varied = items["average_error"].between(0, 1, inclusive="neither")
     slope = np.asarray(items["discrimination"].where(varied))
-    sentence = negative_sentence(p_negative, slope, doubted=doubted)
-    return f"{sentence}." if sentence else ""
+    return "".join(f"{one}." for one in negative_items(p_negative, slope, doubted=doubted))
 
 
 def few_sentence(items: pd.DataFrame, n_respondents: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from irtkit.checks import check_one_of, check_unique, first_names
+from irtkit.checks import check_one_of, check_unique, counted, first_names
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, ReadingError, Remedy, failed, warn
 from irtkit.io import logs, table_files
@@ -218,8 +218,8 @@ def _finished(
     )
     matrix.source = source
     if _LOGGER.isEnabledFor(logging.INFO):
-        size = f"{matrix.n_respondents:,} respondents × {matrix.n_items:,} items"
-        _LOGGER.info("%s. %s", size, printable(str(source)))
+        size = counted(matrix.n_respondents, "respondent"), counted(matrix.n_items, "item")
+        _LOGGER.info("%s × %s. %s", *size, printable(str(source)))
     return matrix
 
 

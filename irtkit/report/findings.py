@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.summary import called_in_words
+from irtkit.calibration.summary import called_items
 from irtkit.checks import check_unique, short
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
 from irtkit.pictures import error_and_difficulty, item_map, number_text, predicted_and_fitted
@@ -207,7 +207,7 @@ def negative_sentence(found: Findings) -> str:
     if not n:
         return "No item is called negative."
     doubted, them = found.result.one_ability_doubted, "it" if n == 1 else "them"
-    called = called_in_words(n, len(found.result.places), found.fdr, doubted=doubted)
+    called = called_items(n, len(found.result.places), found.fdr, doubted=doubted)
     if doubted:
         return f"{called}."
     return f"{called}: the weak do better on {them} than the strong, as where a key is wrong."

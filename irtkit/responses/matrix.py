@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_number, check_unique, check_unmasked, short
+from irtkit.checks import check_number, check_unique, check_unmasked, counted, short
 from irtkit.findings import Remedy, failed
 from irtkit.responses.cells import BLOCK_ROWS, MISSING, CellBuilder, Cells, counts_of
 from irtkit.responses.labels import matrix_names
@@ -426,12 +426,12 @@ class ResponseMatrix:
 
     def __repr__(self) -> str:
         shape, n_observed = self.n_respondents * self.n_items, self.cells.n_observed
-        shown = _counted(self.n_respondents, "respondent")
+        shown = counted(self.n_respondents, "respondent")
         if n_synthetic := int(self.synthetic.sum()):
             shown += f" ({n_synthetic} synthetic)"
-        shown += f" × {_counted(self.n_items, 'item')}"
+        shown += f" × {counted(self.n_items, 'item')}"
         if self.is_sparse:
-            shown += f", sparse with {_counted(n_observed, 'cell')} observed"
+            shown += f", sparse with {counted(n_observed, 'cell')} observed"
         elif n_observed < shape:
             shown += f", {1 - n_observed / shape:.1%} missing"
         if self.has_repeats:
@@ -456,10 +456,6 @@ def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
         return None
     known = responses.item_table
     return known[[name for name in ("text", "target") if name in known.columns]]
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) -> Any:

@@ -190,8 +190,7 @@ def audit(
     first = [one for one in result.findings if one.code == AT_CHANCE]
     cautions = [*map(str, first), *cautions]
     summary = [_counted(items[items["suspect"]], n_items, "suspect"), *map(_capitalised, cautions)]
-    silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
-    summary += [f"{sentence}." for sentence in silent]
+    summary += [f"{one}." for one in silent_items(result)]
     if len(others):
         names = first_names(others.index)
         summary.append(f"{_counted(others, n_items, 'uninformative')} Names: {names}.")

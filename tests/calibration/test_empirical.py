@@ -76,7 +76,7 @@ def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
 @pytest.mark.parametrize("spread", SPREADS)
 def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
     responses, _, _ = drawn(60, 1500, 3, spread=spread, negative=0.04)
-    learned = fit(responses, prior="empirical", standard_errors=False).settings["prior"]
+    learned = fit(responses, prior="empirical", standard_errors=False).settings.prior
     assert learned["kind"] == "empirical"
     assert learned["slope"] == pytest.approx(1.0, abs=0.08)
     assert learned["inverted"] == pytest.approx(0.04, abs=0.015)

@@ -13,7 +13,6 @@ from scipy.stats import spearmanr
 from threadpoolctl import ThreadpoolController
 
 from irtkit import (
-    EM,
     Beta,
     ItemParameters,
     ItemPrior,
@@ -52,7 +51,7 @@ def two_parameter_data(
 
 def test_known_parameters_come_back() -> None:
     correlations, ranks = [], []
-    for seed in range(5):  # 20 in benchmarks/recovery.py
+    for seed in range(3):  # 20 in benchmarks/recovery.py
         responses, items, _ = two_parameter_data(2000, 40, spread=0.5, seed=seed)
         found = fit(responses, "2PL").items
         correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
@@ -111,15 +110,6 @@ def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName
     assert 0 <= without.log_likelihood - result.log_likelihood < 0.02 * abs(result.log_likelihood)
 
 
-def test_under_a_common_slope_always_right_is_ablest_and_always_wrong_least_able() -> None:
-    responses, _, _ = two_parameter_data(50, 80, negative=0.1, seed=5)
-    crowd = add_synthetic(responses, ("always-right", "always-wrong"))
-    for model in ("1PL", "Rasch"):
-        ability = fit(crowd, model).respondents["ability"]
-        assert ability.idxmax() == "always-right"
-        assert ability.idxmin() == "always-wrong"
-
-
 @pytest.mark.parametrize("prior", ["weak", None])
 @pytest.mark.filterwarnings("ignore:Not converged")
 @pytest.mark.filterwarnings("ignore:No finite estimate")
@@ -166,9 +156,10 @@ def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
 
 
 @pytest.mark.filterwarnings("ignore:No finite estimate")
-@pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize(("n_items", "n"), [(5, 50), (5, 2000), (20, 300), (100, 50), (100, 2000)])
-@pytest.mark.parametrize("prior", [None, "weak"])
+@pytest.mark.parametrize(
+    ("sd", "n_items", "n", "prior"),
+    [(0.3, 5, 50, None), (1.0, 20, 300, "weak"), (3.0, 5, 2000, "weak"), (3.0, 100, 2000, None)],
+)
 @pytest.mark.filterwarnings("ignore:No ability differences")
 def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
     sd: float, n_items: int, n: int, prior: Any
@@ -186,8 +177,10 @@ def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
     assert wide.log_likelihood == pytest.approx(adaptive.log_likelihood, abs=1e-3)
 
 
-@pytest.mark.parametrize("grid", [MIRT_GRID, (15, 6.0), (60, 4.0)])
-@pytest.mark.parametrize(("sd", "n_items"), [(1.0, 100), (3.0, 5), (3.0, 100), (8.0, 20)])
+@pytest.mark.parametrize(
+    ("grid", "sd", "n_items"),
+    [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), ((60, 4.0), 3.0, 100), (MIRT_GRID, 8.0, 20)],
+)
 def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
     grid: tuple[int, float], sd: float, n_items: int
 ) -> None:
@@ -209,21 +202,15 @@ def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None
         assert result.latent_sd < 0.2
 
 
-@pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
-def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
-    responses, _, _ = two_parameter_data(300, 60, seed=8)
-    trace = fit(responses, "2PL", prior=None, quadrature=quadrature).trace
-    for _, rows in trace.groupby("nodes"):
-        assert (
-            rows["log_likelihood"].diff().dropna() > -1e-7 * abs(rows["log_likelihood"])[1:]
-        ).all()
-
-
 @pytest.mark.parametrize(
-    ("shape", "model"),
-    [((1000, 5), "2PL"), ((200, 1000), "2PL"), ((12, 3000), "2PL"), ((500, 50), "3PL")],
+    ("shape", "model", "synthetic"),
+    [
+        ((1000, 5), "2PL", False),
+        ((200, 1000), "2PL", True),
+        ((12, 3000), "2PL", False),
+        ((500, 50), "3PL", True),
+    ],
 )
-@pytest.mark.parametrize("synthetic", [False, True])
 @pytest.mark.filterwarnings("ignore:No ability differences")
 def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     shape: tuple[int, int], model: ModelName, synthetic: bool
@@ -249,18 +236,11 @@ def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     assert result.quadrature.estimated_error < 1e-3 * shape[0]
 
 
-def test_missing_responses_are_left_out_of_the_likelihood() -> None:
-    responses, items, _ = two_parameter_data(1000, 30, seed=9)
-    holes = np.random.default_rng(0).random(responses.values.shape) < 0.3
-    found = fit(ResponseMatrix(np.where(holes, -1, responses.values)), "2PL").items
-    assert np.corrcoef(found["discrimination"], items.discrimination)[0, 1] > 0.85
-    assert np.abs(found["intercept"] - items.intercept).mean() < 0.12
-
-
 @pytest.mark.filterwarnings("ignore:Not converged")  # the 3PL without a prior
 @pytest.mark.filterwarnings("ignore:No finite estimate")
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", ["weak", None])
+@pytest.mark.parametrize(
+    ("model", "prior"), [("Rasch", None), ("1PL", "weak"), ("2PL", None), ("3PL", "weak")]
+)
 def test_rows_and_columns_without_a_response_are_kept_and_marked(
     model: ModelName, prior: Any
 ) -> None:
@@ -279,10 +259,14 @@ def test_rows_and_columns_without_a_response_are_kept_and_marked(
     assert unseen["ability_se"] == pytest.approx(result.latent_sd, rel=1e-12)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(
-    "settings",
-    [{}, {"model": "3PL"}, {"prior": "empirical"}, {"model": "Rasch", "quadrature": (61, 6.0)}],
+    ("sparse", "settings"),
+    [
+        (True, {}),
+        (False, {"model": "3PL"}),
+        (True, {"prior": "empirical"}),
+        (False, {"model": "Rasch", "quadrature": (61, 6.0)}),
+    ],
 )
 def test_rows_and_columns_without_a_response_change_nothing(
     settings: dict[str, Any], sparse: bool
@@ -339,11 +323,7 @@ def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
     with pytest.warns(UserWarning, match="Infinitely many estimates"):
         fit(few_items(n), model, prior=None)
     fit(few_items(n), model)  # which the prior tells
-
-
-@pytest.mark.parametrize(("n", "model"), [(2, "1PL"), (3, "2PL")])
-def test_items_just_enough_for_their_parameters_pass_in_silence(n: int, model: ModelName) -> None:
-    assert fit(few_items(n), model, prior=None).converged
+    assert fit(few_items(3), "2PL", prior=None).converged  # just enough
 
 
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
@@ -387,8 +367,10 @@ def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior(
     assert weak.items["intercept"].idxmin() == "q7"
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 400), (400, 3)])
-@pytest.mark.parametrize("model", ["Rasch", "2PL", "3PL"])
+@pytest.mark.parametrize(
+    ("shape", "model"),
+    [((1, 1), "2PL"), ((1, 5), "3PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
+)
 @pytest.mark.filterwarnings("ignore:No ability differences")
 def test_every_shape_and_constant_matrices_give_finite_estimates(
     shape: tuple[int, int], model: ModelName
@@ -423,30 +405,6 @@ def test_real_matrices_give_finite_estimates(
             assert result.respondents["ability"].idxmin() == "always-wrong", path.name
 
 
-@pytest.mark.parametrize("n_items", [20, 700])
-def test_the_order_of_rows_and_columns_does_not_matter(n_items: int) -> None:
-    responses, _, _ = two_parameter_data(100, n_items, seed=13)
-    generator = np.random.default_rng(1)
-    rows, columns = generator.permutation(100), generator.permutation(n_items)
-    shuffled = ResponseMatrix(
-        responses.values[rows][:, columns],
-        [responses.respondents[k] for k in rows],
-        [responses.items[k] for k in columns],
-    )
-    one, other = fit(responses, "2PL"), fit(shuffled, "2PL")
-    assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-6)
-    aligned = other.items.loc[list(one.item_labels), "discrimination"]
-    assert aligned.to_numpy() == pytest.approx(one.items["discrimination"], abs=1e-3)
-
-
-def test_a_fit_that_runs_out_of_iterations_says_so() -> None:
-    responses, _, _ = two_parameter_data(100, 20, seed=14)
-    with pytest.warns(UserWarning, match="stopped after 3 iterations"):
-        result = fit(responses, "2PL", method=EM(max_iterations=3))
-    assert not result.converged
-    assert result.n_iterations == 3
-
-
 def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None:
     responses, _, _ = two_parameter_data(30, 2000, seed=15)
     assert fit(responses, "2PL", quadrature=(21, 6.0)).quadrature.estimated_error > 1
@@ -465,6 +423,7 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
         ({"quadrature": np.array([61, 6.0])}, ValueError, "quadrature"),
         ({"tol": 1e-9}, TypeError, r"argument 'tol'. Write method=irtkit.EM\(tol=…\)"),
         ({"batch": 9}, TypeError, r"Write method=irtkit.Variational\(batch=…\)"),
+        ({"metrics": "seconds"}, TypeError, r"Write result.with_quality_standard\(metrics"),
         ({"seed": -1}, ValueError, "seed"),
         ({"responses": 0}, TypeError, "ResponseMatrix"),
     ],
@@ -476,34 +435,12 @@ def test_wrong_arguments_are_refused_by_name(
         fit(**{"responses": ResponseMatrix([[1, 0], [0, 1]]), **arguments})
 
 
-def test_a_prior_must_be_possible() -> None:
-    with pytest.raises(ValueError, match="slope_spread"):
-        WeakPrior(slope_spread=0.0)
-
-
 def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     responses, _, _ = two_parameter_data(100, 5, seed=16)
     assert fit(responses, "1PL").converged
     assert capsys.readouterr() == ("", "")
     fit(responses, "1PL", progress=True)
     assert "fitting 1PL" in capsys.readouterr().err
-
-
-def test_repeated_trials_are_that_many_answers_of_one_ability() -> None:
-    generator = np.random.default_rng(4)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, 10), generator.normal(size=10)
-    )
-    responses = simulate_responses(items, generator.normal(size=300), trials=4, seed=1)
-    result = fit(responses, "2PL")
-    right = responses.successes.sum(axis=0, dtype=int)
-    assert result.items["average_error"].to_numpy() == pytest.approx(1 - right / 1200)
-    assert (result.items["n_responses"] == 1200).all()
-    single = fit(simulate_responses(items, generator.normal(size=300), trials=1, seed=1), "2PL")
-    assert result.respondents["ability_se"].mean() < 0.7 * single.respondents["ability_se"].mean()
-    assert result.items["discrimination"].to_numpy() == pytest.approx(
-        items.discrimination, abs=0.35
-    )
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
@@ -520,19 +457,8 @@ def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     assert result.log_likelihood == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore:No ability differences")
-def test_single_trials_give_what_plain_answers_give() -> None:
-    generator = np.random.default_rng(7)
-    values = (generator.random((150, 8)) < 0.6).astype(np.int8)
-    plain = fit(ResponseMatrix(values), "2PL")
-    counted = fit(ResponseMatrix.from_counts(values, np.ones_like(values)), "2PL")
-    assert plain.items.equals(counted.items)
-    assert plain.log_likelihood == counted.log_likelihood
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0(seed: int) -> None:
-    generator = np.random.default_rng(seed)
+def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0() -> None:
+    generator = np.random.default_rng(0)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, 20), generator.normal(size=20)
     )

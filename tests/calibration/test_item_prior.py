@@ -150,7 +150,7 @@ def test_a_density_of_your_own_is_told_by_name_and_numbers_and_can_be_stored(tmp
     responses, _ = drawn(60, 12, seed=2)
     result = fit(responses, prior=ItemPrior(Logistic(1.0, 0.3)), standard_errors=False)
     told = {"kind": "Logistic", "centre": 1.0, "scale": 0.3}
-    assert result.settings["prior"]["discrimination"] == told
+    assert result.settings.prior["discrimination"] == told
     result.save(tmp_path / "fit.zip")
 
 

@@ -204,8 +204,8 @@ def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(
     for name in ("discrimination", "intercept"):
         one, other = (result.items[name].to_numpy() for result in (found, expected))
         assert one == pytest.approx(other, abs=1e-3)
-    assert found.settings["prior"]["kind"] == expected.settings["prior"]["kind"] == "empirical"
-    told, wanted = (list(result.settings["prior"].values())[1:] for result in (found, expected))
+    assert found.settings.prior["kind"] == expected.settings.prior["kind"] == "empirical"
+    told, wanted = (list(result.settings.prior.values())[1:] for result in (found, expected))
     assert told == pytest.approx(wanted, rel=1e-2)
 
 

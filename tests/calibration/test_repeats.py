@@ -126,8 +126,8 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() ->
     with pytest.warns(UserWarning, match=r"5 trials .* carry the information of 1\.0"):
         fit(responses)
     given = fit(responses.with_trial_correlation(0.5))
-    assert given.settings["trial_correlation"] == 0.5
-    assert "they correlate by 0.5" in " ".join(str(given).split())
+    assert given.settings.trial_correlation == 0.5
+    assert "repeated trials correlate by 0.5" in " ".join(str(given).split())
     with pytest.warns(UserWarning, match=re.escape("5 trials (the median) carry")):
         fit(drawn(0.5, [4, 5, 5, 6]))
 
@@ -135,7 +135,6 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() ->
 def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path) -> None:
     result = fit(one_run(drawn(1.0)).with_trial_correlation(0.5))
     assert result.settings.trial_correlation is None
-    assert "trial_correlation" not in result.settings
     given = fit(drawn(1.0).with_trial_correlation(0.5))
     given.save(tmp_path / "fit.npz")
     assert irtkit.load(tmp_path / "fit.npz").settings.trial_correlation == 0.5

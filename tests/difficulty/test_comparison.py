@@ -183,7 +183,7 @@ def test_negative_discrimination_is_counted_as_by_the_fit() -> None:
     doubtful = Calibrated(result.items.assign(p_negative=np.where(np.arange(20) < 1, 0.99, 0.6)))
     told = compare_difficulties(doubtful).summary[-2]
     assert told == (
-        "1 of 20 items has negative discrimination (at a false-discovery rate of 5%); "
+        "1 of 20 items has negative discrimination (at a false-discovery rate of 5%). "
         "2 further slopes are estimated below 0, but not significantly."
     )
 

@@ -93,7 +93,7 @@ def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
             assert len(repr(one)) < 120, name
     told = irtkit.information(digits.result), irtkit.gate(*[digits.result.responses] * 2)
     assert all(len(repr(one)) < 120 for one in told)
-    assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1797 items, converged)"
+    assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1,797 items, converged)"
 
 
 def test_the_hardest_items_have_difficulties_that_are_blank_where_they_tell_nothing(

@@ -59,7 +59,7 @@ def same(one: FitResult, other: FitResult) -> None:
         )
     assert (one.elbo, one.log_likelihood) == (other.elbo, other.log_likelihood)
     assert (one.converged, one.n_iterations) == (other.converged, other.n_iterations)
-    assert one.settings["prior"] == other.settings["prior"]
+    assert one.settings.prior == other.settings.prior
 
 
 def fitted(

@@ -124,7 +124,7 @@ def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
 def test_what_was_learned_is_described_as_at_the_maximum() -> None:
     responses, _ = lognormal_slopes(3)
     em, vi = (
-        fit(responses, method=method, prior="empirical", standard_errors=False).settings["prior"]
+        fit(responses, method=method, prior="empirical", standard_errors=False).settings.prior
         for method in ("em", "vi")
     )
     assert vi.pop("kind") == em.pop("kind") == "empirical"
@@ -203,7 +203,7 @@ def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model: Mode
     assert wrong < beside.ability[:-2].min() + 0.5
     assert rms(beside.ability[:-2] - alone.ability) < 0.1
     assert beside.items["n_responses"].eq(300).all()
-    assert beside.settings["synthetic_ability_sd"] > 1
+    assert beside.settings.synthetic_ability_sd > 1
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])

@@ -160,7 +160,7 @@ def test_fits_by_batches_end_near_the_whole_fit(
     assert found == pytest.approx(errors, rel=0.25)
     assert result.ability == pytest.approx(whole.ability, abs=0.1)
     assert result.log_likelihood == pytest.approx(whole.log_likelihood, abs=1.0)
-    assert result.settings["batch"] == size
+    assert result.settings.batch == size
 
 
 def test_batches_of_everybody_are_the_whole_fit(many: ResponseMatrix, whole: FitResult) -> None:
