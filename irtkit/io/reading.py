@@ -279,7 +279,8 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
     ):
         if found:
             return form
-    raise ValueError(f"the content has no known format ({', '.join(FORMATS)}) and is not UTF-8")
+    known = ", ".join(FORMATS)
+    raise ValueError(f"the content has no known format ({known}). Save text as UTF-8")
 
 
 def _table(file: Path, form: str, head: bytes) -> Table:

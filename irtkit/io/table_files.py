@@ -182,7 +182,10 @@ def excel_table(path: Path) -> Table:
     except ImportError as error:
         raise ImportError("Excel files need openpyxl: pip install 'irtkit[excel]'") from error
     if len(sheets) > 1:
-        raise ValueError(f"the file has several sheets, not one: {', '.join(sheets)}")
+        sheet_names = ", ".join(sheets)
+        raise ValueError(
+            f"the file has several sheets ({sheet_names}): save the one to read as a CSV file"
+        )
     return frame_table(next(iter(sheets.values())), path.name)
 
 

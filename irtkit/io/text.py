@@ -51,12 +51,13 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
         error.file = error.file or file
         raise
     except (ValueError, TypeError, *_DAMAGES) as error:
-        code, message = "file", str(error)
+        damaged = isinstance(error, (UnicodeDecodeError, *_DAMAGES))
+        code, message = "damaged" if damaged else "file", str(error)
         if isinstance(error, _DAMAGES):
-            code, message = "damaged", f"the compressed data are damaged: {error}"
+            message = f"the compressed data are damaged: {error}"
         elif isinstance(error, UnicodeDecodeError):
             byte = error.object[error.start]
-            code, message = "damaged", f"the text is not UTF-8 (byte 0x{byte:02x})"
+            message = f"the text is not UTF-8 (byte 0x{byte:02x}): save it as UTF-8"
         raise ReadingError(Finding(code, "error", {"message": message}), place, file) from error
 
 
@@ -108,6 +109,7 @@ def rows(
             elif len(row) > 1 or any(map(str.strip, row)):
                 number = line + reader.line_num
                 message = f"line {number} has {len(row)} cells, and the header has {width}"
+                message += " (the first line must be the header)" * (width == 1)
                 raise failed("damaged", message=message)
     except csv.Error as error:
         raise failed("damaged", message=f"line {line + reader.line_num}: {error}") from error

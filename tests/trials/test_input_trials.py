@@ -21,7 +21,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.sparse import coo_array, csr_array
 
 import irtkit
 from irtkit import ResponseMatrix
@@ -42,7 +41,6 @@ CODES: list[tuple[list[Any], int]] = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 USUAL = [CODES[:1], CODES[1:2], CODES[:2], CODES, CODES[2:]]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
           "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "🤖"]  # fmt: skip
-BAD_LABELS = ["", " ", None, math.nan, pd.NaT]
 PACKAGE = Path(irtkit.__file__).parent
 
 
@@ -114,94 +112,6 @@ def test_an_array_of_anything_is_read_right_or_refused_at_a_cell(
     if (codes == -2).any() and given is table:  # NumPy makes one type of a list
         named = found.finding.values
         assert codes[rows.index(named["respondent"]), columns.index(named["item"])] == -2
-
-
-TYPES = ["i1", "u1", "i4", ">i4", "u8", "f2", "f4", ">f8", "f8", "g", "?", "O", "U5", "c16",
-         "M8[s]", "m8[s]", "V4"]  # fmt: skip
-
-
-@cases(500)
-@given(st.data())
-def test_an_array_of_any_type_and_layout_is_read_right_or_refused(data: Any) -> None:
-    kind = data.draw(st.sampled_from(TYPES))
-    shape = data.draw(st.lists(st.integers(0, 5), min_size=0, max_size=3).map(tuple))
-    if data.draw(st.integers(0, 2)):
-        shape = (data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5)))
-    n = math.prod(shape)
-    codes = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), int)
-    table = codes.reshape(shape).astype(kind)
-    codes = codes.reshape(shape)
-    layout = data.draw(st.sampled_from(["C", "F", "strided", "reversed", "masked", "read-only"]))
-    given: Any = table
-    if table.ndim == 2 and table.size and layout == "strided":
-        given = np.repeat(np.repeat(table, 2, axis=0), 3, axis=1)[::2, ::3]
-    elif table.ndim == 2 and layout == "reversed":
-        given, codes = table[::-1, ::-1], codes[::-1, ::-1]
-    elif table.ndim == 2 and layout == "masked" and table.dtype.kind in "biufO":
-        hidden = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
-        given = np.ma.array(table, mask=hidden.reshape(shape))
-        codes = np.where(hidden.reshape(shape), -1, codes)
-    elif layout == "F":
-        given = np.asfortranarray(table)
-    before = table.copy()
-    found = answer_or_refusal(lambda: ResponseMatrix(given))
-    if table.dtype.kind == "V":
-        assert isinstance(found, ValueError | TypeError)
-        return
-    assert (table == before).all()
-    if table.ndim != 2 or not table.size or (codes == -1).all() or table.dtype.kind in "cMm":
-        assert isinstance(found, ValueError | TypeError), found
-    else:
-        assert isinstance(found, ResponseMatrix), found
-        assert (found.values == codes).all()
-
-
-ODD_LABELS: list[Callable[[int], Any]] = [
-    lambda n: {f"l{k}" for k in range(n)},
-    lambda n: frozenset(f"l{k}" for k in range(n)),
-    lambda n: "abcdefgh"[:n],
-    lambda n: b"abcdefgh"[:n],
-    lambda n: n,
-    lambda n: ["same"] * (n + 1),
-    lambda n: [f"l{k}" for k in range(n + 1)],
-    lambda n: [[k] for k in range(n)],
-    lambda n: ["q" * 170_000] * 2 + [f"l{k}" for k in range(n - 2)],
-    lambda n: [1, "1", 1.0, *range(5, n + 2)][:n],
-    lambda n: pd.Index(range(n)),
-    lambda n: pd.Series([f"l{k}" for k in range(n)]),
-    lambda n: (f"l{k}" for k in range(n)),
-    lambda n: np.arange(n) / 2,
-    lambda n: pd.date_range("2026-01-01", periods=n),
-    lambda n: pd.Categorical([f"l{k}" for k in range(n)]),
-    lambda n: dict.fromkeys(f"l{k}" for k in range(n)),
-]
-
-
-@cases(250)
-@given(
-    st.sampled_from(ODD_LABELS),
-    st.integers(1, 6),
-    st.sampled_from(["respondents", "items"]),
-    st.sampled_from([[], *([label] for label in BAD_LABELS)]),
-)
-def test_labels_of_any_kind_are_kept_in_order_as_text_or_refused(
-    make: Callable[[int], Any], n: int, argument: str, bad: list[Any]
-) -> None:
-    labels, unordered = make(n), isinstance(make(n), set | frozenset | str | bytes | int)
-    wanted = [] if unordered else list(make(n))
-    if bad and not unordered:
-        wanted = labels = [*wanted[:-1], *bad]
-    table = np.ones((n, n), int)
-    found = answer_or_refusal(lambda: ResponseMatrix(table, **{argument: labels}))
-    if unordered:
-        assert isinstance(found, TypeError)
-        assert argument in str(found)
-    elif bad or len(wanted) != n or len({*map(str, wanted)}) < n:
-        assert isinstance(found, ValueError), found
-        assert argument[:-1] in str(found)
-    else:
-        assert isinstance(found, ResponseMatrix), found
-        assert list(getattr(found, argument)) == [*map(str, wanted)]
 
 
 @cases(350)
@@ -329,22 +239,6 @@ def test_counts_are_kept_or_refused(data: Any) -> None:
         assert sparse == found
     else:
         assert isinstance(found, ValueError), found
-
-
-@cases(100)
-@given(st.data())
-def test_sparse_arrays_are_kept_or_refused(data: Any) -> None:
-    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
-    numbers = st.lists(st.sampled_from([0, 0, 1, 2, 7, -1, 0.5]), min_size=n * m, max_size=n * m)
-    right, tried = (np.array(data.draw(numbers)).reshape(n, m) for _ in range(2))
-    make = data.draw(st.sampled_from([csr_array, coo_array]))
-    found = answer_or_refusal(lambda: ResponseMatrix.from_counts(make(right), make(tried)))
-    good = all(is_count(float(one)) for one in (*right.flat, *tried.flat))
-    if good and (right <= tried).all() and tried.any():
-        assert (found.observed.successes.toarray() == right).all()
-        assert (found.observed.trials.toarray() == tried).all()
-    else:
-        assert isinstance(found, ValueError | TypeError), found
 
 
 ARGUMENTS: dict[str, tuple[list[Any], list[Any]]] = {
