@@ -21,7 +21,8 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.differential import METHODS, functioning, mantel_haenszel
+from irtkit.diagnostics import functioning, mantel_haenszel
+from irtkit.diagnostics.functioning import METHODS
 
 _CRITICAL = 3.841
 """Of a chi-square with one degree of freedom, at 5 %."""
@@ -162,12 +163,12 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
         right, answered = patterns.cells.astype(np.float64), np.ones(patterns.cells.shape)
         alone = []
         for j in range(setting.n_items):
-            others = everything & (np.arange(setting.n_items) != j)
-            above, below = matching._sums(others)  # noqa: SLF001  # what the module leaves out
-            strata = mantel_haenszel._strata(above / (1 + below), matching.n_strata)  # noqa: SLF001
-            one_hot = mantel_haenszel._one_hot(strata)  # noqa: SLF001
+            others = matching.varied & (np.arange(setting.n_items) != j)
+            w, p = np.where(others, matching.slopes, 0.0), matching.p
+            score = (right - p) @ w / (1 + w**2 @ (p * (1 - p)))
+            strata = mantel_haenszel._strata(score, matching.n_strata)  # noqa: SLF001
             cells = right[:, [j]], answered[:, [j]]
-            alone.append(mantel_haenszel._compared(one_hot, focal, *cells).statistic[0])  # noqa: SLF001
+            alone.append(mantel_haenszel._compared(strata, focal, *cells).statistic[0])  # noqa: SLF001
         found.append((own > _CRITICAL, np.array(alone) > _CRITICAL))
     shares = np.concatenate(found, axis=1).mean(axis=1)
     return {"setting": setting.name, "in its sum": float(shares[0]), "left out": float(shares[1])}

@@ -31,7 +31,7 @@ from scipy.stats import norm
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.differential import mantel_haenszel
+from irtkit.diagnostics import mantel_haenszel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,6 +15,7 @@ from irtkit.curves import characteristic_curves, expected_performance, learning_
 from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 from irtkit.diagnostics import (
     LikelihoodRatioTest,
+    differential_functioning,
     information,
     item_fit,
     likelihood_ratio_test,
@@ -22,7 +23,6 @@ from irtkit.diagnostics import (
     model_fit,
     respondent_fit,
 )
-from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.difficulty.agreement import fleiss_kappa
 from irtkit.findings import Finding, IRTWarning

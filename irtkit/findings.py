@@ -266,6 +266,8 @@ PURPOSES = {  # What settings do, by code.
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
+    # From diagnostics
+    "known-anchors": "with items known to be the same for both groups",
     # From scoring
     "random-items": "after asking 10 more items, drawn at random from the rest",
 }
@@ -356,6 +358,30 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "incomplete",
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
+    # From diagnostics
+    "design-effect": "Near-duplicates: {n} respondents answer like about {independent} independent "
+    "ones. Statistics are divided by the design effect {effect:.3g}",
+    "few-anchors": "Few anchors: {n} of {of} items differ between the groups, too many to tell "
+    "which ones do",
+    "groups-not-converged": "Not converged: the calibration of both groups stopped early. p-values "
+    "are rough",
+    "test-with-prior": "Not at a maximum: the {models!s} had a prior. The test is rough, and its "
+    "statistic may be negative. Try: fit with prior=None",
+    "test-with-synthetic": "Not at a maximum: synthetic respondents took part in estimating items "
+    "and not in log-likelihoods. Try: fit without them",
+    "test-not-converged": "Not at a maximum: the {models!s} did not converge",
+    "lower-likelihood": "Not at a maximum: the {larger!s} contains the {smaller!s}, and its "
+    "log-likelihood is lower by {off:.3g}",
+    "coarse-integration": "Coarse integration: the statistic may be off by {error:.2g}[[. Try: fit "
+    "with quadrature={quadrature}]]",
+    "guessing-at-edge": "Conservative p-value: the {smaller!s} has guessing at 0, the edge of its "
+    "range. The exact p-value is smaller",
+    "few-finite-items": "Rough p-value: {n} of {of} items have too little variance for a finite "
+    "estimate, and the chi-square distribution does not hold for them",
+    "weighted-evidence": "Near-duplicates: {n} respondents answer like about {independent} "
+    "independent ones. Log-likelihoods count {evidence:.2f} times",
+    "few-for-parameters": "Rough p-value: the chi-square distribution is for many respondents, and "
+    "there are {n} for {n_parameters:parameter}",
     # From scoring
     "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
     "calibrated and are left out ({items!s})",

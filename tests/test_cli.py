@@ -71,7 +71,7 @@ def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> N
     assert "1 of 9 items tested differ" in anchored.stdout
     refused = run("differential", "results.csv", "--groups", "family", folder=tmp_path)
     assert refused.returncode == 2
-    assert "know no column 'family'" in refused.stderr
+    assert "no column 'family'" in refused.stderr
 
 
 def test_new_systems_are_scored_on_the_items_of_a_fit(results: Path, tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ LAYERS = (
     *(
         "scoring",
         "diagnostics",
-        "differential",
         "systems",
         "suspects",
         "selection",

@@ -9,7 +9,7 @@ import click
 from irtkit.cli.inputs import how_to_read, names_of, read_families, read_rows, reading_only
 from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
-from irtkit.differential import METHODS, differential_functioning
+from irtkit.diagnostics.functioning import METHODS, differential_functioning
 from irtkit.io import write_table
 from irtkit.io.tables import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of

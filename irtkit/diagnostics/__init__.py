@@ -1,5 +1,6 @@
-"""Whether a model holds, of items, respondents, pairs and as a whole; and what items tell."""
+"""Fit of items, respondents, pairs of items and the model, information, and differential items."""
 
+from irtkit.diagnostics.functioning import differential_functioning
 from irtkit.diagnostics.item_statistics import item_fit, poorly_fitting
 from irtkit.diagnostics.limited_information import ModelFit, model_fit
 from irtkit.diagnostics.nested_models import LikelihoodRatioTest, likelihood_ratio_test
@@ -11,6 +12,7 @@ __all__ = [
     "Information",
     "LikelihoodRatioTest",
     "ModelFit",
+    "differential_functioning",
     "information",
     "item_fit",
     "likelihood_ratio_test",

@@ -1,16 +1,19 @@
-"""What statistics of fit are made of: real responses, fitted abilities and items, and a grid."""
+"""What statistics of fit are made of: responses, fitted abilities and items, and simulated fits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.checks import check_type
+from irtkit.calibration.refitting import refitted
+from irtkit.checks import check_seed, check_times, check_type, did_you_mean, first_names, short
 from irtkit.data.patterns import blocks
-from irtkit.irf import LEAST_LOGIT, Items
-from irtkit.responses import refuse_sparse
+from irtkit.irf import Items
+from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses.labels import values_by_label
+from irtkit.simulation import simulate_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,28 +22,22 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array, ItemParameters
 
-_HALF_WIDTH = 8.0  # beyond it lies 1e-15 of N(0, 1)
+_HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
+_FEWEST_DRAWS = 20  # With them a variance has an error of a third.
 
 
 class Fitted(NamedTuple):
-    """A fit seen from its responses: real respondents, and the items that they were asked."""
+    """A fit seen from its responses: real respondents, and the items that they answered."""
 
-    cells: NDArray[np.int8]
-    """Shape (n_respondents, n_items): 1, 0, or −1 where missing."""
-    ability: Array
-    """Posterior means in SDs of the population, (n_respondents,)."""
-    items: ItemParameters
-    """Parameters with ability in SDs of the population."""
-    places: NDArray[np.intp]
-    """Which items of the result these are."""
-    respondents: NDArray[np.intp]
-    """Which respondents of the result these are."""
+    cells: NDArray[np.int8]  # (n_respondents, n_items): 1, 0, or −1 where missing.
+    ability: Array  # Posterior means in SDs of the population, (n_respondents,).
+    items: ItemParameters  # With ability in SDs of the population.
+    places: NDArray[np.intp]  # Which items of the result these are.
+    respondents: NDArray[np.intp]  # Which respondents of the result these are.
     fixed_grid: tuple[int, float] | None
 
     def of_items(self, which: NDArray[np.intp]) -> Fitted:
         """Return some of the items, abilities as they are."""
-        if len(which) == self.items.n_items:
-            return self
         cells, items = self.cells[:, which], self.items.chosen(which)
         return self._replace(cells=cells, items=items, places=self.places[which])
 
@@ -54,15 +51,15 @@ class Fitted(NamedTuple):
         """Whether fewer than half of the respondents answered every item."""
         return bool(2 * self.complete.sum() < len(self.cells))
 
-    def grid(self, refined: int = 1) -> tuple[Array, Array]:
-        """Nodes, and the weights of N(0, 1) there: those of the fit, or adaptive ones."""
+    def grid(self) -> tuple[Array, Array]:
+        """Nodes of the fit, or adaptive ones, and the weights of N(0, 1) there."""
         from irtkit.quadrature import NodeDensity, fixed_nodes
 
         if self.fixed_grid is not None:
             nodes = fixed_nodes(*self.fixed_grid)
         else:
-            density = NodeDensity.of(items_of(self.items), _HALF_WIDTH)
-            nodes = density.nodes(refined, interpolates=False)
+            density = NodeDensity.of(Items.of(self.items), _HALF_WIDTH)
+            nodes = density.nodes(interpolates=False)
         used = np.isfinite(nodes.log_width)
         return nodes.theta[used], np.exp(nodes.normal_log_weights(1.0)[used])
 
@@ -72,26 +69,8 @@ class Fitted(NamedTuple):
             yield some, self.cells[some], self.items.probability(self.ability[some])
 
 
-def items_of(parameters: ItemParameters) -> Items:
-    """Items as the quadrature takes them."""
-    c = parameters.guessing
-    logits = None
-    if c.any():
-        with np.errstate(divide="ignore"):
-            logits = np.maximum(np.log(c) - np.log1p(-c), LEAST_LOGIT)
-    return Items(parameters.discrimination, parameters.intercept, logits)
-
-
 def fitted(result: FitResult, needed_by: str) -> Fitted:
-    """Return the parts of a result, or refuse one that statistics of fit are not for.
-
-    Raises
-    ------
-    TypeError
-        If it is no FitResult.
-    ValueError
-        If its responses were not saved, are sparse, or hold repeated trials.
-    """
+    """Return the parts of a result, or refuse one without single responses."""
     check_type("result", result, FitResult)
     responses = result.responses
     if responses is None:
@@ -116,3 +95,68 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
         respondents=real,
         fixed_grid=None if isinstance(grid, str) else (int(grid[0]), float(grid[1])),
     )
+
+
+def by_respondent(
+    argument: str, given: Any, labels: tuple[str, ...], responses: ResponseMatrix | None, value: str
+) -> list[Any]:
+    """Value of every respondent, from a mapping, a list or a column of the respondent table."""
+    if not isinstance(given, str):
+        return values_by_label(argument, given, labels, value=value, kind="respondent")
+    table = None if responses is None else responses.respondent_table
+    known = [] if table is None else list(map(str, table.columns))
+    if table is None or given not in known:
+        raise ValueError(
+            f"{argument} must be a column of the respondent table or a mapping from respondent to "
+            f"{value}; there is no column {short(given)}{did_you_mean(given, known)}, of "
+            f"{first_names(known) or 'none'}"
+        )
+    return list(table.iloc[:, known.index(given)].reindex(labels))
+
+
+def check_bootstrap(bootstrap: int, seed: int) -> None:
+    """Refuse a number of draws that shows no variance, or a seed that is none."""
+    check_times("bootstrap", bootstrap, 0)
+    check_seed(seed)
+    if 0 < bootstrap < _FEWEST_DRAWS:
+        raise ValueError(f"bootstrap must be 0, or {_FEWEST_DRAWS} or more, got {bootstrap}")
+
+
+def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
+    """Fit matrices drawn from a fit, with its settings and missing where it has missing cells.
+
+    Abilities are drawn from the population of the fit, N(0, latent_sd²).
+    """
+    real = ~result.synthetic
+    responses = result.responses
+    if responses is None or result.fixed is not None:
+        raise ValueError("bootstrap needs the responses, and is not for a fit with fixed items")
+    missing = responses.values[real] < 0
+    kept = result.parameters.known
+    items = result.parameters.chosen(kept)
+    for one in range(n):
+        generator = np.random.default_rng([seed, one])
+        abilities = result.latent_sd * generator.normal(size=int(real.sum()))
+        values = np.full(missing.shape, -1, np.int8)
+        values[:, kept] = simulate_responses(items, abilities, seed=generator).values
+        values[missing] = -1
+        yield fitted_alike(result, ResponseMatrix(values, items=result.item_labels))
+
+
+def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
+    """Fit other responses with the model, prior and quadrature of a result."""
+    return refitted(result, responses, tol=1e-5)
+
+
+def scaled_p(statistic: float, drawn: Array) -> float:
+    """P-value on the scaled chi-square with the mean and variance of drawn ones (Stone 2000).
+
+    NaN where too few of them are known.
+    """
+    from scipy.special import gammaincc
+
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < _FEWEST_DRAWS or np.ptp(known) == 0:
+        return float("nan")
+    mean, variance = known.mean(), known.var(ddof=1)
+    return float(gammaincc(mean**2 / variance, statistic * mean / variance))

@@ -1,8 +1,13 @@
-"""How well the curve of every item fits its responses: infit, outfit and S-X².
+"""Item fit: infit, outfit and S-X².
 
-Infit and outfit compare single responses with P at the fitted abilities. S-X² compares shares
-right among respondents with the same number right with what the model expects of them, so that no
-estimate of ability takes part, and is the one whose distribution is known.
+Infit and outfit compare responses with P at the fitted abilities. S-X² compares the share right
+among respondents with the same number right with its expectation (Orlando & Thissen 2000). With
+S_k(θ) the probability of k right answers (Lord & Wingersky 1984) and S⁽ʲ⁾ that of the other items,
+
+    E_jk = ∫ P_j(θ) S⁽ʲ⁾_{k−1}(θ) φ(θ) dθ / ∫ S_k(θ) φ(θ) dθ.
+
+S⁽ʲ⁾ comes from S by undoing one step of the recursion, S_k = (1 − P_j) S⁽ʲ⁾_k + P_j S⁽ʲ⁾_{k−1},
+upwards where P_j ≤ ½, else downwards. For many items the saddlepoint approximation takes its place.
 """
 
 from __future__ import annotations
@@ -11,14 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.diagnostics.bootstrap import (
+from irtkit.data.patterns import blocks
+from irtkit.diagnostics.fitted import (
+    Fitted,
     check_bootstrap,
+    fitted,
     fitted_alike,
     scaled_p,
     simulated_fits,
 )
-from irtkit.diagnostics.fitted import Fitted, fitted
-from irtkit.diagnostics.score_groups import expected_right
+from irtkit.irf import logistic
 from irtkit.responses import ResponseMatrix
 from irtkit.signs import false_discovery
 
@@ -27,44 +34,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
 
-LEAST_VARIANCE = 1e-5**0.5
-"""Least variance of a response, that of P = 0.0032: one such response alone would else decide."""
-_LEAST_EXPECTED = 1.0
-"""Right and wrong responses expected in a group, at least; groups with fewer are joined."""
-_MOST_SCORES, _GROUPS = 100, 20
-"""Different scores up to which each is a group, as published, and into how many of equal size more
-of them are joined at first."""
+_LEAST_VARIANCE = 1e-5**0.5  # Least variance of a response: one of P = 0.003 would decide alone.
+_LEAST_EXPECTED = 1.0  # Right, and wrong, responses expected in a group; others are joined.
+_MOST_SCORES, _GROUPS = 100, 20  # Scores that are groups of their own, and groups of more scores.
 _PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
-"""Parameters of one item, which are taken off the degrees of freedom; of the common slope, or the
-SD of ability, each item has its share."""
-_AS_BAD = 0.5
-"""Excess of S-X² / df, relative to the largest, from which on an item is left out with it. Were it
-the lower half of all that are called, 40 × 5,000 with four items that fall again would cost eleven
-false ones in the worst of five sets; so none."""
-LEAST_RESPONDENTS = 30
-"""With complete answers, for a p-value by theory. With 20, and 1,000 items, 9 % of p-values are
-below 0.05, with 30 of them 5 %."""
-_MOST_SD = 2**0.5
-"""Most that the SD of a mean square is taken for in the cube-root transform, as in mirt: that of a
-single squared normal residual, a χ² with one degree of freedom."""
+_AS_BAD = 0.5  # Share of the largest excess of S-X²/df with which an item is left out (model_fit).
+_LEAST_RESPONDENTS = 30  # For p-values by theory: with 20, 9 % are below 0.05.
+_MOST_SD = 2**0.5  # Of a mean square in the cube-root transform, as in mirt.
+_MANY_ITEMS = (
+    250  # From which the saddlepoint is off by 5e-5 at most; the recursion takes n² steps.
+)
+_MOST_KNOTS = 64  # Scores at which it is computed. Splines of logits lie between.
+_REACH = 6.0  # SDs of the score, at a node, beyond which its density is 1e-8.
+_LEAST = 1e-12  # Least distance of a probability from 0 and 1.
 
 
 def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.DataFrame:
-    """Tell how well each item's curve fits its responses.
+    """Test how well each item's curve fits its responses.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with its responses. Synthetic respondents are left out.
+        A result of :func:`irtkit.fit` with its responses. Synthetic respondents are left out.
     bootstrap
-        Matrices to draw from the fitted model and fit anew. With them p_value is that of S-X² on a
-        scaled chi-square that has the mean and variance of the item's statistic in these fits; 0
-        (default) takes the chi-square of theory. 100 are enough, of at most 100,000; each costs a
-        fit. Respondents are drawn independent of one another.
+        Number of matrices to draw from the model and fit. p_value is then that of S-X² on a scaled
+        chi-square with the mean and variance of the item's statistic in these fits. 0 takes the
+        chi-square of theory. 100 are enough.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -72,29 +71,16 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
         One row per item, index "item", in the order of the result:
 
         - infit, outfit: mean squares of residuals, Σ(y − P)² / ΣP(1 − P) and the mean of
-          (y − P)² / P(1 − P), at the fitted abilities (EAP, as in R's mirt) over the responses
-          there are. Above 1: noisier than the model; below 1: more regular. EAP abilities use the
-          item's own response, so that both are below 1 if the model holds, the more the fewer
-          items there are.
-        - infit_z, outfit_z: their Wilson–Hilferty cube-root transforms. They are not standard
-          normal under the model, for the reason just named: rank by them, and test by S-X².
-        - s_x2, df: S-X² of those who answered every item, and its degrees of freedom. Groups of
-          equal scores in which less than one right or one wrong response is expected are joined
-          with a neighbour; more than 100 different scores are joined to 20 groups first. As many
-          degrees are taken off as an item has parameters; a common slope counts once for all items,
-          1/J for each (R's mirt: 1 for each). Not weighted.
-        - p_value: probability of so large a value if the model holds. Respondents that answer
-          alike count for as many as are independent (``result.dependence``): s_x2 is multiplied by
-          their share, which is cautious.
-        - q_value: the false-discovery rate at which the item is called (Benjamini & Hochberg).
-          Items that fit very badly make others look bad: ``flag_items(result, poor_fit=True)``
-          leaves the worst out, and judges the others anew.
-        - status: "ok"; "too few respondents" (fewer than 30 with complete answers, or no degree of
-          freedom left), "missing responses" (fewer than half answered all items) or "no responses";
-          p_value and q_value are then NaN.
-
-        Where one ability does not explain the responses (``result.one_ability_doubted``) items may
-        fit badly that have nothing wrong with them.
+          (y − P)² / P(1 − P), at the fitted abilities (EAP). Above 1 responses are noisier than
+          the model, below 1 more regular.
+        - infit_z, outfit_z: their Wilson–Hilferty cube-root transforms. Rank by them; they are not
+          standard normal.
+        - s_x2, df: S-X² of those who answered every item, and its degrees of freedom.
+        - p_value: probability of this S-X² or a larger one if the model holds.
+        - q_value: false-discovery rate (Benjamini & Hochberg).
+        - status: "ok", "too few respondents" (fewer than 30 with complete answers, or no degree of
+          freedom), "missing responses" (fewer than half answered all items) or "no responses". The
+          p-value is NaN unless the status is "ok".
 
     Raises
     ------
@@ -104,12 +90,25 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
         If its responses were not saved, are sparse, or hold repeated trials, or ``bootstrap`` is
         neither 0 nor a whole number from 20 on.
 
+    Notes
+    -----
+    EAP abilities use the item's own response, so that infit and outfit are below 1 if the model
+    holds, the more the fewer items there are.
+
+    Groups of equal scores with less than one expected right or wrong response are joined with a
+    neighbour. More than 100 different scores are joined to 20 groups first. Each parameter of an
+    item takes off a degree of freedom, and a common slope 1/J (R's mirt: 1). Near-duplicate
+    respondents count for the effective number in the p-value, which is cautious.
+
+    Items that fit very badly make others look bad. ``flag_items(result, poor_fit=True)`` leaves out
+    the worst and tests the others again. If responses are not unidimensional, good items may fit
+    badly.
+
     References
     ----------
     Wright & Masters (1982), *Rating Scale Analysis*: infit and outfit.
     Orlando & Thissen (2000), *Applied Psychological Measurement* 24, 50–64: S-X².
     Stone (2000), *Journal of Educational Measurement* 37, 58–75: scaled chi-square by simulation.
-    Benjamini & Hochberg (1995), *JRSS B* 57, 289–300.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def p_values(
         both = zip(found.statistic, drawn[:, parts.places].T, strict=True)
         p = np.array([scaled_p(*pair) for pair in both])
     else:
-        few = parts.complete.sum() < LEAST_RESPONDENTS
+        few = parts.complete.sum() < _LEAST_RESPONDENTS
         p = np.full(len(found.df), np.nan)
         usable = np.isfinite(found.statistic) & (not few)
         share = 1.0 if result.dependence is None else result.dependence.share
@@ -164,12 +163,11 @@ def p_values(
 
 
 def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
-    """Items called for their S-X² at a false-discovery rate, (n_items,); None if none is judged.
+    """Items called for their S-X² at a false-discovery rate, (n_items,); None if none is tested.
 
-    Items that fit badly move abilities and the scores by which all others are grouped, and make
-    these look bad as well. So of the items called the worst are left out (those whose S-X² / df is
-    at least half as far above 1 as the largest), the others are fitted and judged anew, until none
-    is called.
+    Items that fit badly make others look bad. Of the items called, the worst are left out (those
+    whose S-X²/df is at least half as far above 1 as the largest), and the others fitted and tested
+    again, until none is called.
     """
     parts = fitted(result, "poor_fit")
     called = np.zeros(len(result.item_labels), dtype=bool)
@@ -207,7 +205,7 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> MeanSquares:
     rows, axis = [], int(by_respondent)
     for _, cells, p in parts.parts():
         answered = cells >= 0
-        variance = np.maximum(p * (1 - p), LEAST_VARIANCE)
+        variance = np.maximum(p * (1 - p), _LEAST_VARIANCE)
         square = (cells - p) ** 2
         fourth = p * (1 - p) * (1 - 3 * p * (1 - p))  # the fourth central moment of a response
         terms = (
@@ -292,3 +290,96 @@ def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
         k = min(k, to)
     total = sum((o - e) ** 2 * (1 / e + 1 / (size - e)) for size, o, e in groups if 0 < e < size)
     return total, len(groups)
+
+
+def expected_right(
+    items: ItemParameters,
+    scores: NDArray[np.intp],
+    n: Array,
+    first: NDArray[np.intp],
+    grid: tuple[Array, Array],
+) -> Array:
+    """Expected number right of every item in groups of scores, (n_items, n_groups).
+
+    ``n`` respondents have each of some different ``scores``, from 1 to n_items − 1; the groups
+    begin at the places ``first`` among them. ``grid`` are nodes and weights of ability.
+    """
+    nodes, weights = grid
+    p = np.clip(items.probability(nodes).T, _LEAST, 1 - _LEAST)
+    if items.n_items < _MANY_ITEMS:
+        shares = by_recursion(p, weights)[:, scores - 1]
+        return np.asarray(np.add.reduceat(shares * n, first, axis=1))
+    if len(scores) <= _MOST_KNOTS:
+        shares = by_saddlepoint(p, weights, scores.astype(np.float64))
+        return np.asarray(np.add.reduceat(shares * n, first, axis=1))
+    from scipy.interpolate import CubicSpline
+    from scipy.special import expit, logit
+
+    knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS))))
+    shares = by_saddlepoint(p, weights, knots)
+    expected = np.empty((items.n_items, len(first)))
+    for some in blocks(items.n_items, len(scores)):
+        curve = CubicSpline(knots, logit(np.clip(shares[some], _LEAST, 1 - _LEAST)), axis=1)
+        expected[some] = np.add.reduceat(expit(curve(scores)) * n, first, axis=1)
+    return expected
+
+
+def by_recursion(p: Array, weights: Array) -> Array:
+    """E_jk at all scores from 1 to n − 1; ``p`` is P(right), (n_items, n_nodes)."""
+    n = len(p)
+    score = np.zeros((n + 1, p.shape[1]))
+    score[0] = 1.0
+    for k, right in enumerate(p):
+        score[1 : k + 2] = score[1 : k + 2] * (1 - right) + score[: k + 1] * right
+        score[0] *= 1 - right
+    low = p <= 0.5
+    up, down = np.where(low, p, 0.5), np.where(low, 0.5, p)
+    weight_up, weight_down = (p * weights * part for part in (low, ~low))
+    both = np.zeros((n, n - 1))
+    others = score[0] / (1 - up)
+    for k in range(1, n):
+        both[:, k - 1] = np.einsum("jq,jq->j", others, weight_up)
+        others = (score[k] - up * others) / (1 - up)
+    others = score[n] / down
+    for k in range(n - 1, 0, -1):
+        others = (score[k] - (1 - down) * others) / down
+        both[:, k - 1] += np.einsum("jq,jq->j", others, weight_down)
+    return np.asarray(np.clip(both / (score[1:n] @ weights), 0.0, 1.0))
+
+
+def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
+    """E_jk at some scores; ``p`` is P(right), (n_items, n_nodes)."""
+    total, mass = np.zeros((len(scores), len(p))), np.zeros(len(scores))
+    peak = np.full(len(scores), -np.inf)
+    mean, sd = p.sum(axis=0), np.sqrt((p * (1 - p)).sum(axis=0))
+    distance = np.abs(scores[:, None] - mean) / sd
+    near = (distance < _REACH) | (distance == distance.min(axis=1, keepdims=True))
+    for q in np.flatnonzero(near.any(axis=0)):
+        some = np.flatnonzero(near[:, q])
+        log_density, share = _at_node(p[:, q], scores[some])
+        log_density = log_density + np.log(weights[q])
+        higher = np.maximum(peak[some], log_density)
+        before, now = np.exp(peak[some] - higher), np.exp(log_density - higher)
+        total[some] = total[some] * before[:, None] + share * now[:, None]
+        mass[some] = mass[some] * before + now
+        peak[some] = higher
+    return np.asarray((total / mass[:, None]).T)
+
+
+def _at_node(p: Array, scores: Array) -> tuple[Array, Array]:
+    """Log of S_k, and Pr(y_j = 1 | k) of every item, (n_scores, n_items)."""
+    logits = np.log(p) - np.log1p(-p)
+    tilt = (scores - p.sum()) / (p * (1 - p)).sum()
+    for _ in range(12):
+        tilted = logistic(logits + tilt[:, None])
+        variance = tilted * (1 - tilted)
+        v = variance.sum(axis=1)
+        step = np.clip((scores - tilted.sum(axis=1)) / v, -4, 4)
+        if np.abs(step).max() < 1e-6:  # the error is its square, times at most 1
+            break
+        tilt += step
+    skew = (variance * (1 - 2 * tilted)).sum(axis=1)
+    log_sum = np.log1p(p * np.expm1(tilt)[:, None]).sum(axis=1)
+    density = log_sum - tilt * scores - 0.5 * np.log(2 * np.pi * v)
+    raised = (2 * tilted - 1) / (2 * v[:, None]) + (skew / (2 * v**2))[:, None]
+    return density, logistic(logits + tilt[:, None] + raised)

@@ -1,16 +1,13 @@
-"""Whether the model as a whole holds: M2, from how often items and pairs of items are right.
+"""Fit of the model as a whole: M2, from how often items and pairs of items are right.
 
-M2 compares the shares right of all items, and of both items of all pairs, with what the model
-expects (Maydeu-Olivares & Joe 2006): with residuals e, their covariance Ξ/N under the model and
-derivatives Δ by the parameters,
+With residuals e of the shares right of all items and pairs of items, their covariance Ξ/N under the
+model and derivatives Δ by the parameters (Maydeu-Olivares & Joe 2006),
 
-    M2 = N · min over t of (e − Δt)ᵀ Ξ⁻¹ (e − Δt),
+    M2 = N · min over t of (e − Δt)ᵀ Ξ⁻¹ (e − Δt).
 
-chi-square distributed with as many degrees of freedom as there are margins less parameters. J
-items have J(J + 1)/2 margins. Ξ is never made: given θ answers are independent, so that its product
-with a vector takes a handful of products of J × J and J × nodes matrices. Conjugate gradients solve
-in the null space of Δᵀ, by a QR decomposition of Δ with rows divided by √E[VᵢVⱼ], Vᵢ = Pᵢ(1 − Pᵢ),
-and columns by their lengths.
+Margins are kept as symmetric (J, J) matrices with single items on the diagonal. Neither Ξ nor Δ is
+made: conjugate gradients solve in the null space of Δᵀ, with margins divided by √E[VᵢVⱼ],
+Vᵢ = Pᵢ(1 − Pᵢ).
 """
 
 from __future__ import annotations
@@ -21,102 +18,84 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.diagnostics.bootstrap import check_bootstrap, scaled_p, simulated_fits
-from irtkit.diagnostics.fitted import Fitted, fitted, items_of
-from irtkit.irf import curves_of
+from irtkit.diagnostics.fitted import Fitted, check_bootstrap, fitted, scaled_p, simulated_fits
+from irtkit.irf import Items, curves_of
 from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.irf import Array, ModelName
 
-_MOST_ITEMS = 200
-"""With them the derivatives of 20,100 margins take up to 0.5 GiB and 5 s."""
-_SINGULAR = 1e-8
-"""Least singular value of the scaled derivatives relative to the largest; 40 fits of the 3PL had
-1e-4 at least."""
-_TOLERANCE, _MOST_STEPS = 1e-9, 2000
-"""Residual of conjugate gradients, relative to the start, and the most steps."""
-_TAIL = 0.05
-"""Probability beyond either end of the interval of the RMSEA: 90 %, as is usual."""
+_MOST_ITEMS = 500  # With them M2 takes about a second.
+_SINGULAR = 1e-6  # Distance of a unit column of Δ from the span of others; fits have 1e-4 or more.
+_TOLERANCE, _MOST_STEPS = 1e-7, 2000  # Of conjugate gradients: M2 is off by its square.
+_TAIL = 0.05  # Probability beyond either end of the interval of the RMSEA, 90 % as usual.
 
 
 @dataclass(frozen=True)
 class ModelFit:
-    """How well a model fits as a whole; made by :func:`irtkit.model_fit`.
-
-    ``print`` says it in a sentence.
-    """
+    """How well a model fits as a whole; made by :func:`irtkit.model_fit`."""
 
     model: ModelName
     n_respondents: int
-    n_items: int
-    """Items with right and wrong responses; others have no margins to compare."""
+    n_items: int  # With right and wrong responses.
     m2: float
     degrees_of_freedom: int
-    p_value: float
-    """Probability of so large an M2 or a larger one if the model holds."""
-    rmsea: float
-    """Misfit for every degree of freedom, √(max(M2 − df, 0) / (df (N − 1)))."""
+    p_value: float  # Probability of this M2 or a larger one if the model holds.
+    rmsea: float  # √(max(M2 − df, 0) / (df (N − 1))).
     rmsea_low: float
     rmsea_high: float
-    """A 90 % interval."""
-    srmsr: float
-    """Root mean square difference of the correlations between items, observed and expected."""
-    cfi: float
-    """Comparative fit index: what of the misfit of independent items the model explains, 0 to 1."""
-    tli: float
-    """Tucker–Lewis index: the same for every degree of freedom."""
-    n_bootstrap: int
-    """Fits of simulated matrices behind p_value; 0 where it is that of the chi-square."""
+    srmsr: float  # Root mean square difference of observed and expected correlations of items.
+    cfi: float  # Comparative fit index, against the model of independent items, 0 to 1.
+    tli: float  # Tucker–Lewis index.
+    n_bootstrap: int  # Simulated matrices behind p_value, 0 if it is that of the chi-square.
 
     def __str__(self) -> str:
-        p = p_words(self.p_value)
-        source = f" by {self.n_bootstrap} simulated matrices" if self.n_bootstrap else ""
         return (
-            f"{self.model} of {self.n_respondents} respondents × {self.n_items} items: "
-            f"M2 {self.m2:.1f} with {self.degrees_of_freedom} degrees of freedom, {p}{source}; "
-            f"RMSEA {self.rmsea:.3f} [{self.rmsea_low:.3f}, {self.rmsea_high:.3f}], "
-            f"SRMSR {self.srmsr:.3f}, CFI {self.cfi:.3f}, TLI {self.tli:.3f}."
+            f"{self.model} of {self.n_respondents} × {self.n_items}: M2 {self.m2:.1f}, "
+            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}; RMSEA {self.rmsea:.3f} "
+            f"[{self.rmsea_low:.3f}, {self.rmsea_high:.3f}], SRMSR {self.srmsr:.3f}, "
+            f"CFI {self.cfi:.3f}, TLI {self.tli:.3f}"
         )
 
 
 def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelFit:
-    """Test whether the model explains how often items, and pairs of them, are right.
+    """Test whether the model explains how often items, and pairs of items, are right.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with complete responses to at most 200 items.
+        A result of :func:`irtkit.fit` with complete responses to at most 500 items.
     bootstrap
-        Matrices to draw from the fitted model and fit anew, at most 100,000. With them p_value is
-        that of M2 on a scaled chi-square with the mean and variance of M2 in these fits; 0
-        (default) takes the chi-square of theory, which is for many more respondents than items.
+        Number of matrices to draw from the model and fit. p_value is then that of M2 on a scaled
+        chi-square with the mean and variance of M2 in these fits. 0 takes the chi-square of theory,
+        which needs many more respondents than items.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
     ModelFit
-        M2, degrees of freedom, p-value, RMSEA with its 90 % interval, SRMSR, CFI and TLI, the two
-        last beside the model in which items are independent. As a rule of thumb models are called
-        close where RMSEA and SRMSR are below 0.05; with many respondents M2 rejects such as well.
-        Respondents that answer alike count for as many as are independent (``result.dependence``)
-        in all but m2 and srmsr, which takes off part of what they add:
-        less with few items, and seldom all.
-
-        Numbers are those of R's mirt for the 1PL and 2PL. For the 3PL mirt 1.47 takes θP(1 − P) for
-        the derivative of P by the slope, which holds without guessing (1 % on 32 items); for Rasch
-        it leaves out that by the variance of ability, of which its estimate need be no maximum.
+        M2, degrees of freedom, p-value, RMSEA with its 90 % interval, SRMSR, CFI and TLI. By a rule
+        of thumb, models with RMSEA and SRMSR below 0.05 fit closely. With many respondents M2
+        rejects these, too.
 
     Raises
     ------
     TypeError
         If ``result`` is not a FitResult.
     ValueError
-        If responses were not saved, are sparse, hold repeated trials or missing cells; if there
-        are more than 200 items or no degree of freedom; if the responses do not determine the
-        parameters; or ``bootstrap`` is neither 0 nor a whole number from 20 on.
+        If responses were not saved, are sparse or incomplete, or hold repeated trials; if there are
+        more than 500 items or no degree of freedom; if the responses do not determine the
+        parameters; or if ``bootstrap`` is neither 0 nor a whole number from 20 on.
+
+    Notes
+    -----
+    Near-duplicate respondents count for the effective number, except in m2 and srmsr.
+
+    Numbers of the 1PL and 2PL are those of R's mirt. For the 3PL, mirt 1.47 takes θP(1 − P) as the
+    derivative of P by the slope, which does not hold with guessing (1 % on 32 items). For Rasch it
+    leaves out the derivative by the variance of ability.
 
     References
     ----------
@@ -133,20 +112,11 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     >>> found.degrees_of_freedom, found.p_value > 0.05, found.rmsea < 0.02
     (35, True, True)
     """
-    from scipy.special import chdtrc
+    from scipy.special import chdtrc, chndtr, chndtrinc
 
     check_bootstrap(bootstrap, seed)
-    parts = _checked(fitted(result, "model_fit"), result)
-    n, n_items = parts.cells.shape
-    margins = BivariateMargins.of(parts, result.model)
-    df = n_items * (n_items + 1) // 2 - margins.n_parameters
-    if df < 1:
-        raise ValueError(
-            f"model_fit has no degree of freedom: {n_items} items with right and wrong responses "
-            f"have {n_items * (n_items + 1) // 2} margins, and the {result.model} of them "
-            f"{margins.n_parameters} parameters"
-        )
-    m2 = m_2(margins)
+    margins = _margins(result)
+    n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
     if np.isnan(m2):
         raise ValueError(
             f"model_fit: the shares right of these {n_items} items and their pairs do not "
@@ -157,12 +127,16 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     counted, n_counted = share * m2, share * n
     p = float(chdtrc(df, counted))
     if bootstrap:
-        p = _by_bootstrap(result, m2, df, bootstrap, seed)
-    low, high = rmsea_interval(counted, df, n_counted)
-    observed, expected = margins.correlations()
+        others = (_margins(one) for one in simulated_fits(result, bootstrap, seed))
+        p = scaled_p(m2 / df, np.array([m_2(other) / other.df for other in others]))
+    bounds = [  # noncentral chi-squares of which M2 is the 95 and 5 % quantile
+        max(float(chndtrinc(counted, df, tail)), 0.0) if chndtr(counted, df, 0.0) > tail else 0.0
+        for tail in (1 - _TAIL, _TAIL)
+    ]
+    low, high = ((excess / (df * (n_counted - 1))) ** 0.5 for excess in bounds)
+    observed, expected = (_correlations(both) for both in (margins.observed, margins.expected))
     pairs = np.triu_indices(n_items, 1)
     alone, alone_df = n_counted * float((observed[pairs] ** 2).sum()), len(pairs[0])
-    gain = 1 - (counted - df) / (alone - alone_df)
     ratio = alone / alone_df
     return ModelFit(
         model=result.model,
@@ -175,14 +149,53 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         rmsea_low=low,
         rmsea_high=high,
         srmsr=float(np.sqrt(((observed - expected)[pairs] ** 2).mean())),
-        cfi=min(max(gain, 0.0), 1.0),
+        cfi=min(max(1 - (counted - df) / (alone - alone_df), 0.0), 1.0),
         tli=(ratio - counted / df) / (ratio - 1),
         n_bootstrap=bootstrap,
     )
 
 
-def _checked(parts: Fitted, result: FitResult) -> Fitted:
-    """Items with right and wrong responses, or an error where M2 cannot be."""
+class BivariateMargins(NamedTuple):
+    """Shares right of some items and of their pairs, and what the model says of them."""
+
+    n: int
+    observed: Array  # Share right of both items of a pair, on the diagonal of the item, (J, J).
+    p: Array  # P(right) at the nodes, (J, n_nodes).
+    weights: Array
+    derivatives: Array  # Of P by every kind of parameter, (kinds, J, n_nodes).
+    common_slope: bool  # Whether the first kind is one parameter that all items share.
+
+    @classmethod
+    def of(cls, parts: Fitted, model: ModelName) -> BivariateMargins:
+        """Margins of complete responses."""
+        theta, weights = parts.grid()
+        s, p, c = curves_of(Items.of(parts.items), theta)
+        by_logit = (1 - c) * s * (1 - s)
+        kinds = [by_logit * theta, by_logit] + ([1 - s] if model == "3PL" else [])
+        right = parts.cells.astype(np.float64)
+        observed, common = right.T @ right / len(right), model in {"1PL", "Rasch"}
+        return cls(len(right), observed, p, weights, np.stack(kinds), common)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters."""
+        kinds, n_items, _ = self.derivatives.shape
+        return int(kinds * n_items - (n_items - 1) * self.common_slope)
+
+    @property
+    def df(self) -> int:
+        """Margins less parameters."""
+        return len(self.p) * (len(self.p) + 1) // 2 - self.n_parameters
+
+    @property
+    def expected(self) -> Array:
+        """Shares right that the model expects, (J, J)."""
+        return _with_diagonal((self.p * self.weights) @ self.p.T, self.p @ self.weights)
+
+
+def _margins(result: FitResult) -> BivariateMargins:
+    """Margins of the items with right and wrong responses, or an error where M2 cannot be."""
+    parts = fitted(result, "model_fit")
     if parts.items.n_items > _MOST_ITEMS:
         raise ValueError(
             f"model_fit takes at most {_MOST_ITEMS} items, got {parts.items.n_items}. "
@@ -197,115 +210,92 @@ def _checked(parts: Fitted, result: FitResult) -> Fitted:
         )
     right = parts.cells.sum(axis=0)
     varied = np.flatnonzero((right > 0) & (right < len(parts.cells)))
-    return parts.of_items(varied)
+    margins = BivariateMargins.of(parts.of_items(varied), result.model)
+    if margins.df < 1:
+        n_items = len(margins.p)
+        raise ValueError(
+            f"model_fit has no degree of freedom: {n_items} items with right and wrong responses "
+            f"have {n_items * (n_items + 1) // 2} margins, and the {result.model} of them "
+            f"{margins.n_parameters} parameters"
+        )
+    return margins
 
 
-def _by_bootstrap(result: FitResult, m2: float, df: int, n: int, seed: int) -> float:
-    """P-value on the scaled chi-square of drawn statistics, each over its degrees of freedom."""
-    ratios = []
-    for one in simulated_fits(result, n, seed):
-        parts = _checked(fitted(one, "model_fit"), one)
-        margins = BivariateMargins.of(parts, one.model)
-        n_items = parts.items.n_items
-        ratios.append(m_2(margins) / (n_items * (n_items + 1) // 2 - margins.n_parameters))
-    return scaled_p(m2 / df, np.array(ratios))
+def _with_diagonal(pairs: Array, items: Array) -> Array:
+    np.fill_diagonal(pairs, items)
+    return pairs
 
 
-def rmsea_interval(m2: float, df: int, n: float) -> tuple[float, float]:
-    """90 % interval of the RMSEA: of which noncentral chi-squares M2 is the 95 and 5 % quantile."""
-    from scipy.special import chndtr, chndtrinc
-
-    found = []
-    for tail in (1 - _TAIL, _TAIL):
-        reached = chndtr(m2, df, 0.0) > tail
-        excess = float(chndtrinc(m2, df, tail)) if reached else 0.0
-        found.append((max(excess, 0.0) / (df * (n - 1))) ** 0.5)
-    return found[0], found[1]
+def _correlations(both: Array) -> Array:
+    mean = np.diag(both)
+    sd = np.sqrt(mean * (1 - mean))
+    return np.asarray((both - np.outer(mean, mean)) / np.outer(sd, sd))
 
 
-class BivariateMargins(NamedTuple):
-    """Shares right of some items and of their pairs, and what the model says of them."""
-
-    n: int
-    observed: Array
-    """Share right of both items of a pair, on the diagonal of the item, (J, J)."""
-    p: Array
-    """P(right) at the nodes, (J, n_nodes)."""
-    weights: Array
-    derivatives: Array
-    """Of P by every kind of parameter, (kinds, J, n_nodes)."""
-    common_slope: bool
-    """Whether the first kind is one parameter that all items share."""
-
-    @classmethod
-    def of(cls, parts: Fitted, model: ModelName) -> BivariateMargins:
-        """Margins of complete responses."""
-        theta, weights = parts.grid()
-        s, p, c = curves_of(items_of(parts.items), theta)
-        by_logit = (1 - c) * s * (1 - s)
-        kinds = [by_logit * theta, by_logit] + ([1 - s] if model == "3PL" else [])
-        right = parts.cells.astype(np.float64)
-        observed, common = right.T @ right / len(right), model in {"1PL", "Rasch"}
-        return cls(len(right), observed, p, weights, np.stack(kinds), common)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters."""
-        kinds, n_items, _ = self.derivatives.shape
-        return int(kinds * n_items - (n_items - 1) * self.common_slope)
-
-    @property
-    def expected(self) -> Array:
-        """Shares right that the model expects, (J, J)."""
-        both = (self.p * self.weights) @ self.p.T
-        np.fill_diagonal(both, self.p @ self.weights)
-        return both
-
-    def correlations(self) -> tuple[Array, Array]:
-        """Correlations between items, observed and expected, (J, J)."""
-        found = []
-        for both in (self.observed, self.expected):
-            mean = np.diag(both)
-            sd = np.sqrt(mean * (1 - mean))
-            found.append((both - np.outer(mean, mean)) / np.outer(sd, sd))
-        return found[0], found[1]
+def _inner(x: Array, y: Array) -> float:
+    """Sum of products over margins, each pair once."""
+    return float(np.vdot(x, y) + np.diag(x) @ np.diag(y)) / 2
 
 
 def m_2(margins: BivariateMargins) -> float:
     """M2, by conjugate gradients in the null space of Δᵀ; NaN if Δ is singular or they fail."""
-    upper = np.triu_indices(len(margins.p))
-    variance = margins.p * (1 - margins.p)
-    squares = (variance * margins.weights) @ variance.T
-    np.fill_diagonal(squares, variance @ margins.weights)
-    scale = 1 / np.sqrt(squares[upper])
-    tangent = scale[:, None] * _derivatives(margins)
-    length = np.maximum(np.linalg.norm(tangent, axis=0), np.finfo(np.float64).tiny)
-    tangent, corner = np.linalg.qr(tangent / length)
-    singular = np.linalg.svd(corner, compute_uv=False)
-    if singular[-1] < _SINGULAR * singular[0]:
+    from scipy.linalg import cho_solve
+
+    p, weights = margins.p, margins.weights
+    n_items, variance = len(p), p * (1 - p)
+    squares = _with_diagonal((variance * weights) @ variance.T, variance @ weights)
+    scale = 1 / np.sqrt(squares)
+    # row i of one kind: derivatives of the pairs of item i by its own parameter
+    rows = np.stack(
+        [
+            scale * _with_diagonal((kind * weights) @ p.T, kind @ weights)
+            for kind in margins.derivatives
+        ]
+    )
+    gram = np.einsum("kij,lji->kilj", rows, rows)
+    gram[:, range(n_items), :, range(n_items)] = np.einsum("kij,lij->ikl", rows, rows)
+    gram = gram.reshape(2 * [rows.shape[0] * n_items])
+    n_shared = n_items if margins.common_slope else 1  # the first parameters, which are one
+
+    def gathered(x: Array) -> Array:
+        return np.add.reduceat(x, [0, *range(n_shared, len(x))], axis=0)
+
+    gram = gathered(gathered(gram).T)
+    length = np.sqrt(np.maximum(np.diag(gram), np.finfo(np.float64).tiny))
+    try:
+        corner = np.linalg.cholesky(gram / np.outer(length, length))
+    except np.linalg.LinAlgError:
         return float("nan")
+    if np.diag(corner).min() < _SINGULAR:
+        return float("nan")
+
+    def within(x: Array) -> Array:
+        """Projection on the null space; twice, for what rounding leaves."""
+        for _ in range(2):
+            along = gathered(np.einsum("kij,ij->ki", rows, x).ravel()) / length
+            t = cho_solve((corner, True), along, check_finite=False) / length
+            t = np.concatenate([np.repeat(t[:1], n_shared), t[1:]]).reshape(len(rows), n_items)
+            own = np.einsum("kij,ki->ij", rows, t)
+            x = x - _with_diagonal(own + own.T, np.diag(own))
+        return x
 
     def image(x: Array) -> Array:
-        both = np.zeros(squares.shape)
-        both[upper] = both.T[upper] = scale * x
-        product = scale * _covariance_times(margins, both, squares)[upper]
-        return np.asarray(product - tangent @ (tangent.T @ product))
+        return within(scale * _covariance_times(margins, scale * x, squares))
 
-    start = scale * (margins.observed - margins.expected)[upper]
-    start -= tangent @ (tangent.T @ start)
-    solution, residual, direction, size = np.zeros_like(start), start, start, start @ start
+    start = within(scale * (margins.observed - margins.expected))
+    residual = direction = start
+    solution, size = np.zeros_like(start), _inner(start, start)
+    least = _TOLERANCE**2 * size
     for _ in range(_MOST_STEPS):
-        if size <= _TOLERANCE**2 * (start @ start):
+        if size <= least:
             break
         along = image(direction)
-        step = size / (direction @ along)
+        step = size / _inner(direction, along)
         solution, residual = solution + step * direction, residual - step * along
-        before, size = size, residual @ residual
+        before, size = size, _inner(residual, residual)
         direction = residual + size / before * direction
     off = start - image(solution)
-    if off @ off > 100 * _TOLERANCE**2 * (start @ start):
-        return float("nan")
-    return float(margins.n * (start @ solution))
+    return margins.n * _inner(start, solution) if _inner(off, off) <= 100 * least else float("nan")
 
 
 def _covariance_times(margins: BivariateMargins, x: Array, squares: Array) -> Array:
@@ -321,20 +311,4 @@ def _covariance_times(margins: BivariateMargins, x: Array, squares: Array) -> Ar
     own = p * (1 - p) * (items[:, None] + along) * w
     product = own @ p.T
     found = (p * total) @ p.T + product + product.T + squares * pairs
-    np.fill_diagonal(found, p @ total + own.sum(axis=1))
-    return np.asarray(found)
-
-
-def _derivatives(margins: BivariateMargins) -> Array:
-    """Δ, (n_margins, n_parameters)."""
-    kinds, n_items, _ = margins.derivatives.shape
-    one, other = np.triu_indices(n_items)
-    found = np.zeros((len(one), kinds, n_items))
-    rows, pairs = np.arange(len(one)), one != other
-    for k, by_kind in enumerate(margins.derivatives * margins.weights):
-        of_pairs = by_kind @ margins.p.T
-        found[rows, k, one] = np.where(pairs, of_pairs[one, other], by_kind.sum(axis=1)[one])
-        found[rows[pairs], k, other[pairs]] = of_pairs[other, one][pairs]
-    if margins.common_slope:
-        return np.column_stack([found[:, 0].sum(axis=1), found[:, 1]])
-    return found.reshape(len(found), -1)
+    return _with_diagonal(found, p @ total + own.sum(axis=1))

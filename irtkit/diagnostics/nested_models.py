@@ -1,29 +1,23 @@
-"""Model comparison: whether a model with more parameters fits better than by chance.
+"""Model comparison by likelihood ratio: whether a model with more parameters fits better.
 
-Rasch (or 1PL) ⊂ 2PL ⊂ 3PL are nested: each is the next one with parameters held at a value. Twice
-the difference of their maximal log-likelihoods is then, if the smaller model holds and respondents
-are many, chi-square distributed with as many degrees of freedom as parameters were held (Wilks
-1938, *Annals of Mathematical Statistics* 9, 60–62). A parameter held at the edge of its range, as
-guessing is at 0 in the 2PL, makes it a mixture of chi-squares with fewer degrees of freedom (Self
-& Liang 1987, *JASA* 82, 605–610), so that the p-value given here is too large if anything.
-
-Near-duplicate respondents inflate the statistic. Where they are found it is multiplied by the share
-of evidence that is left, n_eff/n, and referred to an F distribution with n_eff denominator degrees
-of freedom, as usual for an estimated dispersion (McCullagh & Nelder 1989, section 4.5).
+Rasch (or 1PL) ⊂ 2PL ⊂ 3PL are nested. Twice the difference of their maximal log-likelihoods is
+chi-square distributed if the smaller model holds and respondents are many (Wilks 1938). Guessing at
+0, the edge of its range, makes the p-value too large (Self & Liang 1987). If near-duplicates are
+found, the statistic is multiplied by the share of evidence that is left, n_eff/n, and referred to
+an F distribution with n_eff denominator degrees of freedom (McCullagh & Nelder 1989, section 4.5).
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type, short
-from irtkit.printed import p_words
+from irtkit.findings import Finding, warn
+from irtkit.printed import in_lines, p_words
 from irtkit.responses.labels import check_same_labels
 
 if TYPE_CHECKING:
@@ -31,84 +25,48 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
-_RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}
-"""A model contains every model of lower rank."""
-_LEVEL = 0.05
-"""p-value below which the sentence speaks of more than chance."""
-_SHORTFALL = 10
-"""How many times its ``tol`` a converged fit may lie below its maximum."""
-_LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05
-"""Integration error of the statistic, and its share of it, that are worth a warning."""
+_RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains those of lower rank.
+_SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
+_LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
 
 
 @dataclass(frozen=True)
 class LikelihoodRatioTest:
-    """Two nested models compared; made by :func:`irtkit.likelihood_ratio_test`.
-
-    ``print(test)`` says it in one sentence.
-    """
+    """Two nested models compared; made by :func:`irtkit.likelihood_ratio_test`."""
 
     smaller: ModelName
     larger: ModelName
-    statistic: float
-    """2 (log L of the larger − log L of the smaller), times ``larger.evidence``; 0 where only
-    rounding makes it negative."""
+    statistic: float  # 2 (log L of the larger − log L of the smaller), times ``larger.evidence``.
     degrees_of_freedom: int
     p_value: float
-    """Probability of so large a statistic or a larger one if the smaller model holds."""
     log_likelihood_smaller: float
     log_likelihood_larger: float
-    aic_difference: float
-    """AIC of the larger model less that of the smaller; below 0 speaks for the larger."""
+    aic_difference: float  # Of the larger model less that of the smaller.
     bic_difference: float
-    """The same of BIC."""
-    cautions: tuple[str, ...]
-    """What keeps the p-value from being exact, in words; empty if nothing is known to."""
+    findings: tuple[Finding, ...]  # What keeps the p-value from being exact.
 
     def __str__(self) -> str:
-        if self.statistic < 0:
-            verdict = f"{self.larger} has a lower likelihood than {self.smaller}"
-        else:
-            more = "more" if self.p_value < _LEVEL else "no more"
-            verdict = (
-                f"{self.larger} fits better than {self.smaller} by {more} than chance explains "
-                f"at the {_LEVEL:.0%} level"
-            )
-        p = p_words(self.p_value)
-        degrees = f"degree{'s' * (self.degrees_of_freedom > 1)} of freedom"
         numbers = (
-            f"likelihood ratio statistic {self.statistic:.2f} with {self.degrees_of_freedom} "
-            f"{degrees}, {p}; AIC {_change(self.aic_difference)}, "
-            f"BIC {_change(self.bic_difference)}"
+            f"{self.larger} against {self.smaller}: statistic {self.statistic:.2f}, "
+            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}; "
+            f"AIC {self.aic_difference:+.1f}, BIC {self.bic_difference:+.1f}"
         )
-        notes = f"; note that {'; and that '.join(self.cautions)}" if self.cautions else ""
-        return f"{verdict} ({numbers}){notes}."
+        return in_lines([numbers, *map(str, self.findings)])
 
 
 def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRatioTest:
     """Test a model against one that contains it, both fitted to the same responses.
 
-    The statistic is 2 (log L_larger − log L_smaller), referred to the chi-square distribution
-    with as many degrees of freedom as the larger model has more parameters. If near-duplicate
-    respondents are found, it is multiplied by ``larger.evidence``, the share of the evidence that
-    is left, and an F distribution takes the place of the chi-square distribution. Near-duplicates
-    are not found with 10 items, and in part with 20.
-
     Parameters
     ----------
     smaller, larger
-        Fits of nested models, the one with fewer parameters first: Rasch or 1PL, then 2PL, then
-        3PL. Rasch and 1PL are the same model in different units, so that there is nothing to test
-        between them. Only ``prior=None`` fits have the maxima that the theory speaks of, and Rasch
-        on a fixed grid that cuts abilities off has none even so.
+        Fits of nested models with ``prior=None``, the one with fewer parameters first: Rasch or
+        1PL, then 2PL, then 3PL. Rasch and 1PL are the same model in different units.
 
     Returns
     -------
     LikelihoodRatioTest
-        Statistic, degrees of freedom, p-value and differences of AIC and BIC; printing it gives
-        a sentence. Against the 3PL the p-value is conservative: guessing of 0 is at the edge of
-        its range. With fewer respondents than parameters, or items without a finite estimate, it
-        is rough, and the sentence says so.
+        Statistic, degrees of freedom, p-value, differences of AIC and BIC, and findings.
 
     Raises
     ------
@@ -116,16 +74,20 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         If an argument is not a FitResult.
     ValueError
         If the models are not nested or come in the wrong order, or if the fits differ in items,
-        respondents, responses, treatment of synthetic respondents, quadrature, or in what repeated
-        trials count for (``trial_correlation``).
+        respondents, responses, treatment of synthetic respondents, quadrature, or
+        ``trial_correlation``.
 
     Warns
     -----
-    UserWarning
-        If a fit had a prior or synthetic respondents beside the real ones, so that its
-        log-likelihood is not a maximum and the statistic may even be negative; if a fit did not
-        converge; if the larger model has not reached its maximum; or if the integration over
-        ability was too coarse.
+    irtkit.findings.IRTWarning
+        If a log-likelihood is not a maximum: with the code "test-with-prior",
+        "test-with-synthetic", "test-not-converged", "lower-likelihood" or "coarse-integration".
+
+    Notes
+    -----
+    The statistic is referred to the chi-square distribution. If near-duplicate respondents are
+    found, it is multiplied by ``larger.evidence`` and referred to an F distribution. They are
+    not found with 10 items, and only in part with 20. Against the 3PL the p-value is conservative.
 
     References
     ----------
@@ -139,26 +101,20 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     >>> abilities = [k / 125 - 2 for k in range(500)]
     >>> responses = irtkit.simulate_responses(items, abilities, seed=1)
     >>> fits = [irtkit.fit(responses, model, prior=None) for model in ("1PL", "2PL")]
-    >>> test = irtkit.likelihood_ratio_test(*fits)
-    >>> test.degrees_of_freedom, test.p_value < 0.001
-    (3, True)
-    >>> print(test)
-    2PL fits better than 1PL by more than chance explains at the 5% level (likelihood ratio
-    statistic 45.44 with 3 degrees of freedom, p < 0.001; AIC falls by 39.4, BIC falls by 26.8).
+    >>> print(irtkit.likelihood_ratio_test(*fits))
+    2PL against 1PL: statistic 45.44, df 3, p < 0.001; AIC -39.4, BIC -26.8
     """
     _check_models(smaller, larger)
     _check_responses(smaller, larger)
-    _check_quadrature(smaller, larger)
-    _check_trials(smaller, larger)
     from scipy.special import chdtrc, fdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
     rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
-    at_maxima = difference >= -_integration_error(smaller, larger) - rounding
-    statistic = max(difference, 0.0) if at_maxima else difference
-    doubts = tuple(_doubts(smaller, larger, statistic))
-    if doubts:
-        warnings.warn("; ".join(doubts), stacklevel=2)
+    error = 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
+    statistic = difference if difference < -error - rounding else max(difference, 0.0)
+    doubts = tuple(_doubts(smaller, larger, statistic, error))
+    for finding in doubts:
+        warn(finding)
     degrees_of_freedom = larger.n_parameters - smaller.n_parameters
     evidence, statistic = larger.evidence, larger.evidence * statistic
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
@@ -175,26 +131,22 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         log_likelihood_larger=larger.log_likelihood,
         aic_difference=larger.aic - smaller.aic,
         bic_difference=larger.bic - smaller.bic,
-        cautions=(*doubts, *_limits(smaller, larger)),
+        findings=(*doubts, *_limits(smaller, larger)),
     )
 
 
 def _check_models(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse what is not a pair of nested models, the smaller one first."""
+    """Refuse all but a pair of nested models, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
         check_type(name, result, FitResult)
-    if _RANK[smaller.model] > _RANK[larger.model]:
-        raise ValueError(
-            "smaller must be the model with fewer parameters, larger the one that contains it; "
-            f"got {smaller.model} as smaller and {larger.model} as larger: swap them"
-        )
-    if smaller.model == larger.model:
-        raise ValueError(f"smaller and larger must be different models; both are {larger.model}")
-    if _RANK[smaller.model] == _RANK[larger.model]:
-        raise ValueError(
-            f"smaller and larger must be nested models; {smaller.model} and {larger.model} are "
-            "the same model in different units, with equally many parameters: nothing to test"
-        )
+    one, other = _RANK[smaller.model], _RANK[larger.model]
+    given = f"got {smaller.model} as smaller and {larger.model} as larger"
+    if one > other:
+        rule = "smaller must be the model with fewer parameters, larger the one that contains it"
+        raise ValueError(f"{rule}; {given}: swap them")
+    if one == other:
+        units = "" if smaller.model == larger.model else " (the same model in different units)"
+        raise ValueError(f"smaller and larger must be different, nested models; {given}{units}")
     if smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
             f"larger must have more parameters than smaller; {smaller.model} and {larger.model} "
@@ -203,7 +155,7 @@ def _check_models(smaller: FitResult, larger: FitResult) -> None:
 
 
 def _check_responses(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse fits of different responses, as far as results know what they were fitted to."""
+    """Refuse fits of different responses or settings, as far as results know them."""
     labels = {"item": smaller.item_labels, "respondent": smaller.respondent_labels}
     for kind, own in labels.items():
         check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
@@ -215,102 +167,62 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
             f"in {alike}"
         )
     rule = "smaller and larger must be fitted to the same responses"
-    words = {"responses": "responses", "right": "right responses"}
-    for kind, (count, word) in product(labels, words.items()):
-        one, other = (getattr(fit.counts, f"{kind}_{count}") for fit in (smaller, larger))
-        for k in np.flatnonzero(one != other):
-            raise ValueError(
-                f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {word} in smaller "
-                f"and {other[k]} in larger"
-            )
+    for kind in labels:
+        for name, words in (("responses", "responses"), ("right", "right responses")):
+            one, other = (getattr(fit.counts, f"{kind}_{name}") for fit in (smaller, larger))
+            for k in np.flatnonzero(one != other):
+                raise ValueError(
+                    f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {words} in smaller "
+                    f"and {other[k]} in larger"
+                )
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
     if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
         raise ValueError(f"{rule}; their counts agree and single responses do not")
-
-
-def _check_quadrature(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse fits on different grids: each fixed one is another distribution of ability."""
-    one, other = smaller.settings.quadrature, larger.settings.quadrature
-    if one != other:
-        shown = [repr(own if isinstance(own, str) else tuple(own)) for own in (one, other)]
+    one, other = smaller.settings, larger.settings
+    if one.quadrature != other.quadrature:
         raise ValueError(
-            "smaller and larger must be fitted with the same quadrature, or their log-likelihoods "
-            f"are not comparable; smaller has {shown[0]} and larger {shown[1]}"
+            "smaller and larger must be fitted with the same quadrature; smaller has "
+            f"{one.quadrature!r} and larger {other.quadrature!r}"
+        )
+    if (one.trial_correlation or 0.0) != (other.trial_correlation or 0.0):
+        raise ValueError(
+            "smaller and larger must count repeated trials alike; trial_correlation is "
+            f"{one.trial_correlation or 0:.3g} in smaller and {other.trial_correlation or 0:.3g} "
+            "in larger (fit smaller to "
+            "responses.with_trial_correlation(larger.settings.trial_correlation))"
         )
 
 
-def _check_trials(smaller: FitResult, larger: FitResult) -> None:
-    """Refuse fits that count repeated trials for different numbers of independent ones."""
-    one, other = (fit.settings.trial_correlation or 0.0 for fit in (smaller, larger))
-    if one != other:
-        raise ValueError(
-            "smaller and larger must count repeated trials alike, or their log-likelihoods are not "
-            f"comparable; trial_correlation is {one:.3g} in smaller and {other:.3g} in larger "
-            "(fit smaller to responses.with_trial_correlation(larger.settings.trial_correlation))"
-        )
-
-
-def _integration_error(smaller: FitResult, larger: FitResult) -> float:
-    """Error of the statistic that comes from integrating over ability on nodes, at most."""
-    return 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
-
-
-def _doubts(smaller: FitResult, larger: FitResult, statistic: float) -> Iterator[str]:
-    """Why the statistic may not be that of two maxima, each with what to do about it."""
+def _doubts(
+    smaller: FitResult, larger: FitResult, statistic: float, error: float
+) -> Iterator[Finding]:
+    """Why the statistic may not be that of two maxima."""
     both = (smaller, larger)
-    if with_prior := [fit.model for fit in both if fit.settings.prior is not None]:
-        yield (
-            f"{_fits(with_prior)} had a prior, and a log-likelihood under a prior is not a "
-            "maximum, so that the test is rough and its statistic may even be negative "
-            "(fit with prior=None)"
-        )
+    if models := [fit.model for fit in both if fit.settings.prior is not None]:
+        yield Finding("test-with-prior", "warning", {"models": models})
     if smaller.synthetic.any():
-        yield (
-            "synthetic respondents took part in estimating items and do not count in the "
-            "log-likelihoods, which are therefore not maxima (fit without them)"
-        )
-    if unconverged := [fit.model for fit in both if not fit.converged]:
-        yield f"{_fits(unconverged)} did not converge, short of the maximum by an unknown amount"
+        yield Finding("test-with-synthetic", "warning")
+    if models := [fit.model for fit in both if not fit.converged]:
+        yield Finding("test-not-converged", "warning", {"models": models})
     if statistic < 0:
-        yield (
-            f"{larger.model} contains {smaller.model}, and yet its log-likelihood is lower by "
-            f"{-statistic / 2:.3g}: it has not reached its maximum"
-        )
-    error = _integration_error(smaller, larger)
+        names = {"smaller": smaller.model, "larger": larger.model}
+        yield Finding("lower-likelihood", "warning", {**names, "off": -statistic / 2})
     if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
-        fixed = smaller.settings.quadrature != "adaptive"
-        yield (
-            f"integration over ability may put the statistic off by {error:.2g}"
-            + " (fit with quadrature='adaptive')" * fixed
-        )
+        better = None if smaller.settings.quadrature == "adaptive" else "adaptive"
+        yield Finding("coarse-integration", "warning", {"error": error, "quadrature": better})
 
 
-def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
+def _limits(smaller: FitResult, larger: FitResult) -> Iterator[Finding]:
     """What theory says about the p-value even of two maxima."""
     if larger.model == "3PL":
-        yield (
-            f"{smaller.model} puts guessing at 0, the edge of its range, so that the p-value "
-            "is conservative (the exact one is smaller)"
-        )
+        yield Finding("guessing-at-edge", "note", {"smaller": smaller.model})
     both = zip(smaller.status, larger.status, strict=True)
-    n_odd = sum(not {"no variance", "unbounded"}.isdisjoint(statuses) for statuses in both)
-    if n_odd:
-        yield (
-            f"{n_odd} of {len(larger.status)} items have too little variance for a finite "
-            "estimate, for which the chi-square distribution does not hold"
-        )
+    if n := sum(not {"no variance", "unbounded"}.isdisjoint(statuses) for statuses in both):
+        yield Finding("few-finite-items", "note", {"n": n, "of": len(larger.status)})
     if larger.evidence < 1 and larger.dependence is not None:
-        yield f"{larger.dependence.sentence}: log-likelihoods count {larger.evidence:.2f} times"
+        found = larger.dependence
+        about = {"n": found.n_respondents, "independent": found.independent}
+        yield Finding("weighted-evidence", "note", {**about, "evidence": larger.evidence})
     elif larger.n_answering < larger.n_parameters:
-        yield (
-            "the chi-square distribution is for many respondents, and here are "
-            f"{larger.n_answering} for {larger.n_parameters} parameters"
-        )
-
-
-def _fits(models: list[ModelName]) -> str:
-    return f"the fit{'s' * (len(models) > 1)} of {' and '.join(models)}"
-
-
-def _change(difference: float) -> str:
-    return f"{'falls' if difference < 0 else 'rises'} by {abs(difference):.1f}"
+        about = {"n": larger.n_answering, "n_parameters": larger.n_parameters}
+        yield Finding("few-for-parameters", "note", about)

@@ -1,4 +1,4 @@
-"""How well the answers of every respondent go with its ability: lz, and infit and outfit."""
+"""Person fit: whether the answers of a respondent fit one ability, by lz, infit and outfit."""
 
 from __future__ import annotations
 
@@ -18,40 +18,35 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.irf import Array, ItemParameters
 
-_LEAST = 1e-12
-"""What divides is held above it: a probability, its distance from 1, or a sum of either."""
-_NEAREST = 0.02
-"""Least distance from the mean: the formula for the tail is 0/0 there."""
-_STEPS, _MOST_TILT = 12, 10.0
-"""Newton steps for the saddlepoint, of length 1 at most, and its largest distance from 0."""
+_LEAST = 1e-12  # Least of what divides: a probability, its distance from 1, or a sum of either.
+_NEAREST = 0.02  # Least distance from the mean: the formula for the tail is 0/0 there.
+_STEPS = 12  # Newton steps for the saddlepoint.
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:
-    """Tell whose answers do not go with one ability: hard items right and easy ones wrong.
+    """Test whether the answers of each respondent fit one ability.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with its responses. Missing cells are left out.
+        A result of :func:`irtkit.fit` with its responses. Missing cells are left out.
 
     Returns
     -------
     pandas.DataFrame
         One row per real respondent, index "respondent":
 
-        - zh: the log-likelihood of the answers at the fitted ability (EAP), less its expectation
-          and over its standard deviation there (lz or Zh, as in R's mirt). Below 0: unlikelier
-          than the model has it. Abilities being fitted, it spreads less than a normal variable.
-        - lz: the same corrected for the estimated ability (lz* of Snijders). If the model holds it
-          has an SD near 1 and a longer tail below than a normal variable.
-        - p_value: probability of so low an lz or a lower one, by a saddlepoint approximation with
-          the second-order bias of lz. q_value: the false-discovery rate at which the respondent is
-          called. Items are taken as known: with few respondents p-values are too large.
-        - infit, outfit, infit_z, outfit_z: mean squares of residuals as in
-          :func:`irtkit.item_fit`, over the items a respondent answered.
+        - zh: standardised log-likelihood of the answers at the fitted ability (EAP), as in R's
+          mirt. Low values mean hard items right and easy items wrong. It varies less than a normal
+          variable, because the ability is fitted.
+        - lz: the same corrected for the estimated ability (lz* of Snijders).
+        - p_value: probability of this lz or a lower one.
+        - q_value: false-discovery rate (Benjamini & Hochberg).
+        - infit, outfit, infit_z, outfit_z: mean squares of residuals over the items answered, as
+          in :func:`irtkit.item_fit`.
         - n_responses.
 
-        NaN where all answers had no uncertainty.
+        NaN if no answer had any uncertainty.
 
     Raises
     ------
@@ -59,6 +54,11 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
         If ``result`` is not a FitResult.
     ValueError
         If its responses were not saved, are sparse, or hold repeated trials.
+
+    Notes
+    -----
+    p-values come from a saddlepoint approximation with the second-order bias of lz. They take items
+    as known, and are too large with few respondents.
 
     References
     ----------
@@ -80,8 +80,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
 
     parts = fitted(result, "respondent_fit")
     found = [
-        likelihood_deviations(cells, parts.items, parts.ability[some])
-        for some, cells, _ in parts.parts()
+        _deviations(cells, parts.items, parts.ability[some]) for some, cells, _ in parts.parts()
     ]
     zh, lz, p = np.concatenate(found, axis=1)
     squares = mean_squares(parts, by_respondent=True)._asdict()
@@ -91,7 +90,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     return table.assign(n_responses=(parts.cells >= 0).sum(axis=1))
 
 
-def likelihood_deviations(
+def _deviations(
     cells: NDArray[np.int8], items: ItemParameters, ability: Array
 ) -> tuple[Array, Array, Array]:
     """Zh, lz* and its p-value of respondents, each (n,).
@@ -132,7 +131,7 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
         variance = np.maximum((tilted * (1 - tilted) * weight**2).sum(axis=1), _LEAST)
         if step < _STEPS:
             off = z - ((tilted - p) * weight).sum(axis=1)
-            tilt = np.clip(tilt + np.clip(off / variance, -1, 1), -_MOST_TILT, _MOST_TILT)
+            tilt = np.clip(tilt + np.clip(off / variance, -1, 1), -10, 10)
     cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * (p * weight).sum(axis=1)
     root = np.copysign(np.sqrt(np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)), z)
     return np.asarray(ndtr(root + np.log(tilt * np.sqrt(variance) / root) / root))

@@ -1,23 +1,20 @@
-"""Pairs of items that have more in common than ability: Yen's Q3.
+"""Local dependence: pairs of items that have more in common than ability (Yen's Q3).
 
-Residuals are correlated item by item in blocks of items, so that no items × items array is made.
-
-Abilities are fitted to the items, which draws Q3 below 0 where the model holds, and the more the
-steeper the items. With θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1), e = y − P(θ), the residuals of
-items j and k have about the covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ, and that of j the variance
+Abilities are fitted to the items, which draws Q3 below 0 if the model holds. With
+θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1), e = y − P(θ), the residuals of items j and k have about
+the covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ, and that of j the variance
 ∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import check_number, check_whole
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit.diagnostics.fitted import fitted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,45 +25,38 @@ if TYPE_CHECKING:
 
     Singles = NDArray[np.float32]
 
-_ITEMS_AT_ONCE = 512
-"""Items set beside as many others: 1 MiB of correlations in 32 bits."""
-_LEAST_COMMON = 5
-"""Respondents that answered both items of a pair, at least; and right and wrong responses to an
-item: two items that the same one respondent gets wrong have a Q3 of 1."""
-_LEAST_SQUARES = 1e-6
-"""Sum of squared residuals below which an item has none."""
+_ITEMS_AT_ONCE = 1024  # Compared with as many others: 4 MiB of correlations.
+_LEAST_COMMON = 5  # Common respondents of a pair, and right and wrong responses to an item.
+_LEAST_SQUARES = 1e-6  # Sum of squared residuals below which an item has none.
 
 
 def local_dependence(
     result: FitResult, *, threshold: float = 0.2, top: int | None = 1000
 ) -> pd.DataFrame:
-    """List the pairs of items whose residuals correlate: near-copies, items about one text.
+    """List the pairs of items whose residuals correlate, such as near-copies.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with its responses.
+        A result of :func:`irtkit.fit` with its responses.
     threshold
-        Least size of Q3, from 0 to 1.
+        Least absolute Q3, from 0 to 1.
     top
-        Most pairs that are returned, those with the largest size; None for all.
+        Largest number of pairs, those with the largest absolute Q3. None returns all.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair, largest size of q3 first:
+        One row per pair, largest absolute q3 first:
 
         - item, other
-        - q3: correlation of y − P(θ) between the two items, over respondents who answered both,
-          at the fitted abilities (EAP). Items with fewer than five right or five wrong responses
-          are left out.
-        - excess: q3 less what it is expected to be if the model holds, which is below 0, since
-          abilities are fitted to the items (on average about −1/(items − 1)).
+        - q3: correlation of y − P(θ) between the two items, over respondents who answered both, at
+          the fitted abilities (EAP). Items with fewer than five right or five wrong responses are
+          left out.
+        - excess: q3 less its expectation if the model holds, which is below 0.
         - n_respondents: who answered both.
-        - p_value: of Fisher's transform of q3 about that, to both sides, for one pair looked at by
-          itself; respondents that answer alike count for as many as are independent
-          (``result.dependence``). In the far tail, where the largest of many pairs lie, it is too
-          small: tell these by the size of excess.
+        - p_value: two-sided, by Fisher's transform of q3, for a single pair. It is too small in
+          the far tail, among the largest of many pairs. Judge these by the size of excess.
 
     Raises
     ------
@@ -76,11 +66,16 @@ def local_dependence(
         If its responses were not saved, are sparse, or hold repeated trials, or an argument is out
         of range.
 
+    Notes
+    -----
+    Near-duplicate respondents count for the effective number in the p-value. With abilities fitted
+    to J items, q3 is about −1/(J − 1) on average.
+
     References
     ----------
     Yen (1984), *Applied Psychological Measurement* 8, 125–145: Q3.
-    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194: that
-    critical values must hold what is expected.
+    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194:
+    critical values.
 
     Examples
     --------
@@ -99,80 +94,73 @@ def local_dependence(
     if top is not None:
         check_whole("top", top, 1)
     parts = fitted(result, "local_dependence")
-    found = _pairs(parts, threshold, math.inf if top is None else top)
-    one, other, q3, n, expected = found
+    complete, (nodes, weights) = bool(parts.complete.all()), parts.grid()
+    information = np.zeros(len(nodes))
+    for some in blocks(parts.items.n_items, len(nodes)):
+        information += parts.items.chosen(some).information(nodes).sum(axis=1)
+    information *= (parts.cells >= 0).mean()
+
+    def block(start: int) -> _Block:
+        some = slice(start, start + _ITEMS_AT_ONCE)
+        cells, p = parts.cells[:, some], parts.items.chosen(some).probability(parts.ability)
+        return _block(start, cells, (cells - p).astype(np.float32), complete=complete)
+
+    found, least = np.empty((4, 0)), threshold
+    starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
+    for first in starts:
+        here = block(first)
+        for second in range(first, starts.stop, _ITEMS_AT_ONCE):
+            more = _of_blocks(here, here if second == first else block(second), least)
+            if not more.shape[1]:
+                continue
+            found = np.hstack([found, more])
+            order = np.argsort(-np.abs(found[2]), kind="stable")[:top]
+            found = found[:, order]
+            if len(order) == top:
+                least = max(threshold, float(np.abs(found[2, -1])))
+    q3, n = found[2:]
+    which, pairs = np.unique(found[:2].astype(np.intp), return_inverse=True)
+    drawn = _drawn(parts.items.chosen(which), nodes, weights, information)
+    one, other = pairs.reshape(2, -1)
+    expected = np.empty_like(q3)
+    for some in blocks(len(q3), len(nodes)):
+        expected[some] = -(drawn[one[some]] * drawn[other[some]]).sum(axis=1)
     bound = np.clip(q3, -1 + 1e-12, 1 - 1e-12)
     share = 1.0 if result.dependence is None else result.dependence.share
     z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(np.maximum(share * n - 3, 1))
-    p = erfc(np.abs(z) / np.sqrt(2))
     labels = np.array(result.item_labels, dtype=object)[parts.places]
     columns = {
-        "item": labels[one.astype(np.intp)],
-        "other": labels[other.astype(np.intp)],
+        "item": labels[which[one]],
+        "other": labels[which[other]],
         "q3": q3,
         "excess": q3 - expected,
         "n_respondents": n.astype(np.int64),
-        "p_value": p,
+        "p_value": erfc(np.abs(z) / np.sqrt(2)),
     }
     return pd.DataFrame(columns)
 
 
 class _Block(NamedTuple):
-    """Residuals of some items, 0 where missing, and which were answered."""
+    """Residuals of some items, 0 where missing; standardised if all were answered."""
 
     start: int
     residual: Singles
-    answered: Singles | None
-    """None if all were."""
-    drawn: Array
-    """√φ P'/√(I + 1) at the nodes, over the SD of the residual, (n_items, n_nodes)."""
+    answered: Singles | None  # None if all were.
 
 
-def _pairs(parts: Fitted, threshold: float, top: float) -> Array:
-    """Item, other item, Q3, number of respondents and expected Q3 of pairs, (5, n)."""
-    found = np.empty((5, 0))
-    complete = bool(parts.complete.all())
-    nodes, weights = parts.grid()
-    information = np.zeros(len(nodes))
-    for some in blocks(parts.items.n_items, len(nodes)):
-        information += parts.items.chosen(some).information(nodes).sum(axis=1)
-    information *= (parts.cells >= 0).mean()
-    grid = nodes, weights, information
-    starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
-    for first in starts:
-        one = _block(parts, grid, first, complete=complete)
-        for second in starts:
-            if second >= first:
-                other = one if second == first else _block(parts, grid, second, complete=complete)
-                found = _largest(np.hstack([found, _of_blocks(one, other, threshold)]), top)
-    return found
-
-
-def _largest(rows: Array, top: float) -> Array:
-    """Return so many pairs with the largest Q3, in that order."""
-    order = np.argsort(-np.abs(rows[2]), kind="stable")
-    return rows[:, order if len(order) <= top else order[: int(top)]]
-
-
-def _block(
-    parts: Fitted, grid: tuple[Array, Array, Array], start: int, *, complete: bool
-) -> _Block:
-    some = slice(start, start + _ITEMS_AT_ONCE)
-    cells, items = parts.cells[:, some], parts.items.chosen(some)
-    drawn = _drawn(items, *grid)
+def _block(start: int, cells: Any, residual: Singles, *, complete: bool) -> _Block:
     varied = np.minimum((cells == 1).sum(axis=0), (cells == 0).sum(axis=0)) >= _LEAST_COMMON
-    residual = (cells - items.probability(parts.ability)).astype(np.float32)
     if not complete:
         answered = ((cells >= 0) & varied).astype(np.float32)
-        return _Block(start, residual * answered, answered, drawn)
+        return _Block(start, residual * answered, answered)
     residual -= residual.mean(axis=0)
     squares = (residual**2).sum(axis=0)
     size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
-    return _Block(start, (residual / size).astype(np.float32), None, drawn)
+    return _Block(start, (residual / size).astype(np.float32), None)
 
 
 def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Array) -> Array:
-    """What fitted abilities take from residuals; products of it are expected correlations."""
+    """What fitted abilities take from residuals, (n_items, n_nodes); products are correlations."""
     p = items.probability(nodes)
     variance = p * (1 - p)
     rise = np.sqrt(items.information(nodes) * variance) * np.sign(items.discrimination)
@@ -181,19 +169,19 @@ def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Arr
     return np.asarray((taken / np.sqrt(np.maximum(left, _LEAST_SQUARES))).T)
 
 
-def _of_blocks(one: _Block, other: _Block, threshold: float) -> Array:
-    """Q3 of every item of one block with every later one of the other."""
+def _of_blocks(one: _Block, other: _Block, least: float) -> Array:
+    """Item, other item, Q3 and number of respondents of pairs of two blocks, (4, n)."""
+    n: Any = np.float32(len(one.residual))
     if one.answered is None or other.answered is None:
         q3 = one.residual.T @ other.residual
-        n = np.float32(len(one.residual)) * np.ones_like(q3)
     else:
         q3, n = _over_common(one.residual, one.answered, other.residual, other.answered)
-    before = one.start + np.arange(len(q3))[:, None] >= other.start + np.arange(q3.shape[1])
-    usable = ~before & np.isfinite(q3) & (n >= _LEAST_COMMON)
-    j, k = np.nonzero(usable & (np.abs(np.where(usable, q3, 0)) >= threshold))
-    expected = -np.einsum("pq,pq->p", one.drawn[j], other.drawn[k])
-    rows = np.stack([one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k], expected])
-    return np.asarray(rows, dtype=np.float64)
+    large = np.abs(q3) >= least  # not where it is NaN
+    if one.start == other.start:
+        large &= ~np.tri(len(q3), dtype=np.bool_)
+    j, k = np.nonzero(large & (n >= _LEAST_COMMON))
+    values = (one.start + j, other.start + k, np.clip(q3[j, k], -1, 1))
+    return np.stack([*values, np.broadcast_to(n, q3.shape)[j, k]], dtype=np.float64)
 
 
 def _over_common(

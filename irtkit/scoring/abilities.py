@@ -36,17 +36,12 @@ if TYPE_CHECKING:
     Curve = Callable[[ItemParameters, Array], Array]  # From abilities to (n_nodes, n_items).
 
 _REFINED = 3  # Density of nodes, as a multiple of what a likelihood needs: quantiles within 1e-5.
-_NEAR = 32  # Nodes to each side that correct a cumulative sum: 12 SDs of the narrowest posterior.
-_NEWTON_STEPS = 60  # Most steps. Two to four are usual, and halving a bracket 50 times ends it.
-_NEGLIGIBLE_STEP = 1e-4  # Step in standard errors, whose square is the error that is left.
-_ROUNDING = 1e-6  # Step that rounding in 32 bits may cause.
+_NEAR = 32  # Nodes to each side that correct a cumulative sum.
+_NEGLIGIBLE_STEP, _ROUNDING = 1e-4, 1e-6  # Step in standard errors, and that of 32 bits.
 _AS_HIGH = 1e-9  # Relative difference of log-likelihoods, or posterior probability, taken for 0.
-_WIDER = 4.0  # Factor by which the grid grows while an estimate lies at its end.
-_WIDEST = 4096.0  # Half-width of the grid, in SDs of ability, at which it stops growing.
-_MOST_LOGIT = 80.0  # Logit whose exponential is a number of 32 bits.
+_WIDER, _WIDEST = 4.0, 4096.0  # Factor by which a grid with estimates at its end grows, and limit.
 _LEAST = 1e-300  # Smallest number that is divided by or has a logarithm.
-_WIDE_SHARE = 0.05  # Weight of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
-_WIDE_SD = 3.0  # SD of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+_WIDE_SHARE, _WIDE_SD = 0.05, 3.0  # Wide part of the heavy-tailed prior (benchmarks/beyond.py).
 
 
 class ItemCurves:
@@ -254,45 +249,16 @@ def _highest(
         curve = likelihood - 0.5 * theta**2
     elif method == "WLE":
         curve = likelihood + _log_weight(curves, answered)
-    peak, tops = curve.max(axis=1), curve
-    if curves.items.guessing.any():  # several modes: compare the maxima of parabolas, not nodes
-        before, top, after = curve[:, :-2], curve[:, 1:-1], curve[:, 2:]
-        bend = np.minimum(before - 2 * top + after, -_LEAST)
-        vertex = np.where(
-            top >= np.maximum(before, after), top - (after - before) ** 2 / 8 / bend, top
-        )
-        tops = np.concatenate([curve[:, :1], vertex, curve[:, -1:]], axis=1)
-    highest = tops.argmax(axis=1)
+    highest, peak = curve.argmax(axis=1), curve.max(axis=1)
     ends = curve[:, [0, -1]] >= (peak - _AS_HIGH * np.maximum(np.abs(peak), 1))[:, None]
     at_end = ends.any(axis=1)
-
     # start at the maximum of the parabola through the highest node and its neighbours
     around = np.clip(highest, 1, len(theta) - 2)[:, None] + np.arange(-1, 2)
     before, top, after = np.take_along_axis(curve, around, axis=1).T
     low, high = np.where(at_end, theta[highest], theta[around[:, [0, 2]].T])
     steps = (before - after) / np.minimum(before - 2 * top + after, -_LEAST) / 2
-    ability = np.clip(theta[highest] + steps * (high - low) / 2, low, high)
-    information, waiting = np.empty_like(ability), np.arange(len(ability))
-    width = max(right.shape[1] if isinstance(right, np.ndarray) else right.nnz // len(waiting), 1)
-    for _ in range(_NEWTON_STEPS):
-        at = ability[waiting].astype(np.float32)
-        slope, curvature = np.empty((2, len(waiting)))
-        for some in blocks(len(waiting), width, BLOCK // 8):
-            rows = waiting[some]
-            cells = (part if part is None else part[rows] for part in (right, answered))
-            found = _slopes(method, curves.items, at[some], *cells)
-            slope[some], curvature[some], information[rows] = found
-        low[waiting] = np.where(slope > 0, at, low[waiting])
-        high[waiting] = np.where(slope < 0, at, high[waiting])
-        step = slope / np.maximum(-curvature, _LEAST)
-        outside = (at + step < low[waiting]) | (at + step > high[waiting])
-        step = np.where(outside, (low[waiting] + high[waiting]) / 2 - at, step)
-        ability[waiting] = at + step
-        errors = 1 / np.sqrt(np.maximum(information[waiting], _LEAST))
-        negligible = _NEGLIGIBLE_STEP * np.minimum(errors, 1) + _ROUNDING
-        waiting = waiting[np.abs(step) > negligible]
-        if not len(waiting):
-            break
+    start = np.clip(theta[highest] + steps * (high - low) / 2, low, high)
+    ability, information = _newton(method, curves.items, right, answered, (start, low, high))
     with np.errstate(divide="ignore"):
         se = 1 / np.sqrt(np.maximum(information, 0))
     bounds = [ability + ndtri(tail) * se for tail in tails]
@@ -316,6 +282,40 @@ def _highest(
     for values in (ability, se, *bounds):
         values[np.broadcast_to(unknown, len(values))] = np.nan
     return (ability, se, *bounds), at_end & ~unknown
+
+
+def _newton(
+    method: MethodName,
+    items: ItemParameters,
+    right: Any,
+    answered: Any,
+    bracket: tuple[Array, Array, Array],
+) -> tuple[Array, Array]:
+    """Maxima between two abilities by Newton's method, or by halving, and 1/SE² there.
+
+    ``bracket`` holds a start and both ends.
+    """
+    ability, low, high = bracket
+    information, waiting = np.empty_like(ability), np.arange(len(ability))
+    width = max(right.shape[1] if isinstance(right, np.ndarray) else right.nnz // len(waiting), 1)
+    while len(waiting):
+        at = ability[waiting].astype(np.float32)
+        slope, curvature = np.empty((2, len(waiting)))
+        for some in blocks(len(waiting), width, BLOCK // 8):
+            rows = waiting[some]
+            cells = (part if part is None else part[rows] for part in (right, answered))
+            found = _slopes(method, items, at[some], *cells)
+            slope[some], curvature[some], information[rows] = found
+        low[waiting] = np.where(slope > 0, at, low[waiting])
+        high[waiting] = np.where(slope < 0, at, high[waiting])
+        ends = low[waiting], high[waiting]
+        step = slope / np.maximum(-curvature, _LEAST)
+        outside = (at + step < ends[0]) | (at + step > ends[1])
+        step = np.where(outside, sum(ends) / 2 - at, step)
+        ability[waiting] = at + step
+        error = np.minimum(1 / np.sqrt(np.maximum(information[waiting], _LEAST)), 1)
+        waiting = waiting[np.abs(step) > _NEGLIGIBLE_STEP * error + _ROUNDING]
+    return ability, information
 
 
 def _slopes(
@@ -346,7 +346,7 @@ def _slopes(
             values = kind((values, *where), answered.shape)
         return np.asarray(values @ by_item, dtype=np.float64)
 
-    decay, guessing = np.exp(np.minimum(minus_z, _MOST_LOGIT)), c.any()
+    decay, guessing = np.exp(np.minimum(minus_z, 80)), c.any()
     s = 1 / (1 + decay)
     wrong = decay * s
     f = 1 / (1 + c * decay) if guessing else 1

@@ -26,47 +26,30 @@ LINKS: tuple[LinkName, ...] = get_args(LinkName)
 _NODES = np.linspace(-4, 4, 41)  # Abilities, in SDs of the first population, to compare curves at.
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
 _LEAST_SLOPE = 0.2  # Slope per SD of ability: below, b moves by 5 SDs if the intercept moves by 1.
-_NO_SPREAD = 1e-9  # SD of difficulties that is rounding, in tables with ten digits.
 _MOST_SLOPE = 1e3  # A at which a search has failed: SDs of scales differ by less.
 _MOST_GROUPS = 20  # Groups of items that the jackknife leaves out in turn.
-_CENTRAL = 2 / 3  # Quantile of |z| that shows the spread of z: a third of the items may drift.
-_CENTRAL_Z = 0.9674  # That quantile for a standard normal z.
-_WORTH = 3  # Items that theory is weighted as in the spread of z (benchmarks/levels.py).
-_LEAST_SPREAD = 0.5  # Least spread of z (benchmarks/levels.py).
-_DF = 60  # Degrees of freedom of z (benchmarks/levels.py).
+_CENTRAL, _CENTRAL_Z = 2 / 3, 0.9674  # Quantile of |z| that shows its spread, and its normal value.
+_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60  # Weight of theory in items, and t (benchmarks/levels.py).
 _MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay out; 1 to 4 occur.
 
 
 @dataclass(frozen=True)
 class Linking:
-    """Abilities of a second calibration on the scale of a first: A·θ + B.
-
-    Attributes
-    ----------
-    slope, intercept
-        A and B.
-    slope_se, intercept_se
-        Their standard errors, NaN for too few common items. See Notes of :func:`irtkit.link`.
-    method
-        Name of the method.
-    items
-        Common items, index "item":
-
-        - discrimination, difficulty: in the first calibration.
-        - linked_discrimination, linked_difficulty: of the second, on the scale of the first.
-        - difference: of the difficulties, linked less first.
-        - z, p_value: difference divided by its standard error, NaN without standard errors.
-        - drifts: whether the difficulty changed, at a false-discovery rate of ``fdr``.
-    fdr
-        False-discovery rate.
-    """
+    """Abilities of a second calibration on the scale of a first: A·θ + B."""
 
     slope: float
+    """A."""
     intercept: float
+    """B."""
     slope_se: float
+    """Standard errors of A and B are NaN for too few common items."""
     intercept_se: float
     method: LinkName
     items: pd.DataFrame = field(repr=False)
+    """Common items, index "item": discrimination and difficulty in the first calibration,
+    linked_discrimination and linked_difficulty of the second on the scale of the first, difference
+    (of the difficulties, linked less first), z and p_value (NaN without standard errors), and
+    drifts (whether the difficulty changed, at the false-discovery rate)."""
     fdr: float
 
     def ability(self, ability: Any) -> Any:
@@ -77,31 +60,19 @@ class Linking:
         """Items of the second calibration on the scale of the first."""
         return _moved(items, self.slope, self.intercept)
 
-    @property
-    def summary(self) -> list[str]:
-        """Sentences about the linking."""
-        n, drifting = len(self.items), [*self.items.index[self.items["drifts"]]]
-        constants = (
-            f"Linked by {n - len(drifting)} of {n} common items ({self.method}): an ability of 0 "
-            f"is {self.intercept:+.3f} ± {self.intercept_se:.3f} on the scale of the first, and "
-            f"a difference of 1 is {self.slope:.3f} ± {self.slope_se:.3f}."
-        )
-        if not drifting:
-            return [constants]
-        rate = f"at a false-discovery rate of {percent(self.fdr)}"
-        n_drifting = f"{len(drifting)} drifted and took no part ({rate})"
-        return [constants, f"{n_drifting}: {first_names(drifting)}."]
-
     def __str__(self) -> str:
-        return in_lines(self.summary)
+        n, drifting = len(self.items), [*self.items.index[self.items["drifts"]]]
+        drift = f": {first_names(drifting)}" if drifting else ""
+        constants = (
+            f"{self.method} by {n - len(drifting)} of {n} common items: slope {self.slope:.3f} ± "
+            f"{self.slope_se:.3f}, intercept {self.intercept:+.3f} ± {self.intercept_se:.3f}"
+        )
+        rate = f"{len(drifting)} drifting at a false-discovery rate of {percent(self.fdr)}{drift}"
+        return in_lines([constants, rate])
 
 
 def link(
-    first: object,
-    second: object,
-    method: LinkName = "Stocking-Lord",
-    *,
-    fdr: float = 0.05,
+    first: object, second: object, method: LinkName = "Stocking-Lord", *, fdr: float = 0.05
 ) -> Linking:
     """Link the scales of two calibrations by their common items.
 
@@ -217,8 +188,7 @@ def _why_not(kept: Any, one: CalibratedItems, other: CalibratedItems) -> str:
     """Why items give no constants."""
     slopes = one.parameters.discrimination * other.parameters.discrimination
     if kept.sum() < 2:
-        n = f"{(~kept).sum()} of {len(kept)}"
-        return f"{n} common items drift, and fewer than two are left to link by; fdr=0 keeps all"
+        return f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are left"
     if (kept & _discriminate(one) & _discriminate(other)).sum() < 2:
         return "fewer than two common items discriminate; method='Stocking-Lord' takes all items"
     if (slopes <= 0).all():
@@ -275,7 +245,7 @@ def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tup
             slope = second.discrimination.mean() / first.discrimination.mean()
         else:
             spreads = first.difficulty.std(), second.difficulty.std()
-            slope = spreads[0] / spreads[1] if min(spreads) > _NO_SPREAD else np.nan
+            slope = spreads[0] / spreads[1] if min(spreads) > 1e-9 else np.nan
         return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
     if one.parameters.n_items < 2:
         return np.nan, np.nan

@@ -46,10 +46,11 @@ Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 _FORMAT = storage.Format("irtkit selection", 2)
 _ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
-_RANK = 3  # Rank of the calibrated score that sets the limit: one or two outliers do not move it.
-_MARGIN = 0.02  # Distance of the limit below that score (benchmarks/beyond.py).
-_MOST = 512  # Respondents that misfit is measured on: its SD has an error of 1/√(2 · 512), 3 %.
-_FEWEST = 8  # Respondents below which misfit is not measured: its SD would have an error of 25 %.
+_RANK, _MARGIN = (
+    3,
+    0.02,
+)  # Rank of the score that sets the limit, and distance below it (beyond.py).
+_FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
 _MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
 _TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
 
@@ -73,9 +74,8 @@ def score(
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items: a ResponseMatrix or anything that
-        :func:`irtkit.read_responses` takes, with its settings as ``reading``. Items are found by
-        their labels. Some of the calibrated items, in any order, are enough.
+        A ResponseMatrix or anything that :func:`irtkit.read_responses` takes, with its settings as
+        ``reading``. Items are found by label, and some of the calibrated items are enough.
     items
         A result of :func:`irtkit.fit`, a table with discrimination and intercept or difficulty (and
         guessing), the path of either, a selection of :func:`irtkit.select_items` or its file, or
@@ -90,20 +90,18 @@ def score(
         SD of ability in the population, with a table of items. The default is 1.
     design
         How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
-        Expected scores are then unbiased for respondents unlike the calibrated ones, too. See
-        Notes. The default is the design of a selection, and p-IRT otherwise.
+        Expected scores are then unbiased for respondents unlike the calibrated ones, too. The
+        default is the design of a selection, and p-IRT otherwise.
     random_items
-        Labels of items that were asked after the others and drawn at random from the rest. The
-        upper ends of the intervals of respondents who answered some then come from these answers
-        (Clopper–Pearson).
+        Labels of items that were asked after the others and drawn at random from the rest. They
+        bound the expected score of respondents who answered some (Clopper–Pearson).
 
     Returns
     -------
     DataFrame
         Index "respondent", in the order of the responses. Columns:
 
-        - ability, ability_se: on the scale of the items. Standard errors take item parameters as
-          known.
+        - ability, ability_se: on the scale of the items.
         - ability_low, ability_high: posterior quantiles (EAP), a normal interval (MAP, WLE) or a
           likelihood-ratio interval (ML).
         - accuracy: proportion correct of the answers. Left out for items that were chosen.
@@ -118,8 +116,8 @@ def score(
     TypeError
         If items or responses are of a wrong kind, or level or latent_sd is not a number.
     ValueError
-        If the responses have no calibrated item, a table of items lacks a column or has no item
-        with parameters, or an argument is out of range or does not go with the others.
+        If the responses have no calibrated item, a table of items lacks a column or parameters, or
+        an argument is out of range or does not go with the others.
     FileNotFoundError
         If there is no file or folder of items at the path.
 
@@ -130,15 +128,14 @@ def score(
 
     Notes
     -----
-    Standard errors are the posterior SD (EAP), or come from the second derivative of what is
-    maximised (MAP, ML) or from the information of the items answered (WLE, somewhat too large for
-    few items). WLE is the estimate of Warm (1989).
+    Standard errors take item parameters as known. They are the posterior SD (EAP), or come from
+    the second derivative of what is maximised (MAP, ML) or from the information of the items
+    answered (WLE: Warm 1989).
 
     The expected score counts answers as they are (means over trials) and other items by their mean
-    probability over the posterior of ability, whatever the method (p-IRT: Polo et al. 2024).
-    Intervals include the uncertainty of ability and of each answer not seen, and the misfit of the
-    model, measured on the calibrated respondents. For a selection it is cross-validated. It is
-    unknown for items without these responses.
+    probability over the posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include
+    the uncertainty of ability and of each answer not seen, and misfit, which is measured on the
+    calibrated respondents.
 
     With a design, the expected score is the mean probability of all items plus the mean residual of
     the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is

@@ -227,7 +227,7 @@ def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
 
 def test_a_fit_is_repeated_with_what_was_expected() -> None:
     from irtkit.calibration.refitting import refitted
-    from irtkit.diagnostics.bootstrap import fitted_alike
+    from irtkit.diagnostics.fitted import fitted_alike
 
     responses, predicted, _ = drawn(30, 12, 0.5)
     result = irtkit.fit(responses, prior=expected(predicted.iloc[:8], 0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,15 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, item_fit
-from irtkit.diagnostics.fitted import fitted
-from irtkit.diagnostics.item_statistics import mean_squares, poorly_fitting
+from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, item_fit
+from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit.diagnostics.item_statistics import (
+    by_recursion,
+    by_saddlepoint,
+    expected_right,
+    mean_squares,
+    poorly_fitting,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,18 +77,6 @@ def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
     assert (table["status"] == "ok").tolist() == (df > 0).tolist()
 
 
-def test_mean_squares_of_complete_rows_are_those_of_mirt_without_missing_ones(
-    mirt_fit: Callable[[str, str], Any],
-) -> None:
-    result, expected = mirt_fit("sat12_missing", "2PL")
-    parts = fitted(result, "test")
-    who = parts.complete
-    complete = parts._replace(cells=parts.cells[who], ability=parts.ability[who])
-    found = mean_squares(complete)
-    assert found.infit == pytest.approx(by_mirt(expected, "infit"), abs=1e-4)
-    assert found.outfit == pytest.approx(by_mirt(expected, "outfit"), abs=1e-4)
-
-
 @pytest.fixture(scope="module")
 def result(drawn: Callable[..., ResponseMatrix]) -> FitResult:
     return fit(drawn(600, 30), standard_errors=False)
@@ -105,15 +100,6 @@ def test_few_items_are_called_where_the_model_holds(drawn: Callable[..., Respons
     # of 200 items 10 are expected below 0.05; more than 20, or none, once in a thousand times
     assert 0 < (p < 0.05).sum() <= 20
     assert 0.4 < p.mean() < 0.6
-
-
-@pytest.mark.parametrize(("n_respondents", "n_items"), [(300, 300), (60, 400)])
-def test_few_items_are_called_of_many(
-    drawn: Callable[..., ResponseMatrix], n_respondents: int, n_items: int
-) -> None:
-    table = item_fit(fit(drawn(n_respondents, n_items), standard_errors=False))
-    assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.035)
-    assert (table["q_value"] > 0.05).sum() == table["q_value"].notna().sum()
 
 
 @pytest.fixture(scope="module")
@@ -166,26 +152,6 @@ def test_few_respondents_have_no_p_value_by_theory_and_one_by_bootstrap(
     pd.testing.assert_frame_equal(simulated, item_fit(result, bootstrap=20, seed=3))
 
 
-def test_bootstrap_and_theory_agree_where_respondents_are_many(result: FitResult) -> None:
-    theory, simulated = item_fit(result)["p_value"], item_fit(result, bootstrap=60)["p_value"]
-    # mean and variance of 60 draws are known to 3 and 18 %, which moves p by 0.1 at most here
-    assert np.abs(theory - simulated).max() < 0.15
-
-
-def test_items_without_variance_or_responses_say_so(drawn: Callable[..., ResponseMatrix]) -> None:
-    values = drawn(200, 12).values.copy()
-    values[:, 2], values[:, 5] = 1, -1
-    table = item_fit(fit(ResponseMatrix(values), standard_errors=False))
-    assert table["status"].iloc[[2, 5]].tolist() == ["too few respondents", "no responses"]
-    assert table["infit"].isna().tolist() == [k == 5 for k in range(12)]
-
-
-def test_synthetic_respondents_are_left_out(drawn: Callable[..., ResponseMatrix]) -> None:
-    crowd = add_synthetic(drawn(200, 12))
-    parts = fitted(fit(crowd, standard_errors=False), "test")
-    assert parts.cells.shape == (200, 12)
-
-
 def test_near_copies_do_not_make_items_fit_badly(drawn: Callable[..., ResponseMatrix]) -> None:
     generator = np.random.default_rng(1)
     values = np.repeat(drawn(30, 200).values, 7, axis=0)
@@ -219,3 +185,52 @@ def test_what_has_no_single_responses_is_refused(statistic: str, result: FitResu
 def test_a_bootstrap_of_few_draws_is_refused(result: FitResult) -> None:
     with pytest.raises(ValueError, match="bootstrap must be 0, or 20 or more"):
         item_fit(result, bootstrap=5)
+
+
+def parts_of(n_items: int, guessing: float = 0.0) -> Fitted:
+    generator = np.random.default_rng(n_items)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.4, n_items), generator.normal(size=n_items), guessing
+    )
+    nothing, one = np.zeros((1, n_items), np.int8), np.arange(1)
+    return Fitted(nothing, np.zeros(1), items, np.arange(n_items), one, None)
+
+
+def curves(parts: Fitted) -> tuple[Array, Array, Array]:
+    nodes, weights = parts.grid()
+    return nodes, parts.items.probability(nodes).T, weights
+
+
+def test_shares_by_recursion_are_those_of_all_patterns() -> None:
+    _, p, weights = curves(parts_of(5, 0.2))
+    right, total = np.zeros((5, 4)), np.zeros(4)
+    for pattern in product((0, 1), repeat=5):
+        y = np.array(pattern)[:, None]
+        mass = float(weights @ np.where(y == 1, p, 1 - p).prod(axis=0))
+        if 0 < y.sum() < 5:
+            right[:, y.sum() - 1] += mass * y[:, 0]
+            total[y.sum() - 1] += mass
+    assert by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_items", "within"), [(100, 1e-3), (250, 1e-4), (400, 5e-5)])
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_the_saddlepoint_comes_near_the_recursion(
+    n_items: int, within: float, guessing: float
+) -> None:
+    nodes, p, weights = curves(parts_of(n_items, guessing))
+    typical = np.abs(nodes) < 3
+    scores = np.unique(p.sum(axis=0)[typical].astype(int))
+    found = by_saddlepoint(p, weights, scores.astype(float))
+    assert found == pytest.approx(by_recursion(p, weights)[:, scores - 1], abs=within)
+
+
+def test_shares_between_knots_are_interpolated() -> None:
+    parts = parts_of(300)
+    _, p, weights = curves(parts)
+    scores, first = np.arange(60, 240), np.arange(0, 180, 12)
+    n = np.random.default_rng(0).integers(1, 5, 180).astype(float)
+    found = expected_right(parts.items, scores, n, first, parts.grid())
+    expected = np.add.reduceat(by_recursion(p, weights)[:, scores - 1] * n, first, axis=1)
+    groups = np.add.reduceat(n, first)
+    assert found / groups == pytest.approx(expected / groups, abs=1e-4)

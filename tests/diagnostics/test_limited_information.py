@@ -82,47 +82,12 @@ def test_indices_are_those_of_mirt(
     assert (found.rmsea_low, found.rmsea_high) == pytest.approx(interval, abs=5e-4)
 
 
-def test_m2_of_the_3pl_differs_from_mirt_by_the_derivative_that_mirt_takes(
-    mirt_fit: Callable[[str, str], Any],
-) -> None:
-    # mirt's derivative of P by the slope is θP(1 − P), which holds without guessing
-    result, mirt = mirt_fit("sat12", "3PLnorm")
-    margins = BivariateMargins.of(fitted(result, "test"), "3PL")
-    slope, *others = margins.derivatives
-    assert model_fit(result).m2 == pytest.approx(written_out(margins, [slope, *others]), rel=1e-5)
-    theta = np.linspace(-6, 6, 61)
-    as_mirt = [theta * margins.p * (1 - margins.p), *others]
-    assert written_out(margins, as_mirt) == pytest.approx(mirt["M2"]["M2"], rel=1e-3)
-
-
-def test_m2_of_rasch_differs_from_mirt_where_the_sd_has_no_maximum(
-    mirt_fit: Callable[[str, str], Any],
-) -> None:
-    # mirt leaves the derivative by the variance of ability out of Δ, and counts it in df
-    result, mirt = mirt_fit("abortion", "Rasch")
-    found = model_fit(result)
-    assert found.degrees_of_freedom == mirt["M2"]["df"]
-    assert found.m2 < mirt["M2"]["M2"] / 3
-
-
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 def test_m2_is_its_definition(drawn: Callable[..., ResponseMatrix], model: ModelName) -> None:
     result = fit(drawn(400, 8, model=model), model, standard_errors=False)
     margins = BivariateMargins.of(fitted(result, "test"), model)
     expected = written_out(margins, [*margins.derivatives])
     assert model_fit(result).m2 == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.slow
-def test_m2_has_its_degrees_of_freedom_where_the_model_holds(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
-    found = [model_fit(fit(drawn(500, 30, seed), standard_errors=False)) for seed in range(20)]
-    ratio = np.mean([one.m2 / one.degrees_of_freedom for one in found])
-    assert ratio == pytest.approx(1, abs=0.05)  # standard error √(2/405/20) = 0.016
-    assert sum(one.p_value < 0.05 for one in found) <= 4  # more once in 400 times
-    assert max(one.rmsea for one in found) < 0.03
-    assert min(one.cfi for one in found) > 0.95
 
 
 @pytest.fixture(scope="module")
@@ -140,18 +105,7 @@ def test_two_abilities_are_rejected(two_abilities: FitResult) -> None:
     assert found.rmsea_low > 0.05
     assert found.srmsr > 0.1
     assert found.cfi < 0.8
-    assert "p < 0.001" in str(found)
     assert model_fit(two_abilities, bootstrap=20).p_value < 1e-6
-
-
-def test_bootstrap_says_what_theory_says_where_respondents_are_many(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
-    result = fit(drawn(500, 12, 3), standard_errors=False)
-    theory, simulated = model_fit(result), model_fit(result, bootstrap=60)
-    assert simulated.p_value == pytest.approx(theory.p_value, abs=0.15)
-    assert (theory.n_bootstrap, simulated.n_bootstrap) == (0, 60)
-    assert "by 60 simulated matrices" in str(simulated)
 
 
 def test_items_that_all_get_right_have_no_margins(drawn: Callable[..., ResponseMatrix]) -> None:
@@ -168,8 +122,8 @@ def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> 
         model_fit(fit(ResponseMatrix(values), standard_errors=False))
     with pytest.raises(ValueError, match=r"no degree of freedom: 3 items .* have 6 margins"):
         model_fit(fit(drawn(200, 3), standard_errors=False))
-    with pytest.raises(ValueError, match=r"at most 200 items, got 201. Try: irtkit.fit\(resp"):
-        model_fit(fit(drawn(20, 201), standard_errors=False))
+    with pytest.raises(ValueError, match=r"at most 500 items, got 501. Try: irtkit.fit\(resp"):
+        model_fit(fit(drawn(20, 501), standard_errors=False))
 
 
 def test_parameters_that_the_margins_do_not_determine_are_refused(

@@ -84,14 +84,3 @@ def test_the_least_likely_answers_have_the_least_p_values(
     assert table["p_value"].iloc[17] < 1e-8
     assert table["p_value"].iloc[18] > 0.95
     assert table["lz"].corr(table["p_value"], method="spearman") > 0.99
-
-
-def test_who_answers_the_wrong_way_round_is_found(drawn: Callable[..., ResponseMatrix]) -> None:
-    matrix = drawn(300, 60)
-    order = np.argsort(matrix.values.mean(axis=0))
-    values = matrix.values.copy()
-    values[17, order] = values[17, order[::-1]]
-    table = respondent_fit(fit_of(ResponseMatrix(values)))
-    assert table["lz"].idxmin() == "respondent-18"
-    assert table.loc["respondent-18", "q_value"] < 0.01
-    assert table["n_responses"].eq(60).all()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.data.patterns import patterns_of
 from irtkit.scoring.scores import (
     Cells,
@@ -92,40 +92,3 @@ def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) 
     found = misfit_of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
     wanted = 1 / np.maximum(n_asked, 1)
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)
-
-
-def test_sets_of_items_are_told_apart_by_what_is_in_them() -> None:
-    tried = np.ones((4, N_ITEMS), dtype=int)
-    tried[:2, :30] = tried[2:, 30:] = 0
-    responses = ResponseMatrix(np.where(tried > 0, 1, -1))
-    seen: list[Any] = []
-    patterns = patterns_of(responses, synthetic_is_real=True)
-
-    def misfit(places: Places) -> float:
-        seen.append(places)
-        return float(places[0])
-
-    found = misfit_of_each(patterns, ALL, misfit, np.full(4, 30.0), N_ITEMS)
-    assert found.tolist() == [30, 30, 0, 0]
-    assert len(seen) == 2
-
-
-def test_intervals_of_many_sets_hold_the_misfit_of_their_size() -> None:
-    result = quick_fit(two_abilities(400, 0))
-    asked = np.random.default_rng(0).random((100, N_ITEMS)) < 0.3
-    many = ResponseMatrix(np.where(asked, two_abilities(100, 1).values, -1))
-    with warnings.catch_warnings(action="ignore"):
-        with_misfit, without = (score(many, items) for items in (result, result.items))
-    wide, narrow = (
-        (found["expected_score_high"] - found["expected_score_low"]) / (2 * 1.96)
-        for found in (with_misfit, without)
-    )
-    misfit = misfit_of(result)
-    assert misfit is not None
-    wanted = np.mean([misfit(np.flatnonzero(row)) for row in asked[:20]])
-    inside = (with_misfit["expected_score_low"] > with_misfit["accuracy"] * 0.35) & (
-        with_misfit["expected_score_high"] < 0.95
-    )
-    added = (wide**2 - narrow**2)[inside]
-    assert len(added) > 20
-    assert added.median() == pytest.approx(wanted, rel=0.25)

@@ -115,24 +115,6 @@ def test_maxima_are_the_highest_of_a_fine_grid(method: Any, cells: str, guessing
         assert (np.abs(found[~finite]) > 15).all()
 
 
-@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
-@pytest.mark.filterwarnings("ignore")
-def test_those_who_were_fitted_get_the_abilities_of_the_fit(model: Any) -> None:
-    items = ItemParameters.from_difficulty(np.linspace(0.5, 2, 25), np.linspace(-2, 2, 25))
-    responses = simulate_responses(items, np.random.default_rng(1).normal(size=200), seed=2)
-    result = fit(responses, model)
-    scores = score(responses, result)
-    np.testing.assert_allclose(scores["ability"], result.respondents["ability"], atol=1e-5)
-    np.testing.assert_allclose(scores["ability_se"], result.respondents["ability_se"], atol=1e-5)
-
-
-def test_with_all_items_answered_the_expected_score_is_the_score() -> None:
-    items = ItemParameters.from_difficulty([1.0, 2.0, 1.5], [0.0, 1.0, -1.0])
-    scores = score([[1, 0, 1], [0, 0, 1]], items)
-    for column in ("accuracy", "expected_score_low", "expected_score_high"):
-        np.testing.assert_array_equal(scores["expected_score"], scores[column])
-
-
 @pytest.mark.parametrize("method", ["EAP", "MAP", "WLE", "ML"])
 def test_intervals_hold_what_they_should(method: Any) -> None:
     """95 % intervals of ability and of the score on all items, 2,000 respondents (SE 0.5 %).
@@ -179,16 +161,6 @@ def test_bounds_of_eap_are_quantiles_of_the_posterior(n_asked: int) -> None:
     )
 
 
-def test_weighted_likelihood_is_less_biased_than_maximum_likelihood() -> None:
-    """At ability 1.5 on 15 items, unbounded estimates (1 %) set aside for both."""
-    generator = np.random.default_rng(6)
-    items = ItemParameters.from_difficulty(np.full(15, 1.2), np.linspace(-2, 2, 15))
-    answers = simulate_responses(items, np.full(4000, 1.5), seed=generator)
-    ml, wle = (score(answers, items, method)["ability"] for method in ("ML", "WLE"))
-    finite = np.isfinite(ml)
-    assert abs(wle[finite].mean() - 1.5) < 0.5 * abs(ml[finite].mean() - 1.5)
-
-
 def test_all_right_and_all_wrong_are_unbounded_by_likelihood_alone() -> None:
     items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
     scores = score([[1, 1], [0, 0], [1, 0]], items, "ML")
@@ -230,16 +202,6 @@ def test_no_ability_is_a_maximum_where_guessing_explains_more() -> None:
     assert np.isneginf(found["ability_low"][np.isneginf(grid)]).all()
 
 
-@pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
-def test_who_answered_nothing_is_of_the_population(method: Any) -> None:
-    items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
-    scores = score([[1, 0], [-1, -1]], items, method)
-    assert scores["status"].tolist() == ["ok", "no responses"]
-    known = method in {"EAP", "MAP"}
-    expected = 0.0 if known else np.nan
-    np.testing.assert_allclose(scores["ability"].iloc[1], expected, atol=1e-9)
-
-
 def test_items_are_found_by_label_and_strange_ones_are_left_out() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}, ["q1", "q2"])
     turned = ResponseMatrix([[1, 0, 1]], items=["q2", "new", "q1"])
@@ -278,11 +240,6 @@ def test_items_that_do_not_go_with_responses_are_refused(items: Any, message: st
         score(ResponseMatrix([[1]], items=["q1"]), items)
 
 
-def test_what_is_no_set_of_items_is_refused() -> None:
-    with pytest.raises(TypeError, match="items must be a FitResult"):
-        score([[1]], 3)
-
-
 def dimension_of_half(n: int, seed: int) -> ResponseMatrix:
     """Answers to 60 items, of which every other one asks for a further ability."""
     generator = np.random.default_rng(seed)
@@ -305,30 +262,6 @@ def test_intervals_of_scores_hold_what_the_model_leaves_unexplained() -> None:
         held[name] = inside.mean()
     assert held["items"] < 0.9
     assert 0.93 <= held["result"] <= 0.98
-
-
-def test_misfit_is_told_of_the_items_that_each_answered() -> None:
-    with pytest.warns(UserWarning, match="ability"):
-        result = fit(dimension_of_half(400, 0), standard_errors=False)
-    new = dimension_of_half(40, 1).values.copy()
-    new[::2, 10:] = new[1::2, :40] = -1  # two sets of items
-    few = ResponseMatrix(new)
-    with warnings.catch_warnings(action="ignore"):
-        together = score(few, result)
-        for start in (0, 1):
-            alone = score(ResponseMatrix(new[start::2], few.respondents[start::2]), result)
-            pd.testing.assert_frame_equal(together.iloc[start::2], alone, atol=1e-4)  # the grid
-
-
-@pytest.mark.parametrize("guessing", [0.0, 0.2])
-def test_the_error_of_a_weighted_likelihood_is_of_the_information(guessing: float) -> None:
-    items = ItemParameters.from_difficulty(
-        np.linspace(0.5, 2, 12), np.linspace(-2, 2, 12), guessing
-    )
-    answers = simulate_responses(items, np.linspace(-1, 1, 20), seed=0)
-    found = score(answers, items, "WLE")
-    information = items.information(found["ability"]).sum(axis=1)
-    np.testing.assert_allclose(found["ability_se"], 1 / np.sqrt(information), rtol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
@@ -382,15 +315,6 @@ def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_beyond(leve
     )
     same = ["expected_score", "expected_score_low"]
     pd.testing.assert_frame_equal(opened[same], found[same])
-
-
-def test_one_outlier_does_not_hide_systems_beyond_the_calibration() -> None:
-    items = ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
-    values = simulate_responses(items, np.linspace(-2, 0.5, 80), seed=1).values.copy()
-    values[0] = 1
-    asked = ResponseMatrix(np.ones((1, 20), dtype=int), items=[f"item-{j}" for j in range(1, 21)])
-    with pytest.warns(UserWarning, match="Beyond"):
-        assert score(asked, fit(values))["status"].item() == "beyond"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -450,9 +374,3 @@ def test_a_score_of_drawn_items_is_the_formula() -> None:
     )
     with pytest.raises(ValueError, match="design must be one of random, stratified"):
         score(asked, table, design="best")
-
-
-def test_one_drawn_item_leaves_all_possible() -> None:
-    table = pd.DataFrame({"discrimination": 1.0, "difficulty": [0.0, 1.0, 2.0]}, ["a", "b", "c"])
-    one = score(ResponseMatrix([[1]], items=["a"]), table, design="random").iloc[0]
-    assert (one["expected_score_low"], one["expected_score_high"]) == (1 / 3, 1.0)

@@ -10,8 +10,9 @@ from scipy.stats import chi2_contingency
 import irtkit
 from irtkit.calibration.likelihood import Population
 from irtkit.data.patterns import Patterns
-from irtkit.differential import METHODS, functioning, mantel_haenszel
-from irtkit.differential.likelihood_ratio import FOCAL, REFERENCE, calibrated, ratios
+from irtkit.diagnostics import functioning, mantel_haenszel
+from irtkit.diagnostics.functioning import METHODS
+from irtkit.diagnostics.likelihood_ratio import FOCAL, REFERENCE, calibrated, ratios
 from irtkit.irf import Items
 
 N_ITEMS = 30
@@ -95,23 +96,6 @@ def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
     assert found.standard_error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
-@pytest.mark.slow
-def test_the_effects_of_a_method_are_of_the_same_sign_and_near_what_was_planted() -> None:
-    responses, groups = drawn((1500, 1500), shift=0.0, harder=0.9, seed=3)
-    mh, lr = (
-        irtkit.differential_functioning(responses, groups, name, reference="old")[:3]
-        for name in METHODS
-    )
-    # slopes of 1: a difficulty 0.9 higher is a log odds ratio of −0.9; errors are some 0.1
-    assert lr["difficulty_difference"].mean() == pytest.approx(0.9, abs=0.2)
-    assert mh["log_odds_ratio"].mean() == pytest.approx(-0.9, abs=0.2)
-    assert "ets_class" not in mh  # the classes are defined for matching on the plain sum
-    assert mh["delta"].tolist() == pytest.approx((2.35 * mh["log_odds_ratio"]).tolist())
-    turned = irtkit.differential_functioning(responses, groups, METHODS[1], reference="new")[:3]
-    assert turned["difficulty_difference"].mean() == pytest.approx(-0.9, abs=0.2)
-    assert (lr["score_difference"] < 0).all()
-
-
 def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
     responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
     group = np.where(np.array(groups) == "new", FOCAL, REFERENCE).astype(np.int8)
@@ -143,7 +127,7 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
         copies = np.repeat(responses.values, 5, axis=0)
         flips = np.random.default_rng(seed).random(copies.shape) < 0.05
         crowd = irtkit.ResponseMatrix(np.where(flips, 1 - copies, copies))
-        with pytest.warns(UserWarning, match="divided by .* their design effect"):
+        with pytest.warns(UserWarning, match="divided by the design effect"):
             found = irtkit.differential_functioning(crowd, np.repeat(groups, 5))
         p.append(found["p_value"])
         patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))
@@ -158,18 +142,6 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
     assert wider == pytest.approx(effect)  # all items being anchors at last
 
 
-def test_copies_that_are_one_small_group_weigh_more_than_among_all() -> None:
-    responses, _ = drawn((120, 3), 100, shift=0.0)
-    values = responses.values
-    crowd = np.concatenate([values[:120], np.repeat(values[120:], 8, axis=0)])
-    patterns = Patterns(crowd, None, np.zeros(144, np.int8))
-    with pytest.warns(UserWarning, match="answer like about"):
-        copies = functioning._design_effect(patterns, np.arange(144) >= 120)
-    with pytest.warns(UserWarning, match="answer like about"):
-        mixed = functioning._design_effect(patterns, np.arange(144) % 2 == 1)
-    assert copies > 1.3 * mixed
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) -> None:
     responses, groups = drawn(harder=1.2, which=slice(0, 15), seed=4)
@@ -181,23 +153,9 @@ def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) ->
     assert (found["harder_for"][15:20] != "").sum() <= 1
 
 
-def test_few_anchors_find_what_differs_and_leave_the_rest() -> None:
-    # 120 items that differ by 0.8, and 280 that do not; ± 3 % and ± 1.3 %
-    p = []
-    for seed in range(20):
-        responses, groups = drawn(
-            (300, 300), 23, shift=0.5, harder=0.8, which=slice(0, 6), seed=seed
-        )
-        found = irtkit.differential_functioning(responses, groups, anchors=responses.items[-3:])
-        p.append(found["p_value"].to_numpy()[:20])
-    below = np.array(p) < 0.05
-    assert below[:, :6].mean() > 0.6
-    assert below[:, 6:].mean() < 0.09
-
-
 def test_too_many_items_that_differ_are_warned_of() -> None:
     responses, groups = drawn((1000, 1000), 12, harder=1.5, which=slice(0, 7), seed=1)
-    with pytest.warns(UserWarning, match="too many to tell which"):
+    with pytest.warns(UserWarning, match="Few anchors"):
         irtkit.differential_functioning(responses, groups)
 
 
@@ -245,7 +203,7 @@ def test_one_group_is_set_beside_all_others() -> None:
 @pytest.mark.parametrize(
     ("settings", "rule"),
     [
-        ({"groups": "family"}, "know no column 'family'"),
+        ({"groups": "family"}, "no column 'family'"),
         ({"method": "likelihood"}, "method must be one of"),
         ({"focal": "newer"}, "focal must be one of the groups"),
         ({"anchors": ["item-1", "item-99", "item-2"]}, "there is no item item-99"),
@@ -260,22 +218,6 @@ def test_what_cannot_be_compared_is_refused(settings: dict[str, object], rule: s
     responses, groups = drawn((60, 60))
     with pytest.raises(ValueError, match=rule):
         irtkit.differential_functioning(responses, **({"groups": groups} | settings))
-
-
-def test_respondents_without_a_response_make_no_group_larger() -> None:
-    responses, _ = drawn((28, 28))
-    values = np.vstack([responses.values, np.full((8, responses.n_items), -1)])
-    groups = np.resize(["old", "new"], len(values))
-    with pytest.raises(ValueError, match="28 respondents with a response; likelihood-ratio needs"):
-        irtkit.differential_functioning(values, groups, "likelihood-ratio")
-
-
-def test_anchors_that_nobody_answered_are_none() -> None:
-    responses, groups = drawn((60, 60))
-    values = np.hstack([responses.values, np.full((120, 2), -1)])
-    anchors = [f"item-{k}" for k in (1, N_ITEMS + 1, N_ITEMS + 2)]
-    with pytest.raises(ValueError, match="3 items or more that somebody answered, got 1"):
-        irtkit.differential_functioning(values, groups, anchors=anchors)
 
 
 def test_sparse_responses_and_results_without_responses_are_refused() -> None:

@@ -1,0 +1,397 @@
+"""Differential item functioning: items harder for one of two groups than ability explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from irtkit.calibration import FitResult, fit
+from irtkit.calibration.fitting import silently
+from irtkit.checks import check_number, check_one_of, did_you_mean, first_names, short
+from irtkit.data.patterns import Patterns, patterns_of
+from irtkit.diagnostics.fitted import by_respondent
+from irtkit.findings import Finding, Remedy, warn
+from irtkit.io.reading import as_responses
+from irtkit.irf import Items
+from irtkit.responses import refuse_sparse
+from irtkit.responses.labels import category_name, is_missing_label
+from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
+from irtkit.signs.dependence import dependence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.irf import Array
+    from irtkit.responses import ResponseMatrix
+
+    Marks = NDArray[np.bool_]
+    Places = NDArray[np.intp]
+
+DifferentialMethod = Literal["mantel-haenszel", "likelihood-ratio"]
+METHODS: tuple[DifferentialMethod, ...] = get_args(DifferentialMethod)
+EITHER = "either, by ability"  # Whom an item is harder for whose curves cross.
+_LEAST_RESPONDENTS = {"mantel-haenszel": 10, "likelihood-ratio": 30}  # benchmarks/differential.py
+_CROSSING = 0.25  # Share of the area between two curves on its smaller side from which they cross.
+_MOST_ROUNDS, _FEWEST_ANCHORS = 10, 3
+_DELTA = 2.35  # Delta points of a logit, 4/1.7: the scale of Educational Testing Service.
+
+
+def differential_functioning(
+    responses: object,
+    groups: Any,
+    method: DifferentialMethod = "mantel-haenszel",
+    *,
+    fdr: float = FALSE_DISCOVERY_RATE,
+    anchors: Iterable[str] | None = None,
+    reference: Any = None,
+    focal: Any = None,
+    cut: Any = None,
+    **reading: Any,
+) -> pd.DataFrame:
+    """Find items that are harder for one of two groups than ability explains.
+
+    Parameters
+    ----------
+    responses
+        A result of :func:`irtkit.fit` with its responses, a ResponseMatrix, or anything that
+        :func:`irtkit.read_responses` takes, with its settings as ``reading``.
+    groups
+        Group of every respondent: a mapping or Series from label to group, a list in the order of
+        the respondents, or a column of ``responses.respondent_table``. Respondents without a group
+        are left out, and so are synthetic ones.
+    method
+        "mantel-haenszel" compares the odds of a right answer at equal scores, from 10 respondents
+        per group on. "likelihood-ratio" compares 2PL models, from 30 on, and also finds items whose
+        curves cross.
+    fdr
+        False-discovery rate (Benjamini & Hochberg 1995).
+    anchors
+        Labels of items known to be the same for both groups. By default, all items are anchors
+        except those found to differ, in rounds.
+    reference, focal
+        The two groups, if there are more. With ``focal`` alone, all others are the reference group.
+        Of two groups the larger one is the reference group by default.
+    cut
+        Splits dates or numbers: respondents before it are the reference group.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index "item", in the order of the items. ``attrs`` holds the names of the groups under
+        "reference" and "focal". Columns:
+
+        - harder_for: the group for which the item is harder at equal ability, "either, by ability"
+          if the curves cross, and empty if the item is not found to differ.
+        - log_odds_ratio, log_odds_ratio_se (Mantel–Haenszel): of a right answer, focal group over
+          reference group. Below 0 the item is harder for the focal group.
+        - delta (Mantel–Haenszel): the same times 2.35.
+        - slope_difference, difficulty_difference, score_difference (likelihood ratio): focal group
+          less reference group, in SDs of ability in the reference group. The last is the mean
+          difference in P(right) over the focal group.
+        - statistic, df, p_value, q_value.
+        - n_reference, n_focal: respondents who answered.
+        - status: "ok", "anchor" (given, not tested) or "no variance" (all alike or, by likelihood
+          ratio, fewer than five right or wrong answers in a group).
+
+    Raises
+    ------
+    TypeError
+        If an argument is of a wrong kind.
+    ValueError
+        If there are not two groups, a group has too few respondents, an anchor is no item, or the
+        responses are sparse or not saved with the result.
+
+    Warns
+    -----
+    irtkit.findings.IRTWarning
+        With the code "design-effect", "few-anchors" or "groups-not-converged".
+
+    Notes
+    -----
+    Mantel–Haenszel matches on the sum of right answers weighted by slopes, and finds uniform
+    effects only. Neither method models guessing. Missing cells are taken as missing at random.
+
+    Near-duplicate respondents are not independent, and test statistics are divided by a design
+    effect. It holds the level if families lie within groups and differ in few of their answers, and
+    is conservative if they lie across groups. It does not cover a group of two to four families.
+
+    References
+    ----------
+    Holland & Thayer (1988), in Wainer & Braun (eds.), *Test Validity*, 129–145.
+    Thissen, Steinberg & Wainer (1993), in Holland & Wainer (eds.), *Differential Item
+    Functioning*, 67–113.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import irtkit
+    >>> rng = np.random.default_rng(0)
+    >>> ability, leaked = rng.normal(size=(600, 1)), np.arange(20) == 7
+    >>> late = np.arange(600) >= 300
+    >>> easier = np.where(leaked, 1.5, 0.0) * late[:, None]
+    >>> right = rng.random((600, 20)) < 1 / (1 + np.exp(-ability - easier))
+    >>> groups = np.where(late, "late", "early")
+    >>> found = irtkit.differential_functioning(right, groups)
+    >>> found.loc[found["harder_for"] != "", ["harder_for", "status"]]
+           harder_for status
+    item
+    item-8      early     ok
+    """
+    import pandas as pd
+
+    check_one_of("method", method, METHODS)
+    check_number("fdr", fdr, above=0, below=1)
+    result = responses if isinstance(responses, FitResult) else None
+    held = responses if result is None else result.responses
+    if held is None:
+        raise ValueError(
+            "differential_functioning needs the responses, which were not saved with this result"
+        )
+    matrix = as_responses(held, **reading)
+    refuse_sparse(matrix, "differential_functioning")
+    everyone = patterns_of(matrix, synthetic_is_real=True)
+    answering = ~matrix.synthetic & (everyone.margins.respondent_responses > 0)
+    group, names = _groups(matrix, groups, cut, reference, focal)
+    group[~answering] = -1
+    for k, name in enumerate(names):
+        if (n := np.count_nonzero(group == k)) < (least := _LEAST_RESPONDENTS[method]):
+            raise ValueError(
+                f"groups: {short(name)} has {n} respondents with a response; {method} needs "
+                f"{least} in each group to hold its level"
+            )
+    rows = np.flatnonzero(group >= 0)
+    compared, is_focal = everyone.chosen(rows), group[rows] == 1
+    answered = compared.cells >= 0 if compared.trials is None else compared.trials > 0
+    items = np.flatnonzero(answered.any(axis=0))
+    patterns = compared.with_columns(items)
+    known = _anchors(anchors, matrix.items, items)
+    effect = _design_effect(patterns, is_focal)
+    if method == "mantel-haenszel":
+        test, df = _by_mantel_haenszel(patterns, is_focal), 1
+    else:
+        if result is None:
+            with silently():
+                result = fit(matrix, standard_errors=False)
+        test, df = _by_likelihood_ratio(patterns, is_focal, result, rows, items), 2
+    given = None if known is None else known[items]
+    found, statistic, p_value, q_value = _purified(test, df, effect, given, len(items), fdr)
+    if "log_odds_ratio_se" in found.effects:
+        found.effects["log_odds_ratio_se"] *= effect**0.5
+    sides = [found.harder_for > 0, found.harder_for < 0]
+    of_items = {
+        "harder_for": np.where(q_value <= fdr, np.select(sides, names[::-1], EITHER), ""),
+        **found.effects,
+        "statistic": np.where(np.isnan(p_value), np.nan, statistic),
+        "df": df,
+        "p_value": p_value,
+        "q_value": q_value,
+    }
+    labels = pd.Index(matrix.items, name="item")
+    table = pd.DataFrame(of_items, labels[items]).reindex(labels)
+    status = pd.Series(statistic, labels[items]).reindex(labels).isna()
+    table = table.assign(
+        harder_for=table["harder_for"].fillna(""),
+        df=df,
+        n_reference=answered[~is_focal].sum(axis=0),
+        n_focal=answered[is_focal].sum(axis=0),
+        status=np.where(status, "no variance", "ok").astype(object),
+    )
+    if known is not None:
+        table.loc[known, "status"] = "anchor"
+    table.attrs = {"reference": names[0], "focal": names[1]}
+    return table
+
+
+def _anchors(anchors: Any, labels: tuple[str, ...], answered: Places) -> Marks | None:
+    """Which items are given as anchors, ``answered`` being those with a response; None if none."""
+    if anchors is None:
+        return None
+    if isinstance(anchors, str) or not isinstance(anchors, Iterable):
+        raise TypeError(f"anchors must be several labels of items, got {short(anchors)}")
+    wanted = {str(label) for label in anchors}
+    if strange := sorted(wanted.difference(labels)):
+        raise ValueError(f"anchors: there is no item {first_names(strange)}")
+    known = np.array([label in wanted for label in labels])
+    if (n := int(known[answered].sum())) < _FEWEST_ANCHORS:
+        raise ValueError(
+            f"anchors must be {_FEWEST_ANCHORS} items or more that somebody answered, got {n}"
+        )
+    return known
+
+
+def _groups(
+    responses: ResponseMatrix, groups: Any, cut: Any, reference: Any, focal: Any
+) -> tuple[NDArray[np.intp], tuple[str, str]]:
+    """Group of every respondent, 0 (reference), 1 (focal) or −1, and the names of both."""
+    values = by_respondent("groups", groups, responses.respondents, responses, "group")
+    if cut is None:
+        return _named([category_name(value) for value in values], reference, focal)
+    if reference is not None or focal is not None:
+        raise ValueError("cut makes the two groups itself: leave reference and focal out")
+    return _by_cut(values, cut), (f"before {cut}", f"from {cut} on")
+
+
+def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
+    """Respondents before the cut are the reference group, those from it on the focal group."""
+    import pandas as pd
+
+    given, at = pd.Series(values, dtype=object), cut
+    try:
+        if isinstance(cut, Real):
+            numbers = pd.to_numeric(given)
+        else:
+            at, numbers = pd.Timestamp(cut), pd.to_datetime(given, format="mixed", utc=True)
+            at = at.tz_localize("UTC") if at.tz is None else at
+    except (TypeError, ValueError) as error:
+        rule = f"groups and cut must all be dates, or all numbers; cut is {short(cut)}"
+        raise ValueError(rule) from error
+    return np.where(numbers.isna(), -1, numbers >= at).astype(np.intp)
+
+
+def _named(
+    labels: list[str], reference: Any, focal: Any
+) -> tuple[NDArray[np.intp], tuple[str, str]]:
+    """Groups by name. Without a reference, all others are the reference group."""
+    known = sorted({label for label in labels if not is_missing_label(label)})
+    for argument, name in (("reference", reference), ("focal", focal)):
+        if name is not None and str(name) not in known:
+            raise ValueError(
+                f"{argument} must be one of the groups, {first_names(known)}; got {short(name)}"
+                + did_you_mean(name, known)
+            )
+    first, second = (None if name is None else str(name) for name in (reference, focal))
+    if len(known) == 2:
+        larger, smaller = sorted(known, key=labels.count, reverse=True)
+        if first is None:
+            first = larger if second != larger else smaller
+        if second is None:
+            second = larger if first != larger else smaller
+    if first is not None and first == second:
+        raise ValueError(f"reference and focal must be two groups; both are {short(focal)}")
+    if second is None or len(known) < 2:
+        raise ValueError(
+            f"groups must be two, and are {len(known)}: {first_names(known) or 'none'}; focal= "
+            "names the one to set beside all others, reference= and focal= name two of them, and "
+            "cut= splits dates or numbers"
+        )
+    is_reference = [label != "" if first is None else label == first for label in labels]
+    group = np.where([label == second for label in labels], 1, np.where(is_reference, 0, -1))
+    return group, (first or "all others", second)
+
+
+def _design_effect(patterns: Patterns, focal: Marks) -> float:
+    """Factor by which dependence widens the variance of a difference between groups, ≥ 1.
+
+    With n respondents in a group and m independent ones that answer as they do, a difference of
+    means has the variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. A small group shows little in
+    all respondents, and groups show less than all do: the larger of the two factors is taken.
+    """
+    whole = dependence_of(patterns, proportion_score(patterns))
+    if whole.independent == whole.n_respondents:
+        return 1.0
+    parts = [patterns.chosen(np.flatnonzero(group)) for group in (~focal, focal)]
+    each = [dependence_of(part, proportion_score(part)) for part in parts]
+    variance = sum(1 / max(own.effective, 1.0) for own in each)
+    by_group = variance / sum(1 / own.n_respondents for own in each)
+    effect = max(by_group, whole.n_respondents / whole.effective)
+    about = {"n": whole.n_respondents, "independent": whole.independent, "effect": effect}
+    warn(Finding("design-effect", "warning", about))
+    return effect
+
+
+class _Tested(NamedTuple):
+    """What a method finds, (n_items,)."""
+
+    statistic: Array
+    harder_for: Array  # Above 0: the focal group. Below 0: the reference group. 0: either.
+    effects: dict[str, Array]
+
+
+def _by_mantel_haenszel(patterns: Patterns, focal: Marks) -> Callable[[Marks], _Tested]:
+    """Return the test of all items that matches on some anchors."""
+    from irtkit.diagnostics.mantel_haenszel import Matching
+
+    matching = Matching(patterns, focal)
+
+    def tested(anchors: Marks) -> _Tested:
+        statistic, log_odds, error = matching.compared(anchors)
+        effects = {"log_odds_ratio": log_odds, "log_odds_ratio_se": error}
+        return _Tested(statistic, -log_odds, {**effects, "delta": _DELTA * log_odds})
+
+    return tested
+
+
+def _by_likelihood_ratio(
+    patterns: Patterns, focal: Marks, result: FitResult, rows: Places, items: Places
+) -> Callable[[Marks], _Tested]:
+    """Return the test of all items that splits all but the anchors between the groups."""
+    from irtkit.calibration.likelihood import Population
+    from irtkit.diagnostics.likelihood_ratio import FOCAL, REFERENCE, calibrated, ratios
+
+    counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    group = np.where(focal, FOCAL, REFERENCE).astype(np.int8)
+    grouped, scales = Patterns(counted.cells, counted.trials, group), []
+    for some in (rows[~focal], rows[focal]):
+        ability, error = result.ability[some], result.ability_se[some]
+        scales.append((ability.mean(), np.sqrt(np.mean(error**2) + ability.var())))
+    (mean, sd), (own_mean, own_sd) = scales
+    known = result.parameters.chosen(items)
+    slope = np.nan_to_num(known.discrimination, nan=float(np.nanmedian(known.discrimination)))
+    start = Items(slope * sd, np.nan_to_num(known.intercept) + slope * mean)
+
+    def tested(anchors: Marks) -> _Tested:
+        population = Population(float((own_mean - mean) / sd), float(own_sd / sd))
+        found = calibrated(grouped, ~anchors, start, population)
+        if not found.converged:
+            warn(Finding("groups-not-converged", "warning"))
+        ratio = ratios(found)
+        harder = np.where(ratio.opposite > _CROSSING, 0.0, -ratio.score_difference)
+        names = ("slope_difference", "difficulty_difference", "score_difference")
+        return _Tested(ratio.statistic, harder, {name: getattr(ratio, name) for name in names})
+
+    return tested
+
+
+def _purified(
+    test: Callable[[Marks], _Tested],
+    df: int,
+    effect: float,
+    known: Marks | None,
+    n_items: int,
+    fdr: float,
+) -> tuple[_Tested, Array, Array, Array]:
+    """Test by known anchors, or until the same items differ; with statistics, p- and q-values.
+
+    The first anchors chosen are the half of the items whose effects are nearest to the median: if
+    many items differ in one direction, the others appear to differ in the other one (masking).
+    """
+    from scipy.special import chdtrc
+
+    anchors = np.ones(n_items, np.bool_) if known is None else known
+    tried: list[Marks] = []
+    while True:
+        found = test(anchors)
+        statistic = found.statistic / effect
+        p_value = np.asarray(chdtrc(df, statistic))
+        if known is not None:
+            p_value[known] = np.nan
+        q_value = false_discovery(p_value)
+        tried.append(anchors)
+        left = ~(q_value <= fdr)
+        settled = any((left == before).all() for before in tried)
+        if known is not None or settled or len(tried) == _MOST_ROUNDS:
+            break
+        if left.sum() < max(_FEWEST_ANCHORS, n_items / 2):
+            about = {"n": int((~left).sum()), "of": n_items}
+            remedy = Remedy({"anchors": ...}, "known-anchors")
+            warn(Finding("few-anchors", "warning", about, (remedy,)))
+            break
+        distance = np.abs(found.harder_for - np.nanmedian(found.harder_for))
+        anchors = left if len(tried) > 1 else left & (distance <= np.nanmedian(distance))
+    return found, statistic, p_value, q_value
