@@ -158,11 +158,11 @@ def _split(board: Board, table: Any, family: Any, seed: int) -> list[dict[str, A
     """Errors of one split, a record per method and size."""
     held = _held_out(family, seed)
     result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
-    new, groups = table[held], pd.Series(family[~held], table.index[~held])
+    new, families = table[held], pd.Series(family[~held], table.index[~held])
     truth = new.mean(axis=1).to_numpy()
     generator, rows = np.random.default_rng(seed), []
     for k in board.fixed:
-        selection = irtkit.select_items(result, k, groups=groups)
+        selection = irtkit.select_items(result, k, families=families)
         scores = irtkit.score(ResponseMatrix.from_frame(new[list(selection.items)]), selection)
         rows.append(_row("fixed", k, truth, scores))
         rows[-1]["expected_error"] = selection.expected_error

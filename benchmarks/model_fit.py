@@ -197,7 +197,7 @@ def is_poor(result: irtkit.FitResult) -> NDArray[np.bool_]:
     """Which items are called for poor fit."""
     with warnings.catch_warnings(action="ignore"):
         table = irtkit.flag_items(result, fdr=LEVEL, poor_fit=True)
-    poor = table.index[table["reasons"].str.contains("poor fit", regex=False)]
+    poor = table.index[table["reasons"].map(lambda reasons: "poor_fit" in reasons)]
     return np.isin(np.array(result.item_labels), poor)
 
 

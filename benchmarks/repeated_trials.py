@@ -136,7 +136,7 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
         )
         for name in ("discrimination", "intercept")
     }
-    negative = set(reasons[reasons.str.contains("negative discrimination")].index)
+    negative = {str(item) for item, why in reasons.items() if "negative" in why}
     called = np.isin(result.item_labels, list(negative))
     told, expected = average_error_interval(responses), expected_error(items)
     return {

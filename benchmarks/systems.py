@@ -11,8 +11,8 @@ of their parent's answers. Shares of boards or systems:
 - tied: of boards where no pair is told apart that is equal, or is the other way round.
 - best: of boards where a best system is tied with the first.
 - better: of pairs with P(better) from 0.93 to 0.97, that they are, and their mean P.
-- score: of pairs whose interval, score_difference ± 1.96 score_se, holds the difference of the true
-  expected scores on the board's items.
+- score: of pairs whose interval, score_low to score_high, holds the difference of the true expected
+  scores on the board's items.
 
 Warned: boards with normal abilities of which a leaderboard warns that ability has systems the other
 way round that are told apart.
@@ -110,7 +110,8 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     better = np.sign(theta[one] - theta[other])
     told, surest = pairs["different"].to_numpy(), pairs["p_better"].to_numpy()
     score = p.mean(axis=1)
-    off = np.abs(pairs["score_difference"] - (score[one] - score[other]))
+    true_difference = score[one] - score[other]
+    inside = (pairs["score_low"] <= true_difference) & (pairs["score_high"] >= true_difference)
     differ = better != 0
     sure = differ & (surest >= 0.93) & (surest <= 0.97)
     return {
@@ -120,7 +121,7 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
         "pairs": int(sure.sum()),
         "better": float((better[sure] == 1).sum()),
         "p": float(surest[sure].sum()),
-        "score": float((off <= 1.96 * pairs["score_se"]).mean()),
+        "score": float(inside.mean()),
     }
 
 

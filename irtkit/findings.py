@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from irtkit.checks import counted, first_names, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _OPTIONS: ContextVar[bool] = ContextVar("options", default=False)  # How settings are spelled.
@@ -161,6 +161,11 @@ def failed(code: str, *remedies: Remedy, **values: Any) -> ReadingError:
     return ReadingError(Finding(code, "error", values, remedies))
 
 
+def reasons_text(reasons: Iterable[str]) -> str:
+    """Text of the reasons for which an item is listed."""
+    return "; ".join(REASONS[code] for code in reasons)
+
+
 def typed(settings: Mapping[str, Any], *, options: bool) -> str:
     """Settings as they are typed in Python or on the command line.
 
@@ -229,11 +234,26 @@ class _Plain(str):
 _OPTIONAL = re.compile(r"\[\[(.*?)\]\]")  # Left out unless all of its values are there.
 _FIELD = re.compile(r"\{(\w+)")
 
+_GATE = (
+    "{system!s} {verdict!s}: accuracy changed by {change:.2f} percentage points on {n_items:item}. "
+    "A drop of more than the allowed {allowed}"
+)
+_CERTAINTY = "{certainty:.4g}% certainty"
 _CELL = "respondent {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
 
 _FURTHER = (
     "[[. {n_unsure:further slope} {n_unsure:is|are} estimated below 0, but not significantly]]"
 )
+REASONS = {  # Why an item is suspect or uninformative.
+    "negative": "negative discrimination",
+    "wrong_key": "evidence of a wrong key",
+    "guessing": "guessing above chance",
+    "poor_fit": "poor fit",
+    "other_answer": "the strong agree on another answer",
+    "flat": "flat discrimination",
+    "extreme": "extreme difficulty",
+}
+_COUNTED = "".join(f"[[. {text.capitalize()}: {{{code}}}]]" for code, text in REASONS.items())
 
 PURPOSES = {  # What settings do, by code.
     "": "",
@@ -268,6 +288,8 @@ PURPOSES = {  # What settings do, by code.
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
     # From diagnostics
     "known-anchors": "with items known to be the same for both groups",
+    # From suspects
+    "families": "to count every family as one respondent",
     # From scoring
     "random-items": "after asking 10 more items, drawn at random from the rest",
 }
@@ -395,6 +417,42 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "selected-items": "Selected items only: the table has {n} items selected from {of}. The "
     "expected score is left out. Try: give the selection, or the file of selection.save (irtkit "
     "select --out with a name that ends in .npz)",
+    # From suspects
+    "suspect-items": f"Suspect items: {{n}} of {{n_items}}{_COUNTED}",
+    "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
+    "{items!s}",
+    "similar": "Similar respondents: {n:pair} agree more than abilities explain, most of all "
+    "{respondent!s} and {other!s} (agreement {agreement:.0%}, expected {expected:.0%})",
+    "sparse-not-compared": "Sparse matrix: similar respondents are not listed",
+    "verdicts-doubted": "Verdicts doubted: one ability does not explain the responses, as the fit "
+    "warned. Wrong keys may be missed, and items called negative may have right keys. Audit the "
+    "items of one kind by themselves, or name the families of respondents",
+    "low-power": "Low power: [[{n_systems} independent systems]][[{n_families} families]] find "
+    "about {power:.0%} of inverted items of typical discrimination. More would find more",
+    "only-noise": "Only noise: the responses have no more in common than chance explains, or "
+    "[[{n_systems} independent systems]][[{n_families} families]] are too few to show it. Negative "
+    "discrimination cannot be found",
+    "fit-not-tested": "Fit not tested: fewer than 30 respondents answered every item, or fewer "
+    "than half of them, or too few right and wrong responses are expected",
+    "no-dimension": "No common dimension: the largest share of variance is {share:.1%}, and "
+    "{most:.1%} if responses are shuffled. Flags may mean nothing",
+    # From systems
+    "items-taken-as-known": "Items taken as known: cells are missing, and the fit has no standard "
+    "errors of items. Errors of scores are too small",
+    "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
+    "significantly are in the other order by ability. Ranks follow the expected score",
+    "gate-passed": f"{_GATE} is ruled out ({_CERTAINTY})",
+    "gate-failed": f"{_GATE} is shown ({_CERTAINTY})",
+    "gate-inconclusive": f"{_GATE} is neither shown nor ruled out: the drop is at most "
+    f"{{most:.2f}} ({_CERTAINTY})[[. About {{more}} more items like these would settle it with a "
+    "probability of 80%, if the drop is as large as it looks]]",
+    "gate-without-systems": "Systems missing: the new run lacks {systems!s}, so that the gate "
+    "cannot pass",
+    "gate-new-systems": "New systems: only the new run has {systems!s}, which are not compared",
+    "gate-old-items": "Old items: {n:item} of a compared system have a response in the old run "
+    "only, and do not count for it",
+    "gate-new-items": "New items: {n:item} of a compared system have a response in the new run "
+    "only, and do not count for it",
     # From io logs
     "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
     "{names!s}",

@@ -93,6 +93,11 @@ def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
     yield line
 
 
+def two_digits(number: float) -> int | None:
+    """A number of items to two digits, of which no more are known; None beyond a million."""
+    return int(float(f"{number:.2g}")) if number <= 1e6 else None
+
+
 def p_words(value: float, decimals: int = 3) -> str:
     """A p-value in words: "p = 0.042", "p < 0.001"."""
     least = 10.0**-decimals

@@ -19,7 +19,7 @@ with warnings.catch_warnings(action="ignore"):
     result = irtkit.fit(responses)
 
 # %% [markdown]
-# Intervals of ranks, and groups of systems that cannot be told apart:
+# Intervals of ranks, and letters of systems that do not differ significantly:
 
 # %%
 board = result.leaderboard()
@@ -37,7 +37,7 @@ print(found)
 
 # %%
 pairs = irtkit.compare_systems(result)
-print(f"{pairs['different'].sum()} of {len(pairs)} pairs are told apart")
+print(f"{pairs['different'].sum()} of {len(pairs)} pairs differ significantly")
 
 # %% [markdown]
 # Errors that ignore clusters are too small. Here every item is asked in four wordings, which a

@@ -273,17 +273,17 @@ for trait in ("family", "training_size"):
 # %% [markdown]
 # Systems with the same training size trained on the same digits. More of these pairs share that
 # than share the kind of classifier (`family`). Who knows the families of their systems can name
-# them: `groups=` counts families in place of what irtkit finds by itself. For want of better ones,
-# `groups="similar"` makes families of such pairs. It leaves out all likeness that is weaker, and
+# them: `families=` counts families in place of what irtkit finds by itself. Without better ones,
+# `families="similar"` makes families of such pairs. It leaves out all likeness that is weaker, and
 # so is bolder. Unless you know the families, take the more careful verdict.
 
 # %%
 with warnings.catch_warnings(action="ignore"):  # the same caution as before
-    again = irtkit.flag_items(result, groups="similar", predictions=crowd.predictions)
-negative = again.index[again["reasons"].str.contains("negative")]
+    again = irtkit.flag_items(result, families="similar", predictions=crowd.predictions)
+negative = [item for item, reasons in again["reasons"].items() if "negative" in reasons]
 
 print("negative discrimination, with such families:", ", ".join(negative) or "none")
-print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_groups")).head())
+print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_families")).head())
 
 # %% [markdown]
 # ## What to take away

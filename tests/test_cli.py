@@ -290,14 +290,14 @@ def test_near_copies_are_counted_as_what_they_are_by_fit_and_audit(tmp_path: Pat
     (tmp_path / "families.csv").write_text(
         "respondent,family\n" + "".join(f"respondent-{k + 1},{k // 4}\n" for k in range(48))
     )
-    grouped = run("audit", "results.csv", "--groups", "families.csv", folder=tmp_path)
+    grouped = run("audit", "results.csv", "--families", "families.csv", folder=tmp_path)
     assert grouped.returncode == 0, grouped.stderr
     assert "answer like about" not in grouped.stdout + grouped.stderr
 
 
-@pytest.mark.parametrize("groups", [(), ("--groups", "similar")])
+@pytest.mark.parametrize("families", [(), ("--families", "similar")])
 def test_an_audit_counts_responses_once_and_judges_signs_once(
-    tmp_path: Path, groups: tuple[str, ...]
+    tmp_path: Path, families: tuple[str, ...]
 ) -> None:
     right = np.random.default_rng(0).random((40, 30)) < np.linspace(0.2, 0.8, 40)[:, None]
     irtkit.ResponseMatrix(right.astype(int)).to_frame().to_csv(tmp_path / "results.csv")
@@ -308,14 +308,14 @@ def test_an_audit_counts_responses_once_and_judges_signs_once(
 
     sys.setprofile(count)
     try:
-        audit_command.main([str(tmp_path / "results.csv"), *groups], standalone_mode=False)
+        audit_command.main([str(tmp_path / "results.csv"), *families], standalone_mode=False)
     finally:
         sys.setprofile(None)
     assert called["patterns_of"] == 2  # one for the fit, one for all that follows
     assert called["proportion_score"] == 2  # for what the fit warns of, and all that follows
     assert called["dimensionality"] == called["dependence_of"] == called["slope_score"] == 1
-    assert called["learned_mixture"] == 1 + (len(groups) > 0)  # families count for less
-    assert called["similar_respondents"] == 1 + (len(groups) > 0)
+    assert called["learned_mixture"] == 1 + (len(families) > 0)  # families count for less
+    assert called["similar_respondents"] == 1 + (len(families) > 0)
 
 
 def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:

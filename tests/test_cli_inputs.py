@@ -1,4 +1,4 @@
-"""Tables of labels beside the responses: --labels, --groups, --predictions."""
+"""Tables of labels beside the responses: --labels, --families, --predictions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
     path.write_text(TABLE)
     with pytest.raises(ValueError, match="needs two columns, the respondent and its family"):
         read_families(str(path))
-    with pytest.raises(FileNotFoundError, match="--groups simlar: no such file"):
+    with pytest.raises(FileNotFoundError, match="--families simlar: no such file"):
         read_families("simlar")
 
 

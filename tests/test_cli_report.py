@@ -34,7 +34,15 @@ def test_a_page_is_written_with_all_that_may_stand_in_it(
     families = pd.Series(["x", "y"] * 20, runs.respondents, name="family")
     families.to_csv(tmp_path / "families.csv")
     options: tuple[str, ...] = ("--predictions", "answers.csv", "--predictions", "hard.csv")
-    options += ("--groups", "families.csv", "--compare", "--title", "Spring", "--out", "page.html")
+    options += (
+        "--families",
+        "families.csv",
+        "--compare",
+        "--title",
+        "Spring",
+        "--out",
+        "page.html",
+    )
     done = run("report", "runs.csv", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "wrote page.html\n"

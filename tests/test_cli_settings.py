@@ -33,7 +33,7 @@ TYPED = (
     "select tables -k 5 --out chosen.csv",
     "merge results.csv new.csv --repeats first --out all.csv",
     "differential results.csv --groups families.csv",
-    "report results.csv --groups families.csv --out page.html",
+    "report results.csv --families families.csv --out page.html",
     "impact spoken.json written.json",
 )
 OF_PANDAS = ("mode.copy_on_write", True, "future.infer_string", False)

@@ -122,5 +122,5 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     with redirect_stdout(printed):
         exec(code, {"irtkit": irtkit})  # noqa: S102  # the README is ours
     suspects, systems = printed.getvalue().split("respondent")[:2]
-    assert re.search("quiz/7 .*negative discrimination.*question 7 .*yes", suspects)
+    assert re.search("quiz/7 .*negative.*question 7 .*yes", suspects)
     assert "system-5" in systems.split("\n")[1]

@@ -48,6 +48,7 @@ from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
+from irtkit.findings import reasons_text
 from irtkit.io import write_table
 from irtkit.io.logs import holds_logs
 from irtkit.io.merging import merge_responses, repeats_of_parts
@@ -147,12 +148,11 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 )
 @click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
 @click.option(
-    "--groups",
+    "--families",
     type=NAME,
     metavar="FILE",
     help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
-    "families of those who answer alike; evidence then counts by family, and not by the number "
-    "of independent respondents that is told from the responses.",
+    "families of those who answer alike; evidence then counts by family.",
 )
 @click.option(
     "--predictions",
@@ -179,7 +179,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 def audit_command(
     *,
     out: Path | None,
-    groups: str | None,
+    families: str | None,
     predictions: Path | None,
     shuffles: int,
     top: int,
@@ -194,15 +194,16 @@ def audit_command(
     names = ("fdr", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
-    families = read_families(groups)
+    known = read_families(families)
     result = result_of(options, standard_errors=True)
     responses = result.responses
     if shuffles and responses is None:
         raise ValueError("--shuffles: the responses were not saved with this result")
-    found = audit(result, groups=families, predictions=answers, **thresholds)
+    found = audit(result, families=known, predictions=answers, **thresholds)
     if out is not None:
         about = None if responses is None else responses.item_table
-        write_table(described(found.items, about), out)
+        items = found.items.assign(reasons=found.items["reasons"].map(reasons_text))
+        write_table(described(items, about), out)
     Console().print(found.shown(top))
     if shuffles and responses is not None:
         seeds = range(shuffles)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.inputs import how_to_read, names_of, read_families, read_rows, reading_only
+from irtkit.cli.inputs import how_to_read, names_of, read_column, read_rows, reading_only
 from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.diagnostics.functioning import METHODS, differential_functioning
@@ -16,8 +17,6 @@ from irtkit.printed import in_lines, percent, plain, short_labels, shortened, ta
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 _SHOWN = 20
@@ -71,7 +70,9 @@ def differential_command(
     matrix = read_rows(responses, **how_to_read(options))
     found = differential_functioning(
         matrix,
-        read_families(groups) if is_file(groups) else groups,
+        read_column(Path(groups), "--groups", "the respondent and its group")
+        if is_file(groups)
+        else groups,
         method,
         fdr=fdr,
         reference=reference,

@@ -106,8 +106,8 @@ def read_column(path: Path, option: str, of: str) -> pd.Series[str]:
     return table.iloc[:, 0]
 
 
-def read_families(groups: str | None) -> pd.Series[str] | str | None:
-    """Families that --groups stands for."""
-    if groups is None or groups == SIMILAR:
-        return groups
-    return read_column(Path(groups), "--groups", "the respondent and its family")
+def read_families(families: str | None) -> pd.Series[str] | str | None:
+    """Families that --families stands for."""
+    if families is None or families == SIMILAR:
+        return families
+    return read_column(Path(families), "--families", "the respondent and its family")

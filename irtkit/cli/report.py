@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--title", help="Heading of the page.  [default: the name of RESPONSES]")
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
 @click.option(
-    "--groups",
+    "--families",
     type=NAME,
     metavar="FILE",
     help="A CSV with the respondent and its family in two columns, or the word 'similar', as for "
@@ -53,7 +53,7 @@ def report_command(
     out: Path,
     title: str | None,
     fdr: float,
-    groups: str | None,
+    families: str | None,
     predictions: tuple[Path, ...],
     compare: bool,
     **options: Any,
@@ -64,14 +64,13 @@ def report_command(
     """
     source = options["responses"]
     tables = [read_labelled(path, "--predictions") for path in predictions]
-    families = read_families(groups)
     result: FitResult = result_of(options, standard_errors=True)
     report(
         result,
         out,
         title=printable(title or source.resolve().name or "responses"),
         predictions=tables,
-        groups=families,
+        families=read_families(families),
         compare=compare,
         fdr=fdr,
     )

@@ -39,7 +39,7 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
     "of the fit, too, with a larger error.",
 )
 @click.option(
-    "--groups",
+    "--families",
     type=NAME,
     metavar="FILE",
     default=SIMILAR,
@@ -53,14 +53,14 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
     help="File for the items (.csv or .json), or for `irtkit score` (.npz).",
 )
 def select_command(
-    *, k: int, design: Any, groups: str, folds: int, out: Path | None, **options: Any
+    *, k: int, design: Any, families: str, folds: int, out: Path | None, **options: Any
 ) -> None:
     """Choose the items that tell the score on all, and say how well they do.
 
     RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
     """
-    families, result = read_families(groups), result_of(options, standard_errors=False)
-    settings = {"groups": families, "folds": folds, "seed": options["seed"]}
+    given, result = read_families(families), result_of(options, standard_errors=False)
+    settings = {"families": given, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
     table = selection.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold

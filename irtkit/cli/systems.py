@@ -17,10 +17,10 @@ from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.files import replacing
 from irtkit.io import write_table
 from irtkit.io.tables import is_file
-from irtkit.printed import in_lines, percent, plain, short_labels, table_of
-from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
-from irtkit.systems.comparison import two_digits
+from irtkit.printed import in_lines, percent, plain, short_labels, table_of, two_digits
+from irtkit.systems import compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.gate import MAX_DROP
+from irtkit.systems.printed import board_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,7 @@ def leaderboard_command(
     sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
     if result.dependence is not None and result.dependence.sentence:
         sentences.append(result.dependence.sentence)
-    click.echo(board_in_words(board, level=level, sentences=sentences, top=top))
+    click.echo(board_text(board, level=level, sentences=sentences, top=top))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))
     _write(board, out)
@@ -110,18 +110,18 @@ def compare_systems_command(
     out: Path | None,
     **options: Any,
 ) -> None:
-    """Say whether one system is better than another, or which of all pairs differ."""
-    if len(systems) not in {0, 2}:
-        raise ValueError(f"compare-systems takes two systems, or none for all; got {len(systems)}")
+    """Compare two systems, or all pairs of those named. Without SYSTEMS, compare all pairs."""
+    if len(systems) == 1:
+        raise ValueError("compare-systems takes two systems or more, or none for all; got 1")
     result = result_of(options, standard_errors=True)
-    how: Any = {"clusters": _clusters(clusters), "level": level, "seed": options["seed"]}
-    if systems:
+    how: Any = {"clusters": _clusters(clusters), "level": level}
+    if len(systems) == 2:
         found = compare_systems(result, *systems, **how)
         click.echo(found)
         _write(found.items, out)
         return
-    pairs = compare_systems(result, **how)
-    click.echo(_pairs_in_words(pairs, level, top))
+    pairs = compare_systems(result, systems=systems or None, seed=options["seed"], **how)
+    click.echo(_pairs_text(pairs, level, top))
     _write(pairs.astype({"system": object, "other": object}), out)
 
 
@@ -200,15 +200,18 @@ def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -
     return f"\n{plain(table_of(first.rename_axis('system')))}\n\n{in_lines([legend])}"
 
 
-def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
-    """How many pairs are told apart, and neighbours on the board."""
+def _pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:
+    """How many pairs differ significantly, and neighbours on the board."""
     n_different = int(pairs["different"].sum())
-    share = f"{n_different:,} of {len(pairs):,} pairs of systems are told apart"
-    headline = f"{share}, with an error among them in {percent(1 - level)} of boards at most."
+    headline = (
+        f"{n_different:,} of {len(pairs):,} pairs of systems differ significantly, with an error "
+        f"among them in {percent(1 - level)} of boards at most."
+    )
     neighbours = pairs.drop_duplicates("system")
     closest = neighbours.head(top)
     labels = [*dict.fromkeys((*closest["system"], *closest["other"]))]
     short = dict(zip(labels, short_labels(labels, _LABEL), strict=True))
+    more = map(two_digits, np.maximum(closest["items_needed"] - closest["n_items"], 0))
     columns = {
         "other": [short[name] for name in closest["other"]],
         "points": [f"{100 * value:.2f}" for value in closest["difference"]],
@@ -217,21 +220,18 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
             for low, high in zip(closest["low"], closest["high"], strict=True)
         ],
         "P": [f"{value:.3f}" for value in closest["p_better"]],
-        "apart": ["yes" if value else "" for value in closest["different"]],
+        "differ": ["yes" if value else "" for value in closest["different"]],
         "more items": [
-            "" if different or np.isinf(needed) else two_digits(max(needed - n, 0))
-            for different, needed, n in zip(
-                closest["different"], closest["items_needed"], closest["n_items"], strict=True
-            )
+            "" if different or n is None else f"{n:,}"
+            for different, n in zip(closest["different"], more, strict=True)
         ],
     }
-    shown = closest[[]].assign(**columns)
-    shown = shown.set_axis([short[name] for name in closest["system"]])
+    shown = closest[[]].assign(**columns).set_axis([short[name] for name in closest["system"]])
     about = (
-        "each system beside the next one on the board; points: percentage points more right on the "
-        "items of both, and the interval of the pair by itself; P: probability of being better on "
-        "items like these; apart: told apart among all pairs; more items: like these, that would "
-        "tell the pair by itself, if the difference is as it looks"
+        "each system beside the next one on the board; points: percentage points of accuracy on "
+        "the items of both, and the interval of the pair by itself; P: probability of being better "
+        "on items like these; differ: significantly, among all pairs; more items: like these, that "
+        "would show the difference of the pair by itself, if it is as large as it looks"
     )
     legend = [about]
     if len(neighbours) > top:

@@ -51,9 +51,9 @@ class ItemPoints:
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     """ORDINARY, SUSPECT or NEGATIVE for every item, by what `flag_items` returned."""
     kind = np.full(len(result.item_labels), ORDINARY)
-    called, suspect = negatives(suspects), suspects["suspect"]
-    for label in suspects.index[suspect]:
-        kind[result.places[str(label)]] = NEGATIVE if called[label] else SUSPECT
+    listed = suspects[suspects["suspect"]]
+    for label, called in zip(listed.index, negatives(listed), strict=True):
+        kind[result.places[str(label)]] = NEGATIVE if called else SUSPECT
     return kind
 
 

@@ -37,7 +37,7 @@ def _first_words(found: Findings) -> str:
         f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}.",
         "" if source is None else safe(str(source)),
         *(safe(f"{one}.") for one in result.findings if one.code == AT_CHANCE),
-        safe(found.audit.summary[0]),
+        safe(found.audit.headline),
         negative_sentence(found),
     ]
     if begin:
@@ -71,8 +71,8 @@ def _tiles(found: Findings) -> str:
 
 def _cautions(found: Findings) -> str:
     """What the audit and the leaderboard say of how far they can be relied on."""
-    n_said = 2 if found.result.at_chance else 1
-    cautions = [*found.audit.summary[n_said:], *found.board_doubts]
+    audit, board = found.audit, (f"{one}." for one in found.board_findings)
+    cautions = [*audit.limits, *audit.details, *board]
     if not cautions:
         return ""
     return f'<div class="caution"><h2>Before you rely on this</h2>{listed(cautions)}</div>'

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.findings import reasons_text
 from irtkit.pictures import ability_groups, ability_scale, group_counts, tick_text
 from irtkit.report.findings import LEVEL, strong_answer
 from irtkit.report.words import LABEL, TEXT, cut
@@ -96,7 +97,7 @@ def _notes(found: Findings) -> dict[str, Any]:
     """What is said of every item: reasons why it is listed, or its status where that is not ok."""
     status = found.result.items["status"]
     notes = status.where(status != "ok", "").to_numpy(dtype=object, copy=True)
-    listed = found.audit.items["reasons"]
+    listed = found.audit.items["reasons"].map(reasons_text)
     notes[[found.result.places[str(label)] for label in listed.index]] = listed.to_numpy()
     words, codes = np.unique(notes.astype(str), return_inverse=True)
     return {"notes": [str(word) for word in words], "note": column(codes, np.uint16)}

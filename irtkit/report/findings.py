@@ -15,13 +15,14 @@ import numpy as np
 from irtkit.calibration.summary import called_items
 from irtkit.checks import check_unique, short
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
+from irtkit.findings import reasons_text
 from irtkit.pictures import error_and_difficulty, item_map, number_text, predicted_and_fitted
 from irtkit.printed import percent
 from irtkit.report.words import count, share
 from irtkit.suspects import audit
 from irtkit.suspects.families import family_codes
-from irtkit.systems.leaderboard import filled_in, ranked
-from irtkit.systems.ranks import share_a_letter_with_the_first
+from irtkit.systems.leaderboard import ranked
+from irtkit.systems.printed import filled_in
 from irtkit.systems.standing import MOST_SYSTEMS
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
+    from irtkit.findings import Finding
     from irtkit.pictures import ItemPoints
     from irtkit.suspects import Audit
-    from irtkit.suspects.flags import Groups
+    from irtkit.suspects.families import Families
 
 _NAMED = 5
 """Systems of one rank that a sentence names."""
@@ -50,8 +52,8 @@ class Findings:
     audit: Audit
     board: pd.DataFrame | None
     """None of more systems than can be ranked."""
-    board_doubts: list[str]
-    """What the leaderboard warned of."""
+    board_findings: list[Finding]
+    """What limits the leaderboard."""
     comparison: DifficultyComparison | None
     predicted: pd.Series[float] | None
     """Predicted difficulty by item."""
@@ -91,7 +93,7 @@ def findings(
     result: FitResult,
     *,
     predictions: Any = None,
-    groups: Groups | None = None,
+    families: Families | None = None,
     compare: bool | DifficultyComparison = False,
     fdr: float,
 ) -> Findings:
@@ -100,29 +102,29 @@ def findings(
         raise ValueError("report needs the responses, which were not saved with this result")
     answers, predicted = _sorted_out(result, predictions)
     rankable = result.n_answering <= MOST_SYSTEMS
-    board, doubts = ranked(result, level=LEVEL) if rankable else (None, [])
+    board, limits = ranked(result, level=LEVEL) if rankable else (None, [])
     if isinstance(compare, DifficultyComparison):
         comparison: DifficultyComparison | None = compare
     else:
         comparison = compare_difficulties(result) if compare else None
-    audited = audit(result, fdr=fdr, groups=groups, predictions=answers)
+    audited = audit(result, fdr=fdr, families=families, predictions=answers)
     return Findings(
         result,
         audited,
         board,
-        doubts,
+        limits,
         comparison,
         predicted,
         fdr,
-        None if groups is None else _n_families(result, groups, audited),
+        None if families is None else _n_families(result, families, audited),
     )
 
 
-def _n_families(result: FitResult, groups: Groups, audited: Audit) -> int:
+def _n_families(result: FitResult, families: Families, audited: Audit) -> int:
     """How many families the real systems are of."""
-    if isinstance(groups, str) and audited.families is not None:
+    if isinstance(families, str) and audited.families is not None:
         return int(audited.families.nunique())  # those who answer alike, found already
-    return len(np.unique(family_codes(result, groups)[~result.synthetic]))
+    return len(np.unique(family_codes(result, families)[~result.synthetic]))
 
 
 def _sorted_out(
@@ -195,7 +197,7 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
 def why(found: Findings, item: str) -> str:
     """Evidence on a suspect item, in words."""
     row: Any = found.suspects.loc[item]
-    evidence = [str(row["reasons"])]
+    evidence = [reasons_text(row["reasons"])]
     if not np.isnan(row["p_negative"]):
         evidence.append(f"p negative {number_text(row['p_negative'])}")
     return "; ".join(filter(None, [*evidence, strong_answer(row)]))
@@ -253,10 +255,11 @@ def leader_sentences(found: Findings) -> Iterator[str]:
         f"like these would allow {ranks} (at {percent(LEVEL)}, all pairs of systems looked at)."
     )
     groups = list(board["group"])
-    if sharing := sum(share_a_letter_with_the_first(groups)) - len(first):
+    letter = groups[0]  # of a single run, since no other begins with the first system
+    if sharing := sum(one.split("-")[0] == letter for one in groups) - len(first):
         them, share_it = "them" if several else "it", "shares" if sharing == 1 else "share"
         yield (
-            f"{count(sharing, 'other system')} {share_it} the letter {groups[0]} with {them}, and "
+            f"{count(sharing, 'other system')} {share_it} the letter {letter} with {them}, and "
             f"cannot be told apart from {them}."
         )
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from irtkit.calibration.summary import about, hardest_first
 from irtkit.difficulty.comparison import measures_legend
+from irtkit.findings import reasons_text
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe
 from irtkit.report.words import LABEL, count, cut, number, share, shown
 from irtkit.signs import called_negative
-from irtkit.systems.leaderboard import board_legend, scores_in_words
+from irtkit.systems.printed import board_legend, comparison_sentences, scores_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,7 +114,7 @@ def of_comparison(comparison: DifficultyComparison) -> str:
 
 def of_audit(found: Audit) -> str:
     """An audit: its sentences, the first suspects, and their curves."""
-    suspects = found.suspects
+    suspects = found.suspects.assign(reasons=found.suspects["reasons"].map(reasons_text))
     kept = ["reasons", "p_negative", "wrong_key", "discrimination", "average_error"]
     worst = list(suspects.index[:_CURVES])
     return _scoped(
@@ -130,7 +131,9 @@ def of_systems(found: SystemComparison) -> str:
     first = found.items.head(_ROWS)
     names = {"accuracy": cut(found.system, _SHORT), "other_accuracy": cut(found.other, _SHORT)}
     caption = "items on which they differ most from what is expected"
-    return _scoped([paragraphs(found.sentences()), _table(caption, first.rename(columns=names))])
+    return _scoped(
+        [paragraphs(comparison_sentences(found)), _table(caption, first.rename(columns=names))]
+    )
 
 
 def of_board(board: pd.DataFrame, level: float) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
 
     from irtkit.difficulty import DifficultyComparison
-    from irtkit.suspects.flags import Groups
+    from irtkit.suspects.families import Families
 
 
 def report(
@@ -22,7 +22,7 @@ def report(
     *,
     title: str = "What the responses say",
     predictions: Any = None,
-    groups: Groups | None = None,
+    families: Families | None = None,
     compare: bool | DifficultyComparison = False,
     fdr: float = FALSE_DISCOVERY_RATE,
 ) -> None:
@@ -49,7 +49,7 @@ def report(
         a Series by item or a DataFrame with items as its index and a column "predicted" or
         "difficulty" (the first of these, or its only one): drawn beside those of the fit; items
         without one are left out. Which it is is told by its labels. A list may hold one of each.
-    groups
+    families
         Families of respondents, as in :func:`irtkit.flag_items`.
     compare
         Whether to add :func:`irtkit.compare_difficulties`, which fits several times, or what it
@@ -61,7 +61,7 @@ def report(
     ------
     TypeError, ValueError
         If ``result`` is no FitResult or has no responses, predictions go with neither respondents
-        nor items or are two of a kind, or groups do not go with the respondents.
+        nor items or are two of a kind, or families do not go with the respondents.
     OSError
         If the file cannot be written.
 
@@ -84,7 +84,7 @@ def report(
         check_yes_or_no(compare=compare)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
-    found = findings(result, predictions=predictions, groups=groups, compare=compare, fdr=fdr)
+    found = findings(result, predictions=predictions, families=families, compare=compare, fdr=fdr)
     text = page(found, title)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -10,7 +10,7 @@ from irtkit.report import svg
 from irtkit.report.findings import LEVEL
 from irtkit.report.html import safe, section, table
 from irtkit.report.words import count, number, shown
-from irtkit.systems.leaderboard import FROM_TO, board_legend, scores_in_words
+from irtkit.systems.printed import FROM_TO, board_legend, scores_in_words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from irtkit.findings import reasons_text
 from irtkit.pictures import NEGATIVE, SUSPECT, item_curves
 from irtkit.printed import percent
 from irtkit.report import svg
@@ -82,7 +83,7 @@ def _card(found: Findings, label: str, n_alike: int, drawn: str) -> str:
     """One suspect: what it is, its curve, and who gets it right."""
     row: Any = found.suspects.loc[label]
     lines = [] if n_alike == 1 else [f"<p>+ {count(n_alike - 1)} with the same responses</p>"]
-    lines += [f'<p class="why">{safe(str(row["reasons"]))}</p>']
+    lines += [f'<p class="why">{safe(reasons_text(row["reasons"]))}</p>']
     lines += [f"<p>{safe(text)}</p>"] if (text := strong_answer(row)) else []
     lines += [f'<p class="asked">{text}</p>'] if (text := _asked(row)) else []
     places = found.result.places
@@ -133,7 +134,7 @@ def _suspect_table(suspects: pd.DataFrame, places: Mapping[str, int]) -> str:
     rows = [
         (
             f"{mark(NEGATIVE if called else SUSPECT)} {item_link(str(label), places)}",
-            safe(str(row["reasons"])),
+            safe(reasons_text(row["reasons"])),
             *(number(row[name], digits) for name, (_, digits) in numbers.items()),
             *([safe(strong_answer(row))] if answers else []),
         )

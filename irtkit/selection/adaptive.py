@@ -11,7 +11,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.scoring.scores import bounded
 from irtkit.selection.subset import Selection, select_items
-from irtkit.suspects.expected import dense_responses
+from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
     from irtkit.selection.pool import Pool

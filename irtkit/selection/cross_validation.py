@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.refitting import refitted
-from irtkit.suspects.expected import dense_responses
-from irtkit.suspects.families import SIMILAR, family_codes
+from irtkit.suspects.families import SIMILAR, dense_responses, family_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,13 +26,13 @@ _TOL = 1e-4
 
 
 def refits(
-    result: FitResult, groups: Any, n_folds: int, seed: int
+    result: FitResult, families: Any, n_folds: int, seed: int
 ) -> Iterator[tuple[FitResult, Places]]:
     """Yield for every fold the fit without some families, and who they are."""
-    families = family_codes(result, groups)
+    codes = family_codes(result, families)
     patterns = result.patterns
     scored = patterns.real & (patterns.margins.respondent_responses > 0)
-    fold = _folds(families[scored], n_folds, seed)
+    fold = _folds(codes[scored], n_folds, seed)
     if fold.max(initial=0) < 1:
         raise ValueError(_ONE_FAMILY)
     for number in range(int(fold.max()) + 1):
@@ -41,11 +40,11 @@ def refits(
         yield _refitted(result, np.setdiff1d(np.arange(patterns.n), held)), held
 
 
-def check_families(result: FitResult, groups: Any) -> None:
+def check_families(result: FitResult, families: Any) -> None:
     """Refuse families that are none of the respondents', or one alone; links cost time to find."""
-    if isinstance(groups, str) and groups == SIMILAR:
+    if isinstance(families, str) and families == SIMILAR:
         return
-    if len(np.unique(family_codes(result, groups)[~result.synthetic])) < 2:
+    if len(np.unique(family_codes(result, families)[~result.synthetic])) < 2:
         raise ValueError(_ONE_FAMILY)
 
 

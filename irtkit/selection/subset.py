@@ -16,8 +16,7 @@ from irtkit.scoring.scores import Cells, added_variance, expected_scores, save_i
 from irtkit.selection.blend import ItemCovariance
 from irtkit.selection.cross_validation import check_families, refits
 from irtkit.selection.pool import Pool
-from irtkit.suspects.expected import dense_responses
-from irtkit.suspects.families import SIMILAR
+from irtkit.suspects.families import SIMILAR, dense_responses
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,7 +55,7 @@ class Selection:
     """Of the items of the fit that something is known of, with the answers to them."""
     design: Design | None = None
     """How they were drawn; None if they were chosen."""
-    groups: Any = field(default=SIMILAR, repr=False)
+    families: Any = field(default=SIMILAR, repr=False)
     folds: int = 10
     seed: int = 0
 
@@ -145,7 +144,7 @@ class Selection:
     def held(self) -> list[Held]:
         """What is learned without each fold: rankings of twice as many items, if there are."""
         found = []
-        for fold, rows in refits(self.result, self.groups, self.folds, self.seed):
+        for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             covariance = ItemCovariance.of(fold, self.covariance)
             ranking = covariance.ranking(2 * len(self.items))
             found.append(Held(rows, covariance.items, ranking))
@@ -172,7 +171,7 @@ class Selection:
         responses = dense_responses(self.result, "cross-validation")
         known, found = self.covariance.known, []
         generator = np.random.default_rng(self.seed)
-        for fold, rows in refits(self.result, self.groups, self.folds, self.seed):
+        for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             drawn = _drawn(
                 ItemCovariance.of(fold, self.covariance), len(self.items), self.design, generator
             )
@@ -210,7 +209,7 @@ def select_items(
     k: int,
     *,
     design: Design | None = None,
-    groups: Any = SIMILAR,
+    families: Any = SIMILAR,
     folds: int = 10,
     seed: int = 0,
 ) -> Selection:
@@ -229,7 +228,7 @@ def select_items(
         with the same probability and "stratified" one of each of k strata of difficulty: scores
         told from these are honest for respondents unlike those of the fit as well, which choice
         is not, at the price of a larger error.
-    groups
+    families
         Families of respondents, which are left out together: "similar" joins the pairs of
         :func:`irtkit.similar_respondents`; or a mapping or list as :func:`irtkit.flag_items` takes.
     folds, seed
@@ -270,7 +269,7 @@ def select_items(
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)
-    check_families(result, groups)
+    check_families(result, families)
     covariance = ItemCovariance.of(result)
     if design is not None:
         check_one_of("design", design, DESIGNS)
@@ -280,7 +279,7 @@ def select_items(
         places = covariance.ranking(k)
         _check_enough(k, len(places), "fit to be chosen")
     labels = tuple(result.item_labels[place] for place in covariance.known[places])
-    return Selection(labels, result, covariance, design, groups, folds, seed)
+    return Selection(labels, result, covariance, design, families, folds, seed)
 
 
 def _check_enough(k: int, there: int, what: str) -> None:

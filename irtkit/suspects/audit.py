@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
-from irtkit.checks import check_type, first_names
+from irtkit.checks import check_type
+from irtkit.findings import Finding, Remedy, reasons_text
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
-from irtkit.suspects.families import linked, similar_respondents
+from irtkit.suspects.families import SIMILAR, linked, similar_respondents
 from irtkit.suspects.flags import flagged, negatives
 
 if TYPE_CHECKING:
@@ -20,26 +22,23 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from rich.console import Group
-    from rich.table import Table
 
-    from irtkit.suspects.flags import Groups
+    from irtkit.suspects.families import Families
 
-_SHOWN = 20
-"""Suspects that are printed: with the headings, about a screen of 24 lines."""
-_FIRST = 3
-"""Items named to begin with: as many as a sentence holds."""
+_SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 24 lines.
+_FIRST = 3  # Items named to begin with: as many as a sentence holds.
 _COLUMNS = (
     *("p_negative", "wrong_key", "discrimination", "average_error"),
     *("strong_answer", "marked_right", "reasons"),
 )
 _TEXTS = ("text", "target")
+_HEADINGS = {"discrimination": "slope", "average_error": "error"}
 _LEGEND = (
     "p negative: probability that the slope is below 0, by how the item follows the share right, "
     "and by what all items show; wrong key: log of how many times likelier the responses are if "
     "the item is inverted than if not, above 3 is strong"
 )
 _SHALLOW_LEGEND = ", and below 0 an item called negative is shallower than inverted ones are"
-_HEADINGS = {"discrimination": "slope", "average_error": "error"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +49,12 @@ class Audit:
     """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
     """Family of every real respondent, index "respondent", named after the first of its members:
-    those who answer alike beyond what abilities explain (:func:`irtkit.similar_respondents`). What
-    ``groups=`` takes. None without the responses, or where these are sparse."""
-    summary: list[str]
-    """Sentences: how many items are suspect and why, which ones are uninformative and which ones
-    no system gets right, how far respondents answer alike."""
-    all_wrong: list[str]
-    """Items that no real respondent gets right: of those that many tried, any may be broken."""
-    n_cautions: int
-    """Sentences of the summary, from the second on, that say what keeps it from being sharp."""
+    those who answer alike (:func:`irtkit.similar_respondents`). What ``families=`` takes. None
+    without the responses, or if these are sparse."""
+    findings: tuple[Finding, ...]
+    """What limits the audit, beyond the findings of the fit, and which respondents are alike."""
+    clustered: bool
+    """Whether evidence is clustered by families that were given."""
     result: FitResult = field(repr=False)
 
     @property
@@ -77,51 +73,73 @@ class Audit:
         return int(negatives(self.items).sum())
 
     @property
+    def all_wrong(self) -> list[str]:
+        """Items that no real respondent gets right. If many tried, any may be broken."""
+        return [*compress(self.result.item_labels, self.result.counts.all_wrong)]
+
+    @property
     def look_first(self) -> list[str]:
         """Up to three items to look at first: the first suspects."""
         return [str(label) for label in self.suspects.index[:_FIRST]]
 
+    @property
+    def headline(self) -> str:
+        """How many items are suspect, and for which reasons."""
+        return f"{_counted('suspect-items', self.suspects, self.result)}."
+
+    @property
+    def limits(self) -> list[str]:
+        """What keeps the audit from being sharp."""
+        return [f"Warning: {one}." for one in self.findings if one.severity == "warning"]
+
+    @property
+    def details(self) -> list[str]:
+        """Silent and uninformative items, findings of the fit, and respondents that are alike."""
+        result, others = self.result, self.uninformative
+        found = [*map(str, silent_items(result))]
+        if len(others):
+            found.append(str(_counted("uninformative-items", others, result)))
+        fit = [one for one in result.findings if one.code != AT_CHANCE]
+        found += [f"{one.severity.capitalize()}: {one}" for one in fit]
+        if result.dependence is not None and result.dependence.sentence and not self.clustered:
+            found.append(result.dependence.sentence)
+        found += [str(one) for one in self.findings if one.severity == "note"]
+        return [f"{one}." for one in found]
+
+    @property
+    def summary(self) -> list[str]:
+        """The sentences that are printed."""
+        first = [f"{one}." for one in self.result.findings if one.code == AT_CHANCE]
+        return [*first, self.headline, *self.limits, *self.details]
+
     def shown(self, top: int = _SHOWN) -> Group:
-        """What is printed, with so many suspects, for a console of rich."""
+        """What is printed, with at most ``top`` suspects, for a console of rich."""
         from rich.console import Group
         from rich.text import Text
 
-        n_first = 1 + self.n_cautions
-        first, further = self.summary[:n_first], self.summary[n_first:]
-        if self.result.at_chance:
-            first[:2] = first[1::-1]  # which limits all that follows
-        parts: list[Any] = [Text(printable(sentence)) for sentence in first]
+        details = [Text(printable(one)) for one in self.details]
+        parts: list[Any] = [Text(printable(one)) for one in self.summary[: -len(details) or None]]
         if top and len(self.suspects):
-            table, n_shown, texts = self._table(top)
-            parts += [Text(), table]
+            columns = [name for name in (*_COLUMNS, *_TEXTS) if name in self.items]
+            rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
+            asked = rows[[name for name in _TEXTS if name in rows]]
+            headed = rows.drop(columns=asked.columns).rename(columns=_HEADINGS)
+            headed["reasons"] = headed["reasons"].map(reasons_text)
+            parts += [Text(), table_of(headed, ["reasons"], red=negatives(rows))]
             if more := len(self.suspects) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             names = ", ".join(shortened(label) for label in self.look_first)
             parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
+            texts = [*filter(None, map(_asked, rows.index, asked.to_dict("records")))]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
-        if further:
-            parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
-        return Group(*parts)
+        return Group(*parts, *([Text(), *details] if details else []))
 
     @property
     def legend(self) -> str:
         """What the columns of the table mean."""
         shallow = bool((negatives(self.items) & (self.items["wrong_key"] < 0)).any())
         return _LEGEND + _SHALLOW_LEGEND * shallow
-
-    def _table(self, top: int) -> tuple[Table, int, list[str]]:
-        """The worst suspects, those alike in one row, how many these are, and what they ask."""
-        columns = [name for name in (*_COLUMNS, *_TEXTS) if name in self.items]
-        rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
-        texts = rows[[name for name in _TEXTS if name in rows]]
-        headed = rows.drop(columns=texts.columns).rename(columns=_HEADINGS)
-        table = table_of(headed, ["reasons"], red=negatives(rows))
-        return (
-            table,
-            n_shown,
-            [line for line in map(_asked, rows.index, texts.to_dict("records")) if line],
-        )
 
     def __repr__(self) -> str:
         return f"Audit({len(self.suspects)} suspect items, {self.n_negative} called negative)"
@@ -141,7 +159,7 @@ def audit(
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
     chance: float | None = None,
-    groups: Groups | None = None,
+    families: Families | None = None,
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> Audit:
@@ -151,18 +169,18 @@ def audit(
     ----------
     result
         What :func:`irtkit.fit` returned.
-    fdr, extreme_difficulty, chance, groups, predictions, poor_fit
+    fdr, extreme_difficulty, chance, families, predictions, poor_fit
         As in :func:`irtkit.flag_items`. The default of `predictions` is those of the responses.
 
     Returns
     -------
     Audit
-        ``suspects``, ``uninformative``, ``families`` and ``summary``; what ``irtkit audit`` prints.
+        ``suspects``, ``uninformative``, ``families``, ``findings``; what ``irtkit audit`` prints.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`irtkit.flag_items`, whose warnings the summary holds.
+        As :func:`irtkit.flag_items`, whose warnings are ``findings``.
 
     Examples
     --------
@@ -171,57 +189,40 @@ def audit(
     >>> items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
     >>> responses = irtkit.simulate_responses(items, [k / 100 - 2 for k in range(400)], seed=1)
     >>> found = irtkit.audit(irtkit.fit(responses))
-    >>> print(found.summary[0])
-    1 of 30 items is suspect: negative discrimination (1).
+    >>> print(found.headline)
+    Suspect items: 1 of 30. Negative discrimination: 1.
     """
     check_type("result", result, FitResult)
-    if predictions is None and result.responses is not None:
-        predictions = result.responses.predictions
-    items, cautions = flagged(
+    responses = result.responses
+    if predictions is None and responses is not None:
+        predictions = responses.predictions
+    items, findings = flagged(
         result,
         fdr=fdr,
         extreme_difficulty=extreme_difficulty,
         chance=chance,
-        groups=groups,
+        families=families,
         predictions=predictions,
         poor_fit=poor_fit,
     )
-    n_items, others = len(result.item_labels), items[~items["suspect"]]
-    first = [one for one in result.findings if one.code == AT_CHANCE]
-    cautions = [*map(str, first), *cautions]
-    summary = [_counted(items[items["suspect"]], n_items, "suspect"), *map(_capitalised, cautions)]
-    summary += [f"{one}." for one in silent_items(result)]
-    if len(others):
-        names = first_names(others.index)
-        summary.append(f"{_counted(others, n_items, 'uninformative')} Names: {names}.")
-    others_found = [one for one in result.findings if one not in first]
-    summary += [f"{one.severity.capitalize()}: {one}." for one in others_found]
-    alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
-    if alike and not any(alike in caution for caution in cautions):
-        summary.append(f"{alike}.")
-    families = None
-    if result.responses is not None and result.responses.is_sparse:
-        summary.append("Which respondents answer alike is not listed of a sparse matrix.")
-    elif result.responses is not None:
+    known = None
+    if responses is not None and responses.is_sparse:
+        findings.append(Finding("sparse-not-compared", "note"))
+    elif responses is not None:
         pairs = similar_respondents(result)
-        summary += _alike(pairs, grouped=groups is not None)
-        families = _families(result, pairs)
-    all_wrong = [*compress(result.item_labels, result.counts.all_wrong)]
-    return Audit(items, families, summary, all_wrong, len(cautions), result)
+        known = _families(result, pairs)
+        if len(pairs):
+            most: Any = pairs.iloc[0].to_dict()
+            remedies = () if families is not None else (Remedy({"families": SIMILAR}, "families"),)
+            findings.append(Finding("similar", "note", {"n": len(pairs), **most}, remedies))
+    return Audit(items, known, tuple(findings), families is not None, result)
 
 
-def _counted(items: pd.DataFrame, n_items: int, kind: str) -> str:
-    """How many items are of a kind, and for which reasons."""
-    counts = items["reasons"].str.split("; ").explode().value_counts()
-    listed = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    n = len(items)
-    found = f"{n:,} of {n_items:,} items {'is' if n == 1 else 'are'} {kind}"
-    return found + (f": {listed}." if listed else ".")
-
-
-def _capitalised(sentence: str) -> str:
-    """A sentence of its own."""
-    return f"{sentence[:1].upper()}{sentence[1:]}."
+def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
+    """How many items there are of a kind, for which reasons, and the first of them."""
+    counts = Counter(chain.from_iterable(items["reasons"]))
+    about = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}
+    return Finding(code, "note", {**about, **counts})
 
 
 def _asked(label: str, known: dict[Hashable, Any]) -> str:
@@ -231,26 +232,6 @@ def _asked(label: str, known: dict[Hashable, Any]) -> str:
     )
     right = f" → {shortened(target)}" if target else ""
     return shortened(f"{label}: {text}", WIDTH - len(right)) + right if text or target else ""
-
-
-def _alike(pairs: pd.DataFrame, *, grouped: bool) -> list[str]:
-    """Say which respondents answer most alike beyond their abilities, if any do, and what to do.
-
-    Where families were given (``grouped``) it is done.
-    """
-    if not len(pairs):
-        return []
-    most, several = pairs.iloc[0], len(pairs) > 1
-    counted = f"{len(pairs):,} pairs answer" if several else "1 pair of respondents answers"
-    worst = ", most of all" if several else ":"
-    share, chance = (f"{most[name]:.0%}" for name in ("agreement", "expected"))
-    expected = f", {chance} expected" if chance != share else ""
-    advice = "" if grouped else "; groups 'similar' counts every family as one witness"
-    sentence = (
-        f"{counted} more alike than abilities explain{worst} {most['respondent']} and "
-        f"{most['other']} (alike on {share} of the items of both{expected}){advice}."
-    )
-    return [sentence]
 
 
 def _families(result: FitResult, pairs: pd.DataFrame) -> pd.Series[str]:

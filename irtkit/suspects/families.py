@@ -6,30 +6,69 @@ evidence look stronger than it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
 from irtkit.data.patterns import blocks
+from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import is_missing_label, values_by_label
-from irtkit.suspects.expected import ItemBlock, dense_responses, item_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
+    from irtkit.responses import ResponseMatrix
+
+    Families = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 SIMILAR = "similar"
-_FALSE_PAIRS = 0.01
-"""Pairs expected by chance in a table, were the model true (Bonferroni)."""
-_MIXED = 5
-"""Right and wrong responses to items both answered that identical respondents need to be listed
-without further ado: ten answers, half of them right, can be given in 252 ways."""
-_RESPONDENTS_AT_ONCE = 1024
-"""Respondents set beside all others."""
+_FALSE_PAIRS = 0.01  # Pairs expected by chance in a table, were the model true (Bonferroni).
+_MIXED = 5  # Right and wrong answers of identical respondents: ten can be given in 252 ways.
+_CELLS_AT_ONCE = 2**22  # Cells of an item block: 32 MiB in each of its arrays.
+_PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
+
+
+class ItemBlock(NamedTuple):
+    """Some items; each array has the shape (n_respondents, n)."""
+
+    right: Array
+    """Right responses, 0 where missing."""
+    trials: Array
+    """Responses: 0 where missing, 1, or the number of repeated trials."""
+    probability: Array
+    """P(right) of the model; 0 for an item of which nothing is known."""
+
+    @property
+    def features(self) -> tuple[NDArray[np.float32], ...]:
+        """Whether there is an answer, and 2y − 1 and 2P − 1 there, with the share right y."""
+        answered = self.trials > 0
+        right = (2 * self.right - self.trials) / np.maximum(self.trials, 1)
+        parts = (answered, right, answered * (2 * self.probability - 1))
+        return tuple(part.astype(np.float32) for part in parts)
+
+
+def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
+    """Return the responses of a fit; an error if they were not saved with it, or are sparse."""
+    if result.responses is None:
+        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    refuse_sparse(result.responses, needed_by)
+    return result.responses
+
+
+def item_blocks(
+    result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
+) -> Iterator[ItemBlock]:
+    """Responses of some respondents, and what the model expects."""
+    patterns, parameters, ability = result.patterns, result.parameters, result.ability[kept]
+    for some in blocks(parameters.n_items, len(ability), _CELLS_AT_ONCE):
+        expected = np.nan_to_num(parameters.chosen(some).probability(ability))
+        yield ItemBlock(*patterns.dense(kept, some), expected)
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -40,24 +79,27 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     result
         What :func:`irtkit.fit` returned, with its responses.
     excess
-        Least share of the agreement left over by the model that a pair must have:
-        (observed − expected) / (1 − expected), 1 for identical answers. Pairs must also agree more
-        than chance explains (one false pair in a hundred tables, were the model true). Identical
-        ones, with five right and five wrong responses or more, are always listed.
+        Least value of (observed − expected) / (1 − expected) agreement, which is 1 for identical
+        answers.
 
     Returns
     -------
     pandas.DataFrame
         One row per pair, most alike first: respondent, other, agreement (share of the items both
         answered on which both are right or both wrong), expected (the same under the model),
-        excess, n_items. Repeated trials enter by their share right. Families for ``groups=`` of
-        :func:`irtkit.flag_items` can be read off it.
+        excess, n_items. ``families="similar"`` of :func:`irtkit.flag_items` joins these pairs.
 
     Raises
     ------
     TypeError, ValueError
         If ``result`` is not a fit with its responses, these are sparse, or ``excess`` lies outside
         0 to 1.
+
+    Notes
+    -----
+    Pairs must also agree more than chance explains: one false pair is expected in a hundred tables
+    if the model is true. Identical respondents with at least five right and five wrong responses
+    are always listed. Repeated trials enter by their share right.
 
     Examples
     --------
@@ -75,68 +117,73 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     check_type("result", result, FitResult)
     check_number("excess", excess, least=0, most=1)
     dense_responses(result, "similar_respondents")
-    patterns = result.patterns
-    kept = patterns.answering
+    kept = result.patterns.answering
     labels = np.array(result.respondent_labels, dtype=object)[kept]
-    least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
-    found: list[tuple[NDArray[Any], ...]] = []
-    for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):
-        some = slice(start, start + _RESPONDENTS_AT_ONCE)
-        both, agreed, chance, right = _agreements(result, kept, some)
-        later = np.arange(len(labels)) > np.arange(len(labels))[some, None]
-        identical = (agreed > both - 0.5) & (np.minimum(right, both - right) >= _MIXED)
-        likely = (agreed - chance >= excess * (both - chance)) & (agreed > chance)
-        one, other = np.nonzero(later & (both > 0) & (likely | identical))
-        at = one, other
-        exact, variance = _expected_of_pairs(result, kept, one + start, other)
-        kept_pairs = identical[at] | (agreed[at] - exact > least_z * np.sqrt(variance))
-        pairs = (one + start, other, both[at], agreed[at], exact)
-        found.append(tuple(values[kept_pairs] for values in pairs))
-    one, other, both, agreed, chance = map(np.concatenate, zip(*found, strict=True))
+    n = len(labels)
+    candidates = [_candidates(result, kept, rows, excess) for rows in blocks(n, n, _PAIRS_AT_ONCE)]
+    one, other = np.concatenate(candidates, axis=1)
+    both, agreed, chance, variance, n_right = _compared(result, kept, one, other)
+    beyond = agreed - chance
+    identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _MIXED)
+    least_z = float(-ndtri(_FALSE_PAIRS / max(n * (n - 1) / 2, 1.0)))
+    alike = (beyond >= excess * (both - chance)) & (beyond > least_z * np.sqrt(variance))
     table = pd.DataFrame(
         {
             "respondent": labels[one],
             "other": labels[other],
-            "agreement": agreed / both,
-            "expected": chance / both,
-            "excess": (agreed - chance) / np.maximum(both - chance, 1e-9),
+            "agreement": agreed / np.maximum(both, 1),
+            "expected": chance / np.maximum(both, 1),
+            "excess": beyond / np.maximum(both - chance, 1e-9),
             "n_items": both.astype(np.int64),
         }
     )
-    return table.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
+    found: pd.DataFrame = table[(both > 0) & (identical | alike)]
+    return found.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
-def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tuple[Array, ...]:
-    """Of some respondents with all: items both answered, agreements, and roughly those expected.
+def _candidates(
+    result: FitResult, kept: NDArray[np.bool_], rows: slice, excess: float
+) -> NDArray[np.intp]:
+    """Pairs of some respondents with later ones that may have the excess, (2, n_pairs).
 
-    And how many of the items both answered those respondents got right. Two respondents agree on an
-    item with probability e = PP′ + QQ′ = (1 + (P − Q)(P′ − Q′)) / 2.
+    On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. With
+    the sums A of (2y − 1)(2y′ − 1), E of (2P − 1)(2P′ − 1) and B of 1 over these items, the excess
+    is (A − E) / (B − E). Two products in 32 bits suffice, and a third where cells are missing.
     """
-    total: Any = np.zeros(4)[:, None, None]
-    for block in item_blocks(result, kept):
-        answered = block.trials > 0
-        right = (2 * block.right - block.trials) / np.maximum(block.trials, 1)
-        parts = (answered, right, answered * (2 * block.probability - 1))
-        single = [part.astype(np.float32) for part in parts]
-        products = [part[some] @ part.T for part in single]
-        total = total + np.stack([*products, single[1][some] @ single[0].T])
-    both, alike, expected, right = total
-    return both, (both + alike) / 2, (both + expected) / 2, (both + right) / 2
+    n, n_items = int(kept.sum()), result.patterns.n_items
+    sums: Any = np.zeros((rows.stop - rows.start, n), np.float32)
+    common: Any = np.float32(n_items) if result.patterns.complete else np.zeros_like(sums)
+    for answered, right, p in (block.features for block in item_blocks(result, kept)):
+        expected = p * np.float32((1 - excess) ** 0.5)
+        sums += right[rows] @ right.T
+        sums -= expected[rows] @ expected.T
+        if not result.patterns.complete:
+            common += answered[rows] @ answered.T
+    may_have = (sums >= np.float32(excess) * common - np.float32(1e-5 * n_items)) & (common > 0)
+    one, other = np.nonzero(np.triu(may_have, rows.start + 1))
+    return np.stack([one + rows.start, other])
 
 
-def _expected_of_pairs(
-    result: FitResult, kept: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]
-) -> tuple[Array, Array]:
-    """Agreements of pairs that the model expects, Σ e, and their variance, Σ e(1 − e)."""
-    chance, variance = np.zeros((2, len(one)))
+def _compared(
+    result: FitResult, kept: NDArray[np.bool_], one: NDArray[np.intp], other: NDArray[np.intp]
+) -> Array:
+    """Compare pairs on the items that both answered, (5, n_pairs).
+
+    The rows are the number of items, agreements, those that the model expects (Σ e), their variance
+    (Σ e(1 − e)), and how many of the items the first of each pair got right.
+    """
+    found = np.zeros((5, len(one)))
     for block in item_blocks(result, kept):
         answered, p = block.trials > 0, block.probability
+        y = block.right / np.maximum(block.trials, 1)
         for some in blocks(len(one), p.shape[1]):
             i, j = one[some], other[some]
-            e = (p[i] * p[j] + (1 - p[i]) * (1 - p[j])) * (answered[i] & answered[j])
-            chance[some] += e.sum(axis=1)
-            variance[some] += (e * (1 - e)).sum(axis=1)
-    return chance, np.maximum(variance, 1e-12)
+            both = answered[i] & answered[j]
+            agreed, e = (both * (x[i] * x[j] + (1 - x[i]) * (1 - x[j])) for x in (y, p))
+            parts = (both, agreed, e, e * (1 - e), both * y[i])
+            found[:, some] += [part.sum(axis=1) for part in parts]
+    found[3] = np.maximum(found[3], 1e-12)
+    return found
 
 
 def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
@@ -144,14 +191,12 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
 
     ``family`` numbers the family of every respondent. At most 1. Both are jackknife variances of
     the slope of responses on the proportion score, Σ (b₍g₎ − b)² (G − 1)/G over the G slopes b₍g₎
-    without one family, or without one respondent (cluster-robust in the form that is safe with few
-    clusters: Bell & McCaffrey 2002). They are pooled over the items, which share their respondents.
-    The inverse of a design effect.
+    without one family, or without one respondent (Bell & McCaffrey 2002), summed over items.
     """
     theta, _, scored = result.signs.proportion
     theta, family = theta[scored], np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
-        raise ValueError("groups must name at least two families")
+        raise ValueError("families must name at least two families")
     apart = together = 0.0
     for block in item_blocks(result, scored):
         apart += _jackknife(np.arange(len(family)), theta, block)
@@ -161,40 +206,37 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
 
 def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> float:
     """Sum over items of the jackknife variance of their slopes, each leaving out one family."""
-    at, right, trials = theta[:, None], block.right, block.trials
-    by_family = np.zeros((5, int(family.max()) + 1, right.shape[1]))
-    terms = (trials, trials * at, trials * at**2, right, right * at)
-    for sums, term in zip(by_family, terms, strict=True):
-        np.add.at(sums, family, term)
-    n, first, second, n_right, crossed = by_family.sum(axis=1)[:, None] - by_family
-    n = np.maximum(n, 1)
-    squares = second - first**2 / n
+    order, at = np.argsort(family, kind="stable"), theta[:, None]
+    starts = np.searchsorted(family[order], np.arange(int(family.max()) + 1))
+    right, trials = block.right, block.trials
+
+    def without_one(term: Array) -> Array:
+        return np.asarray(term.sum(axis=0) - np.add.reduceat(term[order], starts, axis=0))
+
+    n, first = np.maximum(without_one(trials), 1), without_one(trials * at)
+    squares = without_one(trials * at**2) - first**2 / n
+    crossed = without_one(right * at) - without_one(right) * first / n
     slope = np.zeros_like(squares)
-    np.divide(crossed - n_right * first / n, squares, out=slope, where=squares > 1e-9)
+    np.divide(crossed, squares, out=slope, where=squares > 1e-9)
     size = len(slope)
     return float(((slope - slope.mean(axis=0)) ** 2).sum() * (size - 1) / size)
 
 
-def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
+def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
     """Number the family of every respondent; synthetic ones may be left out of a mapping."""
-    dense_responses(result, "groups")
-    if isinstance(groups, str):
-        return _alike(result, groups)
+    dense_responses(result, "families")
+    if isinstance(families, str):
+        if families != SIMILAR:
+            raise ValueError(
+                f"families must be given by respondent, or {short(SIMILAR)}; got {short(families)}"
+            )
+        return linked(result, similar_respondents(result))
     labels = result.respondent_labels
-    families = values_by_label("groups", groups, labels, value="family", kind="respondent")
-    for label, family, synthetic in zip(labels, families, result.synthetic, strict=True):
-        if is_missing_label(family) and not synthetic:
-            raise ValueError(f"groups has no family for respondent {short(label)}")
-    return np.unique([str(family) for family in families], return_inverse=True)[1]
-
-
-def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
-    """Families of respondents that are linked by answering alike."""
-    if word != SIMILAR:
-        raise ValueError(
-            f"groups must be families by respondent, or {short(SIMILAR)}; got {short(word)}"
-        )
-    return linked(result, similar_respondents(result))
+    names = values_by_label("families", families, labels, value="family", kind="respondent")
+    for label, name, synthetic in zip(labels, names, result.synthetic, strict=True):
+        if is_missing_label(name) and not synthetic:
+            raise ValueError(f"families has none for respondent {short(label)}")
+    return np.unique([str(name) for name in names], return_inverse=True)[1]
 
 
 def linked(result: FitResult, pairs: pd.DataFrame) -> NDArray[np.int64]:

@@ -7,50 +7,32 @@ discriminates between these systems. Everything that irtkit prints goes by this.
 from __future__ import annotations
 
 import math
-import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import as_number, check_number, check_type, check_yes_or_no
+from irtkit.checks import as_number, check_number, check_type, check_unique, check_yes_or_no, short
 from irtkit.diagnostics import poorly_fitting
+from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative, may_fall
-from irtkit.suspects.answers import strong_answers
 from irtkit.suspects.families import clustered_share, family_codes
-from irtkit.suspects.power import power_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.irf import Array
-    from irtkit.signs import SlopeSigns, Verdict
+    from irtkit.signs import SlopeSigns
+    from irtkit.suspects.families import Families
 
-    Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
-
-NEGATIVE = "negative discrimination"
-_UNINFORMATIVE = ("flat discrimination", "extreme difficulty")
-_FLAT, _EXTREME = _UNINFORMATIVE
-_STRONG = 3.0  # wrong_key, a log Bayes factor: 20 to 1, strong evidence (Kass & Raftery 1995)
-_FAMILIES = "families"
-_INTERVAL = 1.96  # half of a 95 % interval, in standard errors
-_NOT_ONE_ABILITY = (
-    "the ability of the fit is not all that responses have in common, as its warnings say: items "
-    "{called}; audit the items of one kind by themselves"
-)
-_CALLED = {True: "called negative may have right keys", False: "with wrong keys may go unnoticed"}
-_FIT_NOT_JUDGED = (
-    "poor fit cannot be told: fewer than 30 respondents answered every item, or fewer than half of "
-    "them, or too few right and wrong responses are expected"
-)
-_NAME_FAMILIES = ", or name the families of respondents (groups)"
-_LEAST_POWER = 0.5
-"""Power under which a warning says that respondents are few: more is missed than found."""
+_UNINFORMATIVE = {"flat", "extreme"}
+_STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
+_INTERVAL = 1.96  # Half of a 95 % interval, in standard errors.
+_ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
+_AGREED = 0.75  # Share: 20 who guess among four choices agree so on a wrong one once in 90,000.
+_POWER = (0.5, 0.8)  # Below the first more is missed than found; studies plan for the second.
 
 
 def flag_items(
@@ -59,7 +41,7 @@ def flag_items(
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
     chance: float | None = None,
-    groups: Groups | None = None,
+    families: Families | None = None,
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> pd.DataFrame:
@@ -73,68 +55,65 @@ def flag_items(
     result
         What :func:`irtkit.fit` returned.
     fdr
-        False-discovery rate of the decision that a slope is negative: the share of the items so
-        called that is expected to be called so wrongly.
+        False-discovery rate: the share of the items called negative that may be called so wrongly.
     extreme_difficulty
-        An item of status "ok" whose slope is above 0 is extreme if its difficulty lies further than
-        this from 0, in SDs of ability.
+        Distance of a difficulty from the mean ability, in SDs, beyond which an item is extreme.
     chance
-        Probability of guessing right, such as 0.25 for four choices. With it, items are listed
-        whose guessing (3PL, with standard errors) lies above it by more than 1.96 of them.
-    groups
-        Family of every respondent, when some are versions of one another: a mapping or Series from
-        label to family, or a list in the order of the respondents; "similar" joins the pairs of
-        :func:`irtkit.similar_respondents`. Evidence on slopes is then clustered by family, with one
-        factor for all items, and not by the near-duplicates that irtkit finds itself.
+        3PL: probability of guessing right, such as 0.25 for four choices. Items are listed whose
+        guessing lies above it by more than 1.96 standard errors.
+    families
+        Family of every respondent: a mapping or Series from label to family, or a list in the order
+        of the respondents; "similar" joins the pairs of :func:`irtkit.similar_respondents`.
+        Evidence on slopes is then clustered by family.
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
-        Adds which answer the strong agree on, and lists the items where three quarters of them
-        give one that is not marked right.
+        Items are listed if three quarters of the ablest respondents give an answer that is not
+        marked right.
     poor_fit
-        Whether to list items whose curve does not fit as well: those called for the S-X² of
-        :func:`irtkit.item_fit` at the rate ``fdr``, the worst of them left out while the others are
-        fitted and judged anew, until none is called. Off by default.
+        Whether to list items whose S-X² of :func:`irtkit.item_fit` is significant at the rate
+        ``fdr``. The worst is left out and the others are fitted and tested again, until none is.
 
     Returns
     -------
     pandas.DataFrame
-        One row per listed item, index "item", suspects first, in the order of ``p_negative``.
-        Items that all get right, all get wrong or nobody answered say nothing about themselves, and
-        are in it for ``predictions`` only; :func:`irtkit.audit` counts them. Columns: reasons
-        (joined by "; "), suspect (False if the item is merely uninformative), p_negative
-        (probability that the slope is below 0), wrong_key (log of how many times likelier the
-        responses are if the item is inverted than if it is not: above 3 it is a reason), trend (of
-        the responses with how strong respondents are, in standard errors), discrimination,
-        discrimination_se, difficulty, average_error, n_responses; with ``predictions`` also
-        strong_answer, strong_share (of the ablest quarter of respondents, who gave it) and
-        marked_right (the answer that counts as right; missing where none or several do); last text
-        and target, what an item asks and what is right, where ``result.responses.item_table`` has
-        them.
+        One row per listed item, index "item", suspects first, in the order of ``p_negative``:
 
-        p_negative judges trends with how many items respondents get right, by
-        :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
-        beyond their abilities count for as many as are independent, ``result.dependence``, in
-        p_negative, wrong_key and trend. An item whose fitted slope is above 0 is not called
-        negative (2PL and 3PL). "flat discrimination" is the status "flat" of ``result.items``,
-        unless all have it: then respondents differ too little. "poor fit" says that the model's
-        curve is not that of the item: some weak systems guess, or its share right falls again among
-        the strong. It may be said of sound items if one ability does not explain the responses.
+        - reasons: tuple of "negative" (discrimination), "wrong_key" (evidence of one), "guessing"
+          (above chance), "poor_fit", "other_answer" (of the ablest); "flat" (discrimination) and
+          "extreme" (difficulty).
+        - suspect: False if the item is merely flat or extreme.
+        - p_negative: probability that the slope is below 0.
+        - wrong_key: log of how many times likelier the responses are if the item is reversed.
+        - trend: of the responses with the number right of respondents, in standard errors.
+        - discrimination, discrimination_se, difficulty, average_error, n_responses.
+        - with ``predictions``: strong_answer, strong_share (of the ablest quarter, who gave it),
+          marked_right (the answer that counts as right; missing if none or several do).
+        - text and target, where ``result.responses.item_table`` has them.
 
     Raises
     ------
     TypeError
         If ``result`` is not a FitResult, or an argument is of another kind altogether.
     ValueError
-        If a threshold is out of range or has no meaning for the model, groups or predictions do
+        If a threshold is out of range or has no meaning for the model, families or predictions do
         not go with the respondents, or the responses that they need are not saved with the result
         or are sparse.
 
     Warns
     -----
-    UserWarning
-        If there are too few respondents to find most inverted items (with the number that would
-        do), if the matrix holds no more structure than noise (a result without its responses
-        cannot tell these), or if the fit warned that one ability does not explain the responses.
+    irtkit.IRTWarning
+        With the code "low-power" (most inverted items are missed), "only-noise", "fit-not-tested"
+        or "verdicts-doubted" (one ability does not explain the responses).
+
+    Notes
+    -----
+    p_negative and wrong_key are about trends of items with the number right (:mod:`irtkit.signs`),
+    and so are the same for every model. Near-duplicate respondents count by the effective sample
+    size. Above 3, wrong_key is a reason. An item whose fitted slope is above 0 is not called
+    negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are listed for
+    ``predictions`` only; :func:`irtkit.audit` counts them. An item is "flat" by its status, unless
+    all items are, which says that respondents differ too little. An item with poor fit may be sound
+    if one ability does not explain the responses.
 
     Examples
     --------
@@ -146,17 +125,19 @@ def flag_items(
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
-    table, cautions = flagged(
+    table, findings = flagged(
         result,
         fdr=fdr,
         extreme_difficulty=extreme_difficulty,
         chance=chance,
-        groups=groups,
+        families=families,
         predictions=predictions,
         poor_fit=poor_fit,
     )
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+    if result.one_ability_doubted:
+        findings.insert(0, Finding("verdicts-doubted", "warning"))
+    for finding in findings:
+        warn(finding)
     return table
 
 
@@ -166,11 +147,11 @@ def flagged(
     fdr: float,
     extreme_difficulty: float,
     chance: float | None,
-    groups: Groups | None,
-    predictions: pd.DataFrame | None,
+    families: Families | None = None,
+    predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
-) -> tuple[pd.DataFrame, list[str]]:
-    """Suspect items, and what keeps the decision from being sharp, as `flag_items` warns of it."""
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """The table of `flag_items`, and what limits it."""
     check_type("result", result, FitResult)
     check_thresholds(fdr=fdr, extreme_difficulty=extreme_difficulty, chance=chance)
     check_yes_or_no(poor_fit=poor_fit)
@@ -178,45 +159,53 @@ def flagged(
         raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
-    verdict = result.verdict
-    cautions = []
-    if groups is not None:
-        families = family_codes(result, groups)
-        signs = result.signs.weighted(clustered_share(result, families))
+    verdict, findings = result.verdict, []
+    if families is not None:
+        family = family_codes(result, families)
+        signs = result.signs.weighted(clustered_share(result, family))
         verdict = signs.verdict
-        cautions += _weaknesses(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
+        findings += power_limits(signs, fdr, len(np.unique(family[~result.synthetic])), "families")
     elif signs is not None:
-        cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
+        findings += power_limits(signs, fdr, signs.dependence.independent)
     slope = result.parameters.discrimination
     negative = called_negative(verdict.p_negative, fdr, slope=slope)
-    if result.one_ability_doubted:
-        doubt = _NOT_ONE_ABILITY.format(called=_CALLED[bool(negative.any())])
-        cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
-    trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty - result.latent_mean) / result.latent_sd
-    most = as_number(extreme_difficulty)
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     reasons = {
-        NEGATIVE: negative,
-        "evidence of a wrong key": (verdict.wrong_key > _STRONG) & may_fall(slope) & ~negative,
-        _FLAT: (status == "flat") & own_slopes & some_rise,
-        _EXTREME: (status == "ok") & (slope > 0) & (difficulty > most),
-        "guessing above chance": guessing > (1.0 if chance is None else chance),
+        "negative": negative,
+        "wrong_key": (verdict.wrong_key > _STRONG_EVIDENCE) & may_fall(slope) & ~negative,
+        "flat": (status == "flat") & own_slopes & some_rise,
+        "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
+        "guessing": guessing > (1.0 if chance is None else chance),
     }
-    if poor_fit:
-        poor = poorly_fitting(result, fdr)
-        reasons["poor fit"] = np.zeros_like(negative) if poor is None else poor
-        if poor is None:
-            cautions.append(_FIT_NOT_JUDGED)
+    if poor_fit and (poor := poorly_fitting(result, fdr)) is not None:
+        reasons["poor_fit"] = poor
+    elif poor_fit:
+        findings.append(Finding("fit-not-tested", "warning"))
     if answers is not None:
-        reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
-    table = _table(result, verdict, trend, reasons)
+        reasons["other_answer"] = answers.pop("another").to_numpy()
+    names = np.array([*reasons], dtype=object)
+    holds: Any = np.array([*reasons.values()])
+    suspect = holds[[name not in _UNINFORMATIVE for name in names]].any(axis=0)
+    order = np.lexsort((-np.nan_to_num(verdict.p_negative, nan=-1.0), ~suspect))
+    chosen = order[holds.any(axis=0)[order]]
+    trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
+    listed = np.empty(len(chosen), dtype=object)
+    listed[:] = [tuple(names[holds[:, j]]) for j in chosen]
+    added = {
+        "reasons": listed,
+        "suspect": suspect[chosen],
+        "p_negative": verdict.p_negative[chosen],
+    }
+    added |= {"wrong_key": verdict.wrong_key[chosen], "trend": trend[chosen]}
+    kept = ["discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"]
+    table = result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
     for further in (answers, item_texts(result.responses)):
         if further is not None:
             table = table.join(further)
-    return table, cautions
+    return table, findings
 
 
 def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | None) -> None:
@@ -227,40 +216,89 @@ def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | N
         check_number("chance", chance, least=0, below=1)
 
 
-def _table(
-    result: FitResult, verdict: Verdict, trend: Array, reasons: dict[str, NDArray[np.bool_]]
-) -> pd.DataFrame:
-    """Suspect items and then others, in the order of the probability that they are negative."""
-    listed = np.any(list(reasons.values()), axis=0)
-    others = [holds for text, holds in reasons.items() if text not in _UNINFORMATIVE]
-    suspect, rank = np.any(others, axis=0), np.nan_to_num(verdict.p_negative, nan=-1.0)
-    chosen = [j for j in np.lexsort((-rank, ~suspect)) if listed[j]]
-    texts = ["; ".join(text for text, holds in reasons.items() if holds[j]) for j in chosen]
-    added = {
-        "reasons": np.array(texts, dtype=object),
-        "suspect": suspect[chosen],
-        "p_negative": verdict.p_negative[chosen],
-        "wrong_key": verdict.wrong_key[chosen],
-        "trend": trend[chosen],
-    }
-    kept = ["discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"]
-    return result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
-
-
-def negatives(table: pd.DataFrame) -> pd.Series[bool]:
+def negatives(table: pd.DataFrame) -> NDArray[np.bool_]:
     """Which listed items are called negative."""
-    return table["reasons"].str.contains(NEGATIVE, regex=False)
+    return np.array(["negative" in reasons for reasons in table["reasons"]], dtype=bool)
 
 
-def _weaknesses(signs: SlopeSigns, fdr: float, n: int, unit: str) -> list[str]:
-    """What is said where nothing, or little, can be found."""
-    alike = "" if unit == _FAMILIES else signs.dependence.sentence
-    alike += "; " if alike else ""
+def power_of(signs: SlopeSigns, fdr: float, n: int) -> tuple[float, int]:
+    """Power of ``n`` independent respondents or families, and how many have a power of 80 %.
+
+    Power is the probability that an inverted item of typical discrimination is called negative; NaN
+    and 0 of noise. With slope −s and information V, which grows with n, the log odds of inversion
+    are T₀ − 2sU, U ~ N(−sV, V), and 1 − ``fdr`` must be reached.
+    """
+    from scipy.special import logit, ndtr, ndtri
+
     if signs.p_any_slope < 0.5:
-        nothing = (
-            f"{alike}the responses have no more in common than noise, or there are too few {unit} "
-            "to tell: nothing can be said about negative discrimination"
-        )
-        return [nothing]
-    power = power_of(signs, fdr, n)
-    return [f"{alike}{power.sentence(n, unit)}"] if power.found < _LEAST_POWER else []
+        return float("nan"), 0
+    information = signs.score.information
+    size = float(signs.mixture.typical * np.sqrt(np.median(information[information > 0])))
+    regular, inverted, _ = signs.mixture.shares
+    threshold = float(-logit(fdr) + np.log(max(regular, 1e-9) / inverted))
+    wanted = float(ndtri(_POWER[1]))
+    needed = (wanted + np.sqrt(wanted**2 + 2 * threshold)) / 2
+    found = float(ndtr((2 * size**2 - threshold) / (2 * size)))
+    return found, int(np.ceil(n * (needed / size) ** 2))
+
+
+def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -> list[Finding]:
+    """That nothing, or little, can be found."""
+    power, needed = power_of(signs, fdr, n)
+    if np.isnan(power):
+        return [Finding("only-noise", "warning", {f"n_{unit}": n})]
+    values = {f"n_{unit}": n, "power": power, "needed": needed}
+    return [Finding("low-power", "warning", values)] if power < _POWER[0] else []
+
+
+def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
+    """Answer most of the ablest gave, their share, and the answer marked right; index "item".
+
+    Column "another" says whether the ablest agree on an answer that is not marked right. Of answers
+    given equally often, the one met first among the respondents is named.
+    """
+    import pandas as pd
+
+    if not isinstance(predictions, pd.DataFrame):
+        raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
+    if result.responses is None:
+        raise ValueError("predictions needs the responses, which were not saved with this result")
+    codes, answers = _coded(predictions, result)
+    ability = result.ability[~result.synthetic]
+    strong = codes[ability >= np.quantile(ability, _ABLEST)]
+    right = result.responses.cells.to_dense().successes[~result.synthetic] > 0
+    rows = []
+    for given, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
+        counts = np.bincount(given[given >= 0], minlength=1)
+        answer = int(counts.argmax()) if counts.any() else -1
+        share = float(counts.max() / counts.sum()) if counts.any() else np.nan
+        marked = np.unique(all_given[is_right & (all_given >= 0)])
+        key = int(marked[0]) if len(marked) == 1 else -1
+        rows.append((answer, share, key, share >= _AGREED and answer not in marked))
+    columns = ["strong_answer", "strong_share", "marked_right", "another"]
+    table = pd.DataFrame(rows, pd.Index(result.item_labels, name="item"), columns)
+    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
+    for name in ("strong_answer", "marked_right"):
+        table[name] = pd.Series(named[table[name]], table.index, dtype=object)
+    return table
+
+
+def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
+    import pandas as pd
+
+    answers = predictions.rename(index=str, columns=str)
+    labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
+    sides = {"respondent": (answers.index, labels), "item": (answers.columns, result.item_labels)}
+    for kind, (have, needed) in sides.items():
+        check_unique(f"predictions must have every {kind} once", have)
+        if missing := [label for label in needed if label not in have]:
+            raise ValueError(f"predictions has no {kind} {short(missing[0])}")
+    answers = answers.loc[list(labels), list(result.item_labels)]
+    try:
+        flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
+    except TypeError as error:
+        raise TypeError(
+            f"predictions must hold answers such as text or numbers: {error}"
+        ) from error
+    return flat.reshape(answers.shape), kinds

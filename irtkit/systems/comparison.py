@@ -1,4 +1,13 @@
-"""What a comparison of two systems holds, and its words."""
+"""All pairs of systems compared, or one of them.
+
+A pair is compared on the items that both answered (:mod:`irtkit.systems.paired`), as Miller (2024)
+recommends, and by the score on the whole benchmark, as the leaderboard ranks it.
+
+P(better) is the posterior probability that the first has the higher expected score on items like
+these. The prior is a normal distribution of true scores, with the variance 2τ² of a difference that
+is learned from all systems of the board. With κ = 2τ²/(2τ² + SE²), the posterior of a difference d
+has mean κd and variance κSE². Two or three systems teach no distribution, and κ is 1.
+"""
 
 from __future__ import annotations
 
@@ -7,191 +16,86 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.printed import (
-    in_lines,
-    p_words,
-    percent,
-    plain,
-    printable,
-    short_labels,
-    shortened,
-    table_of,
-)
-from irtkit.systems.paired import POWER, power_of
+from irtkit.checks import check_number, check_seed, did_you_mean, short
+from irtkit.findings import warn
+from irtkit.printed import shortened
+from irtkit.responses.labels import label_names
+from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
+from irtkit.systems.ranks import ranks_of
+from irtkit.systems.standing import Shares, limits_of, standings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
+    from numpy.typing import NDArray
 
-_MOST_SAID = 1_000_000
-"""Items that are named as needed; beyond, the difference is as good as none."""
+    from irtkit.calibration.result import FitResult
+    from irtkit.irf import Array
+    from irtkit.systems.paired import Clusters
+    from irtkit.systems.standing import Standing
+
+_MOST_PAIRS = 1_000_000  # Rows of a table, which take about a second.
 
 
 @dataclass(frozen=True, eq=False)
 class SystemComparison:
-    """Two systems compared; made by :func:`irtkit.compare_systems`. ``print`` says it in words.
+    """Two systems compared by :func:`irtkit.compare_systems`: a row of the table of all pairs.
 
-    Differences are the first system less the second: shares right from −1 to 1, abilities in SDs
-    of the systems. Intervals have the coverage ``level``.
+    Differences are the first system less the second. Intervals have the coverage ``level``.
     """
 
     system: str
     other: str
-    level: float
     n_items: int
     """Items that both answered."""
-    n_clusters: int
-    """Clusters of these; as many as items if none were given."""
-    accuracy: float
-    """Mean over these items of the share right, of the first: items count alike, however many
-    trials they have, unlike in the accuracy of a leaderboard."""
-    other_accuracy: float
     difference: float
-    """Of both accuracies: paired. NaN without an item in common, as are ``items_needed`` and
-    ``power`` then: ``score_difference`` and ``ability_difference`` tell more."""
+    """Difference of accuracy on these items, which count alike. NaN without a common item."""
     se: float
-    """Clustered by item, or by the clusters given."""
+    """Standard error, clustered by item or by the clusters given."""
     low: float
     high: float
     p_value: float
-    """Two-sided, Student's t with a degree of freedom less than clusters."""
-    unpaired_difference: float
-    """Of the shares right of what each answered, easy or hard, and what follows as if
-    independent."""
-    unpaired_low: float
-    unpaired_high: float
-    unpaired_p_value: float
-    design_effect: float
-    """Variance of the first one's share right by clusters, over that of as many independent trials;
-    NaN if all were right, or wrong."""
-    other_design_effect: float
+    """Two-sided, of Student's t with a degree of freedom less than clusters."""
     score_difference: float
-    """Of expected scores on all items of the benchmark, by which the leaderboard ranks."""
+    """Difference of the expected scores on the whole benchmark, by which the leaderboard ranks."""
     score_low: float
     score_high: float
     p_better: float
     """Probability that the first has the higher expected score on items like these."""
-    ability_difference: float
-    """By the model, which need not hold; items taken as known."""
-    ability_low: float
-    ability_high: float
-    ability_p_better: float
-    """Probability that the first is the abler."""
     items_needed: float
-    """Items in all, like those of both, that tell the difference from 0 with a probability of 80 %
-    if it is as large as it looks; infinite if there is none."""
+    """Items like these that would show the difference with a probability of 80 %, if it is as large
+    as it looks; infinite if it is 0."""
+    level: float
+    n_clusters: int
+    """Clusters of the common items; as many as items if no clusters were given."""
+    n_systems: int
+    """Systems on the board of both."""
     items: pd.DataFrame = field(repr=False)
-    """Index "item": share right of both ("accuracy", "other_accuracy"), their difference and the
-    one that the model expects; those first of which it is the least likely."""
-    n_systems: int = 2
-    """Of the board that they are of."""
+    """Index "item": accuracy of both ("accuracy", "other_accuracy"), their difference and the
+    difference that the model expects. The least expected differences come first."""
 
     def power(self, n_items: Any, difference: Any = None) -> Any:
-        """Probability that so many items like those of both tell a difference from 0.
+        """Probability that a number of items like these shows a difference.
 
         Parameters
         ----------
         n_items
             One number of items, or several.
         difference
-            The true one, as a share; by default the one found.
+            The true difference. The default is the one found.
 
         Returns
         -------
         float or array
-            Of a two-sided test at 1 − ``level``.
+            Power of a two-sided test at 1 − ``level``.
         """
-        true = self.difference if difference is None else difference
-        each = self.n_clusters / max(self.n_items, 1)
-        se_of_one = self.se * self.n_items**0.5
-        found = power_of(n_items, true, se_of_one, level=self.level, clusters_per_item=each)
-        return float(found) if np.ndim(found) == 0 else found
-
-    @property
-    def sentence(self) -> str:
-        """Which system is ahead by its score, as on the leaderboard."""
-        one, two = printable(self.system), printable(self.other)
-        if self._same_items and self.n_clusters < 2:
-            return self._in_common
-        ahead, behind = (one, two) if self.score_difference >= 0 else (two, one)
-        sure = self.score_low > 0 or self.score_high < 0
-        verb = "is ahead of" if sure else "does not differ significantly from"
-        points, between = self._points(self.score_difference, self.score_low, self.score_high)
-        on, p = "on the whole benchmark, missing answers as the model expects them", ""
-        if self._same_items:
-            on, p = f"right on the {self.n_items:,} items of both", p_words(self.p_value, 4)
-        found = f"{points} percentage points more {on}, {percent(self.level)} interval {between}"
-        return f"{ahead} {verb} {behind}: {', '.join(filter(None, [found, p]))}."
-
-    @property
-    def _same_items(self) -> bool:
-        """Whether the items of both are all that the score counts."""
-        return abs(self.score_difference - self.difference) < 1e-9
-
-    @property
-    def _in_common(self) -> str:
-        """What the items that both answered say."""
-        one, two = printable(self.system), printable(self.other)
-        if not self.n_items:
-            return f"{one} and {two} have no item in common."
-        items = f"{self.n_items:,} item{'s' * (self.n_items > 1)}"
-        if self.n_clusters < 2:
-            what = items if self.n_items == 1 else f"one cluster of {items}"
-            return f"{one} and {two} have {what} in common, which gives no standard error."
-        points, between = self._points(self.difference, self.low, self.high)
-        return (
-            f"On the {items} of both {one if self.difference >= 0 else two} has {points} points "
-            f"more, {percent(self.level)} interval {between}, {p_words(self.p_value, 4)}."
+        found = power_of(
+            n_items,
+            self.difference if difference is None else difference,
+            self.se * self.n_items**0.5,
+            level=self.level,
+            clusters_per_item=self.n_clusters / max(self.n_items, 1),
         )
-
-    def _points(self, difference: float, low: float, high: float) -> tuple[str, str]:
-        """How many points the one that is ahead has more, and between what."""
-        bounds = (low, high) if difference >= 0 else (-high, -low)
-        between = " to ".join(f"{100 * bound:.2f}" for bound in bounds)
-        return f"{100 * abs(difference):.2f}", between
-
-    def _ability_sentence(self) -> str:
-        one, two = printable(self.system), printable(self.other)
-        abler, other = (one, two) if self.ability_difference >= 0 else (two, one)
-        above = f"{abler} is {abs(self.ability_difference):.2f} SD above {other}"
-        if self.ability_difference * self.score_difference < 0:
-            return (
-                f"By ability the order is the reverse: {above}. Ability weighs items by their "
-                "slopes, the score counts all items alike. The score decides."
-            )
-        p = max(self.ability_p_better, 1 - self.ability_p_better)
-        return f"By ability {above} (probability {p:.3f} if the model fits)."
-
-    def sentences(self) -> Iterator[str]:
-        """All that `print` says before the items."""
-        yield self.sentence
-        if self.n_systems > 2:
-            yield (
-                f"That is of a pair chosen beforehand: of the best of many some are ahead by "
-                f"chance, and `irtkit.compare_systems(result)` looks at all pairs of the "
-                f"{self.n_systems} systems."
-            )
-        if not self._same_items:
-            yield self._in_common
-        if self.n_clusters >= 2:
-            _, unpaired = self._points(self.difference, self.unpaired_low, self.unpaired_high)
-            what = "item" if self.n_clusters == self.n_items else f"{self.n_clusters} clusters"
-            yield (
-                f"Errors are clustered by {what}, as if items like these were drawn anew. "
-                f"Unpaired, each by all that it answered, the interval would be {unpaired}, "
-                f"{p_words(self.unpaired_p_value, 4)}; design effects "
-                f"{_effect(self.design_effect)} and {_effect(self.other_design_effect)}."
-            )
-        if self.n_clusters != 1:
-            favoured = self.system if self.p_better >= 0.5 else self.other
-            yield (
-                f"P({printable(favoured)} is better) = {max(self.p_better, 1 - self.p_better):.3f} "
-                "on items like these."
-            )
-        yield self._ability_sentence()
-        if self.n_clusters >= 2 and self.p_value >= 1 - self.level:
-            yield settled(self.items_needed - self.n_items)
+        return float(found) if np.ndim(found) == 0 else found
 
     def __repr__(self) -> str:
         names = f"{shortened(self.system)}, {shortened(self.other)}"
@@ -203,33 +107,258 @@ class SystemComparison:
         return of_systems(self)
 
     def __str__(self) -> str:
-        import pandas as pd
+        from irtkit.systems.printed import comparison_text
 
-        words = in_lines(self.sentences())
-        if not len(self.items):
-            return words
-        first = self.items.head(5)
-        columns = ("accuracy", "other_accuracy")
-        names = dict(zip(columns, short_labels((self.system, self.other), 16), strict=True))
-        shown = first.set_axis(pd.Index(short_labels(first.index), name="item"))
-        table = plain(table_of(shown.rename(columns=names)))
-        return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
+        return comparison_text(self)
 
 
-def _effect(value: float) -> str:
-    return "none" if np.isnan(value) else f"{value:.2f}"
+def compare_systems(
+    result: FitResult,
+    system: str | None = None,
+    other: str | None = None,
+    *,
+    systems: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Any:
+    """Compare two systems, or all pairs of systems.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned, with its responses.
+    system, other
+        Labels of two respondents. Without them all pairs are compared.
+    systems
+        Labels of the respondents whose pairs the table lists. The default is all of them, if they
+        make at most 1,000,000 pairs.
+    clusters
+        Cluster of each item, such as its passage or task: a mapping or Series by label, or the name
+        of a column of the item table. By default, items are independent of each other.
+    level
+        Coverage of intervals, and one less the rate of errors among all pairs.
+    seed
+        Seed of the draws that say how large the largest of many differences is by chance.
+
+    Returns
+    -------
+    SystemComparison or pandas.DataFrame
+        Two systems compared; or a row for every pair by rank, with the fields of a SystemComparison
+        from system (the one ahead on the leaderboard) to items_needed as columns, and different:
+        significant among all pairs of the board (see Notes). Pairs that no response links are left
+        out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If result is no fit with responses, a respondent is unknown, synthetic or without a
+        response, nothing links two systems, or there are more than 10,000 systems.
+
+    Warns
+    -----
+    irtkit.IRTWarning
+        With the code "items-taken-as-known": cells are missing, and the fit has no standard errors
+        of items.
+
+    Notes
+    -----
+    The columns difference to p_value are about each pair by itself, as if it had been chosen before
+    looking. With a probability of at least ``level``, none of the pairs called different is equal
+    or the other way round. This is the rule of the leaderboard.
+
+    References
+    ----------
+    Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
+    Romano & Wolf (2005), *Econometrica* 73, 1237-1282.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 200, [k / 50 - 2 for k in range(200)])
+    >>> abilities = [0.9, 0.2, 0.3, -1.0]
+    >>> responses = irtkit.simulate_responses(items, abilities, seed=1).to_frame()
+    >>> result = irtkit.fit(responses.set_axis(["gpt", "llama", "qwen", "tiny"]))
+    >>> found = irtkit.compare_systems(result, "gpt", "llama")
+    >>> print(round(found.difference, 4), round(found.low, 4), round(found.p_value, 4))
+    0.1 0.0138 0.0232
+    >>> irtkit.compare_systems(result)[["system", "other", "difference", "different"]].head(4)
+      system  other  difference  different
+    0    gpt  llama       0.100       True
+    1    gpt   qwen       0.130       True
+    2    gpt   tiny       0.345       True
+    3  llama   qwen       0.030      False
+    """
+    check_seed(seed)
+    level = check_number("level", level, above=0, below=1)
+    if (system is None) != (other is None):
+        raise ValueError("system and other must both be given, or neither")
+    _, parts, cluster = standings(result, clusters)
+    if system is None or other is None:
+        chosen = result.answering
+        if systems is not None:
+            chosen = np.zeros_like(chosen)
+            chosen[
+                [_place(result, name) for name in label_names(systems, len(systems), "system")]
+            ] = True
+        found: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
+    else:
+        found = _pair(result, parts, label_names([system, other], 2, "system"), cluster, level)
+    for finding in limits_of(result, parts):
+        warn(finding)
+    return found
 
 
-def settled(more: float, otherwise: str = "They are as good as equal") -> str:
-    """How many more items would settle it."""
-    if not more <= _MOST_SAID:
-        return f"{otherwise}: no number of items like these would settle it."
-    return (
-        f"About {two_digits(more)} more items like these would settle it, with a probability of "
-        f"{POWER:.0%}, if the difference is as large as it looks."
+def _place(result: FitResult, name: str) -> int:
+    """Row of a respondent that can be compared."""
+    if name not in result.respondent_labels:
+        raise ValueError(
+            f"there is no respondent {short(name)}{did_you_mean(name, result.respondent_labels)}"
+        )
+    place = result.respondent_labels.index(name)
+    if not result.patterns.real[place]:
+        raise ValueError(f"respondent {short(name)} is synthetic")
+    if not result.counts.respondent_responses[place]:
+        raise ValueError(f"respondent {short(name)} has no response")
+    return place
+
+
+def _pair(
+    result: FitResult,
+    parts: list[Standing],
+    names: tuple[str, ...],
+    cluster: Clusters | None,
+    level: float,
+) -> SystemComparison:
+    """Two systems, in the order in which they are given."""
+    places = np.array([_place(result, name) for name in names])
+    part = next(part for part in parts if places[0] in part.places)
+    if places[1] not in part.places:
+        raise ValueError(
+            f"system {short(names[0])} and {short(names[1])} are in parts of the matrix without "
+            "a response in common, directly or through others: nothing tells how they compare"
+        )
+    columns = _columns(result, part, np.searchsorted(part.places, places), cluster, level)
+    row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
+    row |= {"system": names[0], "other": names[1], "items": _differing(result, places)}
+    return SystemComparison(**row, level=level, n_systems=len(part.scores))
+
+
+def _all_pairs(
+    result: FitResult,
+    parts: list[Standing],
+    chosen: NDArray[np.bool_],
+    cluster: Clusters | None,
+    level: float,
+    seed: int,
+) -> pd.DataFrame:
+    """A row for every pair of chosen systems that responses link, the better one first."""
+    import pandas as pd
+
+    orders = [part.order[chosen[part.places[part.order]]] for part in parts]
+    n_pairs = sum(len(order) * (len(order) - 1) // 2 for order in orders)
+    if n_pairs > _MOST_PAIRS:
+        raise ValueError(
+            f"a table has at most {_MOST_PAIRS:,} pairs, and {sum(map(len, orders)):,} systems "
+            f"make {n_pairs:,}; name some of them, such as systems=board.index[:1000]"
+        )
+    labels, found = pd.Index(result.respondent_labels), []
+    for part, order in zip(parts, orders, strict=True):
+        pairs = np.triu_indices(len(order), 1)
+        names = [part.places[order[end]] for end in pairs]
+        system, other = (pd.Categorical.from_codes(codes, labels) for codes in names)
+        columns = _columns(result, part, order, cluster, level)
+        del columns["n_clusters"]
+        apart = ranks_of(part.estimates(), level=level, seed=seed).apart
+        columns["different"] = apart[order[pairs[0]], order[pairs[1]]]
+        found.append(pd.DataFrame({"system": system, "other": other, **columns}))
+    return found[0] if len(found) == 1 else pd.concat(found, ignore_index=True)
+
+
+def _columns(
+    result: FitResult, part: Standing, order: Any, cluster: Clusters | None, level: float
+) -> dict[str, Array]:
+    """Columns of all pairs of some systems of a part, in this order of systems."""
+    scores, pairs = part.estimates(order), np.triu_indices(len(order), 1)
+    difference, variance = np.subtract(*scores.value[[*pairs]]), scores.variance()[pairs]
+    df = np.minimum(*scores.df[[*pairs]])
+    score_low, score_high, _ = _inference(difference, variance, df, level)
+    p_better = _p_better(difference, variance, df, part.spread)
+    columns = {
+        "score_difference": difference,
+        "score_low": score_low,
+        "score_high": score_high,
+        "p_better": p_better,
+    }
+    n_items = np.full(len(df), len(result.item_labels))
+    if not result.patterns.complete:
+        shares = Shares.of(result.patterns.chosen(part.places[order]))
+        n_items, df, difference, variance = (each[pairs] for each in _in_common(shares, cluster))
+    low, high, p_value = _inference(difference, variance, df, level)
+    se, n_clusters = np.sqrt(variance), df.astype(np.int64) + 1
+    needed = items_needed(
+        se * np.sqrt(n_items),
+        difference,
+        tail_probability=(1 - level) / 2,
+        clusters_per_item=n_clusters / np.maximum(n_items, 1),
     )
+    paired = {"n_items": n_items, "difference": difference, "se": se, "low": low, "high": high}
+    paired |= {"p_value": p_value, **columns, "items_needed": needed, "n_clusters": n_clusters}
+    return paired
 
 
-def two_digits(number: float) -> str:
-    """A number of items, which is known no better."""
-    return f"{float(f'{number:.2g}'):,.0f}"
+def _inference(difference: Array, variance: Array, df: Array, level: float) -> tuple[Array, ...]:
+    """Intervals of differences of accuracy, and their p-values; NaN without a common item."""
+    se = np.sqrt(variance)
+    reach = t_quantile(df, level) * se
+    p_value = 2 * tail(df, np.nan_to_num(difference / se))
+    low, high = np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
+    return low, high, np.where(np.isnan(se), np.nan, p_value)
+
+
+def _p_better(difference: Array, variance: Array, df: Array, spread: float) -> Array:
+    """Posterior probability that a difference is above 0; ``spread`` is the prior variance."""
+    kept = 1.0 if np.isinf(spread) else spread / (spread + variance)
+    t = np.zeros_like(difference)
+    np.divide(difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
+    return np.asarray(np.where(t > 0, 1 - tail(df, t), tail(df, t)))
+
+
+def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, Array, Array]:
+    """Items that pairs have in common, df, and the paired difference with its variance, (n, n)."""
+    right, seen = shares.right, (shares.trials > 0).astype(np.float64)
+    n, total = seen @ seen.T, right @ seen.T
+    total -= total.T.copy()
+    mean = total / np.where(n > 0, n, np.nan)
+    if cluster is None:
+        n_clusters, squares = n, (right**2) @ seen.T
+        squares = squares + squares.T - 2 * right @ right.T - mean * total
+    else:
+        n_clusters, squares = np.zeros_like(n), np.zeros_like(n)
+        for items in (cluster == g for g in range(int(cluster.max()) + 1)):
+            met, apart_by = (part[:, items] @ seen[:, items].T for part in (seen, right))
+            n_clusters += met > 0
+            squares += (apart_by - apart_by.T - mean * met) ** 2
+    least = np.minimum(shares.steps[:, None], shares.steps) ** 2
+    variance = np.maximum(squares, least) * correction(n_clusters) / np.where(n > 0, n, np.nan) ** 2
+    return n.astype(np.int64), n_clusters - 1, mean, variance
+
+
+def _differing(result: FitResult, places: NDArray[np.intp]) -> pd.DataFrame:
+    """Items of both, the least expected difference first."""
+    import pandas as pd
+
+    shares = Shares.of(result.patterns.chosen(places))
+    both = (shares.trials > 0).all(axis=0)
+    p = result.parameters.probability(result.ability[places])[:, both]
+    right = shares.right[:, both]
+    columns = {
+        "accuracy": right[0],
+        "other_accuracy": right[1],
+        "difference": right[0] - right[1],
+        "expected_difference": p[0] - p[1],
+    }
+    labels = np.array(result.item_labels, dtype=object)[both]
+    table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
+    unlike = (table["difference"] - table["expected_difference"]).abs()
+    return table.iloc[np.argsort(-unlike.to_numpy(), kind="stable")]

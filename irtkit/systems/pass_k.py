@@ -1,10 +1,8 @@
 """How often k trials of an item are all right, or not all wrong.
 
-With c of n trials right, the share of all choices of k trials that hold right ones alone is
-C(c, k)/C(n, k), an unbiased estimate of p^k: *pass^k* (Yao et al. 2024, τ-bench, arXiv 2406.12045).
-The share of those that hold a right one is 1 − C(n − c, k)/C(n, k): *pass@k* (Chen et al. 2021,
-arXiv 2107.03374). Both are averaged over the items with k trials or more. One answer otherwise
-changes either by k/n of an item at most, which is the least spread that errors are computed from.
+With c of n trials right, C(c, k)/C(n, k) is an unbiased estimate of p^k: *pass^k* (Yao et al.
+2024). *pass@k* is 1 − C(n − c, k)/C(n, k) (Chen et al. 2021). Both are means over the items with k
+trials or more. One other answer changes either by k/n of an item at most.
 """
 
 from __future__ import annotations
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
 
-_MOST = 16
-"""Numbers of trials that are listed where none is named."""
+_MOST = 16  # Numbers of trials that are listed where none is named.
 
 
 def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFrame:
@@ -42,11 +39,9 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     Returns
     -------
     pandas.DataFrame
-        Index "respondent", without respondents that have no response. For each k:
-
-        - pass^k, pass@k: means over the items with k trials or more. NaN if there are none.
-        - pass^k_se, pass@k_se: standard errors, treating the items as a random sample.
-        - pass^k_items: number of these items.
+        Index "respondent", without respondents that have no response. For each k: pass^k and pass@k
+        (means over the items with k trials or more, NaN without any), their standard errors (_se)
+        with items as a random sample, and the number of these items (pass^k_items).
 
     Raises
     ------

@@ -1,15 +1,13 @@
 """Ranks that the data allow, from scores and their covariance.
 
-Two systems are *told apart* where the difference of their scores is larger than chance makes the
-largest of all differences (Romano & Wolf 2005, stepwise: what has been told apart is no longer
-looked at, which lowers the bar for the rest). The rank of a system lies between one more than the
-number of those told to be better, and the number of those not told to be worse (Mogstad, Romano,
-Shaikh & Wilhelm 2024, *Review of Economic Studies* 91, 476-518). The intervals hold all ranks
-together with the probability ``level`` at least. They follow from the same pairs as the letters of
-:func:`groups_of`, so that systems that share a letter have intervals that overlap.
+Two systems *differ significantly* if the difference of their scores is larger than chance makes the
+largest of all differences (stepwise: Romano & Wolf 2005, *Econometrica* 73, 1237-1282). The rank of
+a system lies between one more than the number of significantly better systems, and the number of
+those that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024, *Review of Economic
+Studies* 91, 476-518). The intervals hold all ranks together with the probability ``level`` or more.
 
-The largest difference is that of normal scores with the same covariance, drawn; of many systems
-the bar is Holm's (1979), who supposes nothing about how differences depend on each other.
+The largest difference is drawn from normal scores with the same covariance. For many systems, the
+bound is Holm's (1979), which assumes nothing about the dependence of differences.
 """
 
 from __future__ import annotations
@@ -19,25 +17,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.systems.paired import normal_deviate
+from irtkit.systems.paired import t_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
 
     Flags = NDArray[np.bool_]
 
-_DRAWS, _LEAST_DRAWS, _PAIRS_DRAWN = 2000, 500, 2**26
-"""Draws of all scores at most and at least, and differences drawn: draws leave the share of boards
-without an error at 95.0 ± 0.5 %, and ± 1 % of 500 systems."""
-MOST_DRAWN = 600
-"""Systems up to which draws tell the bar, in a second or two. Holm's bar for the pairs of 500
-independent systems is 5.07 standard errors, that of draws 4.95; of ten families of copies it is
-5.07 and 3.16."""
-_PAIRS_AT_ONCE = 2**20  # numbers in a table of draws: 4 MiB, what a processor keeps at hand
+_DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
+_DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most, which takes a second.
+MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, Holm 5.07).
+_AT_ONCE = 2**20  # Numbers in a table of draws: 4 MiB, which a processor's cache holds.
 
 
 class Scores(NamedTuple):
@@ -55,7 +47,9 @@ class Scores(NamedTuple):
     def variance(self, rows: slice | Any = slice(None)) -> Array:
         """Variance of the difference of some systems (rows) to all."""
         own = np.diag(self.covariance)
-        return np.maximum(own[rows, None] + own - 2 * self.covariance[rows], self.least)
+        found = self.covariance[rows] * self.covariance.dtype.type(-2)
+        found += own[rows, None] + own
+        return np.maximum(found, self.least, out=found)
 
 
 class Ranks(NamedTuple):
@@ -65,48 +59,65 @@ class Ranks(NamedTuple):
     """Simultaneous intervals, (n,)."""
     high: NDArray[np.int64]
     apart: Flags
-    """Which pairs are told apart, looked at all pairs, (n, n)."""
+    """Pairs that differ significantly among all pairs, (n, n)."""
 
 
 def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
-    """Rank intervals and pairs told apart."""
-    z = _z_of_pairs(scores)
-    apart = _all_pairs(z, scores, _draws(scores, seed), 1 - level)
-    better, worse = ((apart & some).sum(axis=1) for some in (z < 0, z > 0))
-    return Ranks(1 + better, len(z) - worse, apart)
+    """Rank intervals and the pairs that differ significantly."""
+    t = _t_of_pairs(scores)
+    worse = t > 0
+    apart = _apart(np.abs(t, out=t), scores, 1 - level, seed)
+    worse &= apart
+    n_apart, n_worse = (np.count_nonzero(some, axis=1) for some in (apart, worse))
+    return Ranks(1 + n_apart - n_worse, len(t) - n_worse, apart)
 
 
-def _z_of_pairs(scores: Scores) -> NDArray[np.float32]:
-    """Differences in standard errors, as normal deviates, (n, n)."""
+def _t_of_pairs(scores: Scores) -> NDArray[np.float32]:
+    """Differences in standard errors, (n, n); infinite without an error, and NaN if both are 0."""
+    n, value = len(scores.value), scores.value.astype(np.float32)
+    t = np.empty((n, n), np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for rows in blocks(n, n, _AT_ONCE):
+            np.subtract(value[rows, None], value, out=t[rows])
+            t[rows] /= np.sqrt(scores.variance(rows))
+    return t
+
+
+def _apart(size: NDArray[np.float32], scores: Scores, alpha: float, seed: int) -> Flags:
+    """Pairs that differ significantly: beyond Holm's bound, and then beyond that of draws."""
+    from scipy.special import ndtr
+
+    n_pairs, n_apart, apart = len(size) * (len(size) - 1) // 2, -1, np.zeros(size.shape, bool)
+    while n_apart < (found := int(np.count_nonzero(apart)) // 2) < n_pairs:
+        n_apart = found
+        apart = _beyond(size, scores.df, alpha / (n_pairs - n_apart))
+    draws = None if len(size) > MOST_DRAWN else _draws(scores, seed)
+    while draws is not None:
+        pairs = np.nonzero(np.triu(~apart, 1))
+        if not len(pairs[0]):
+            break
+        bound = np.quantile(_largest(scores, draws, *pairs), 1 - alpha, method="higher")
+        new = _beyond(size, scores.df, 2 * ndtr(-float(bound))) & ~apart
+        if not new.any():
+            break
+        apart |= new
+    return apart
+
+
+def _beyond(size: NDArray[np.float32], df: Array, p_value: float) -> Flags:
+    """Pairs with a smaller two-sided p-value of Student's t, with the lesser df of both."""
+    bound = t_quantile(df, 1 - p_value).astype(np.float32)
+    if (bound == bound[0]).all():
+        return np.asarray(size > bound[0])
+    return np.asarray((size > bound) & (size > bound[:, None]))
+
+
+def _draws(scores: Scores, seed: int) -> NDArray[np.float32]:
+    """Normal scores with the covariance, (n, draws), whatever the order of systems and rounding."""
     n = len(scores.value)
-    value, df = (part.astype(np.float32) for part in (scores.value, scores.df))
-    own, z = np.diag(scores.covariance), np.zeros((n, n), np.float32)
-    for rows in blocks(n, n, _PAIRS_AT_ONCE):
-        difference = value[rows, None] - value[rows.start :]
-        both = scores.covariance[rows, rows.start :]
-        variance = np.maximum(own[rows, None] + own[rows.start :] - 2 * both, scores.least)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.nan_to_num(difference / np.sqrt(variance), posinf=np.inf, neginf=-np.inf)
-        least_df = np.minimum(df[rows, None], df[rows.start :])
-        found = np.copysign(normal_deviate(t, least_df), t)
-        z[rows, rows.start :] = found
-        z[rows.start :, rows] = -found.T
-    return z
-
-
-def _draws(scores: Scores, seed: int) -> NDArray[np.float32] | None:
-    """Normal scores with the covariance, (n, draws); None of more systems than are drawn.
-
-    Drawn from the lowest score to the highest, with the symmetric root, so that neither the order
-    of systems nor rounding changes them.
-    """
-    n = len(scores.value)
-    if n > MOST_DRAWN:
-        return None
     values, vectors = np.linalg.eigh(scores.covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    n_draws = int(np.clip(2 * _PAIRS_DRAWN // n**2, _LEAST_DRAWS, _DRAWS))
-    normal = np.empty((n, n_draws), np.float32)
+    normal = np.empty((n, int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))), np.float32)
     # of exponentials no two sums are the same but of the same covariances
     exponentials = np.exp(scores.covariance / max(np.diag(scores.covariance).max(), 1e-300))
     keys = exponentials.sum(axis=1), scores.value
@@ -115,61 +126,24 @@ def _draws(scores: Scores, seed: int) -> NDArray[np.float32] | None:
     return np.asarray(root.astype(np.float32) @ normal)
 
 
-def _all_pairs(
-    z: NDArray[np.float32], scores: Scores, draws: NDArray[np.float32] | None, alpha: float
-) -> Flags:
-    """Which pairs are told apart.
-
-    The bar of draws lies below Holm's, so that what passes his needs no draws.
-    """
-    size = np.abs(z)
-    apart = _holm(size, alpha)
-    while draws is not None:
-        one, other = np.nonzero(np.triu(~apart, 1))
-        if not len(one):
-            break
-        largest = np.zeros(draws.shape[1], np.float32)
-        at_once = _PAIRS_AT_ONCE // len(largest)
-        for start in range(0, len(one), at_once):
-            i, k = (end[start : start + at_once] for end in (one, other))
-            np.maximum(largest, _in_errors(scores, draws, i, k).max(axis=0), out=largest)
-        new = size[one, other] > np.quantile(largest, 1 - alpha, method="higher")
-        if not new.any():
-            break
-        apart[one[new], other[new]] = apart[other[new], one[new]] = True
-    return apart
-
-
-def _in_errors(scores: Scores, draws: Any, one: Any, other: Any) -> NDArray[np.float32]:
-    """Differences of drawn scores in standard errors, (pairs, draws)."""
-    own, both = np.diag(scores.covariance), scores.covariance[one, other]
-    variance = np.maximum(own[one] + own[other] - 2 * both, scores.least)
-    inverse = np.zeros_like(variance)
-    np.divide(1, np.sqrt(variance), out=inverse, where=variance > 0)
-    differences = np.abs(draws[one] - draws[other])
-    differences *= inverse[:, None].astype(np.float32)
-    return np.asarray(differences)
-
-
-def _holm(size: NDArray[np.float32], alpha: float) -> Flags:
-    """Which pairs exceed Holm's stepwise Bonferroni bar; sizes are (n, n), 0 on the diagonal.
-
-    The bar falls with the number of pairs that exceed it, until no more do.
-    """
-    from scipy.special import ndtri
-
-    n_pairs, n_apart, apart = len(size) * (len(size) - 1) // 2, -1, np.zeros(size.shape, bool)
-    while n_apart < (found := int(apart.sum()) // 2) < n_pairs:
-        n_apart = found
-        apart = size > -ndtri(alpha / 2 / (n_pairs - n_apart))
-    return apart
+def _largest(scores: Scores, draws: Any, one: Any, other: Any) -> NDArray[np.float32]:
+    """Largest difference of some pairs in standard errors, in every draw."""
+    variance = scores.variance()[one, other]
+    inverse = np.zeros(variance.shape, np.float32)
+    np.divide(1, np.sqrt(variance), out=inverse, where=variance > 0, casting="same_kind")
+    largest = np.zeros(draws.shape[1], np.float32)
+    for some in blocks(len(one), len(largest), _AT_ONCE):
+        differences = np.abs(draws[one[some]] - draws[other[some]])
+        differences *= inverse[some, None]
+        np.maximum(largest, differences.max(axis=0), out=largest)
+    return largest
 
 
 def groups_of(apart: Flags) -> list[str]:
-    """Letters of systems in order of rank: those that share one cannot be told apart.
+    """Letters of systems in order of rank: systems that share one do not differ significantly.
 
-    A group is a run of systems no two of which are told apart, as long as can be. One that belongs
-    to several has the first and the last letter, "b-d".
+    A letter is a run of systems no two of which differ, as long as can be. A system of several runs
+    has the first and the last letter, "b-d".
     """
     n, end, runs = len(apart), 0, []
     for start in range(n):
@@ -184,14 +158,6 @@ def groups_of(apart: Flags) -> list[str]:
     letters = [*map(_letters, range(len(runs)))]
     ends = zip(first, last, strict=True)
     return [letters[k] if k == m else f"{letters[k]}-{letters[m]}" for k, m in ends]
-
-
-def share_a_letter_with_the_first(groups: Sequence[str]) -> list[bool]:
-    """Which systems, in order of rank, cannot be told apart from the first; itself among them.
-
-    It has one letter, as only one group begins with it, and others that have it, have it first.
-    """
-    return [name.split("-")[0] == groups[0] for name in groups]
 
 
 def _letters(number: int) -> str:

@@ -1,41 +1,32 @@
 """Where systems stand on a benchmark: the score of each, and how all err together.
 
-The score is the expected share right of all items of the benchmark (:func:`irtkit.score`): items
-answered count as answered, the others as ability has it. Of a system that answered all it is the
-share right, whatever the model; ability does not enter, and so misfit does not. Scores err as
-means over items do (:mod:`irtkit.systems.paired`): as if items, and answers to them, were drawn
-anew. What item j contributes to J times the score of system i, less the mean, is
+The score is the expected share right of all items (:func:`irtkit.score`), with errors as if items
+and answers were drawn anew. Item j contributes (y_ij or P_ij) − s_i + D_i ψ_ij to J times the score
+of system i. P_ij stands for a missing answer, D_i = Σ P'_ij is over these, and ψ_ij is what the
+answer to j does to ability: a score residual r(y − P), r = P'/(PQ), scaled so that Σψ² is the
+posterior variance v of ability, or more where residuals are larger than the model has them.
 
-    (y_ij or P_ij) − s_i + D_i ψ_ij,
+Errors of the slope a and intercept d of an item move J times the score, with I = rP', by
 
-P_ij for items without an answer, of which ability moves D_i = Σ P'_ij; ψ_ij, 0 for these, is what
-the answer to j does to ability, a score residual r(y − P), r = P'/(PQ), in proportion, scaled so
-that Σψ² is the posterior variance v_i of ability, and larger where residuals are larger than the
-model has them. Covariances of systems follow from contributions: that of i and k is
-Σ_g u_ig u_kg · G/(G − 1) / J² over the clusters g of items.
-
-Where answers are missing, errors of the slopes a and intercepts d of items move scores as well,
-those of all systems together. An item without an answer does by its P, ∂P/∂d = P'/a and ∂P/∂a =
-θP'/a; one with an answer by ability, which, being where Σ r(y − P) is what its prior takes off,
-moves by v ∂(r(y − P)). With I = rP', the information of an answer, J times the score moves
-
-    by d:  P'/a without an answer,   −D v I/a with one,
-    by a:  θP'/a without an answer,  D v ((y − P) r − θI)/a with one,
-
-where r is a times what neither moves, as it is without guessing. Times the standard errors of d and
-a these are contributions of 2J further sources, taken as independent; guessing is taken as known.
+    d:  P'/a without an answer,   −D v I/a with one,
+    a:  θP'/a without an answer,  D v ((y − P) r − θI)/a with one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, short
 from irtkit.data.patterns import blocks
+from irtkit.findings import Finding, Remedy
 from irtkit.responses.labels import is_missing_label, values_by_label
+from irtkit.scoring import items_for_scores
+from irtkit.scoring.scores import score_table
 from irtkit.systems.paired import correction
 from irtkit.systems.ranks import MOST_DRAWN, Scores
 
@@ -48,8 +39,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.systems.paired import Clusters
 
-MOST_SYSTEMS = 10_000
-"""Systems of which every pair can be compared: a matrix of pairs takes 800 MB."""
+MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB.
 
 
 class Shares(NamedTuple):
@@ -67,7 +57,7 @@ class Shares(NamedTuple):
 
     @property
     def steps(self) -> Array:
-        """What one answer otherwise would change a share of each system by, at least, (n,)."""
+        """Least change of a share right of each system by one other answer, (n,)."""
         return np.asarray(1 / np.maximum(self.trials.max(axis=1), 1))
 
 
@@ -103,8 +93,8 @@ class Standing(NamedTuple):
     def spread(self) -> float:
         """Variance of the true difference of two systems of the board, infinite for three or fewer.
 
-        The mean square of all differences less that of their errors, of which, as James & Stein do,
-        (n − 3)/(n − 1) is taken off: of three nothing.
+        The mean square of all differences, less (n − 3)/(n − 1) of that of their errors (James &
+        Stein).
         """
         n = len(self.scores)
         if n <= 3:
@@ -115,6 +105,35 @@ class Standing(NamedTuple):
         return noise * share / (1 - share) if share < 1 else np.inf
 
 
+def standings(
+    result: FitResult, clusters: Any = None, *, level: float | None = None
+) -> tuple[pd.DataFrame, list[Standing], Clusters | None]:
+    """Scores of all respondents, the standing of the systems of every component, and the clusters.
+
+    Without a level there need not be intervals of ability and of scores.
+    """
+    cluster = clusters_of(result, clusters)
+    patterns, responses = result.patterns, result.responses
+    real, n = patterns.answering, patterns.n_answering
+    if n > MOST_SYSTEMS:
+        raise ValueError(
+            f"every pair of systems is compared, and result has {n:,}; {MOST_SYSTEMS:,} at most "
+            "(result.respondents lists all, without ranks)"
+        )
+    if not n:
+        raise ValueError("result has no real respondent with a response to rank")
+    filled = not _all_answered(patterns)
+    if responses is None or (level is None and patterns.complete):
+        table = result.respondents
+        table["expected_score"] = table["accuracy"]
+    else:  # misfit is for intervals only, and systems beyond the calibrated ones are none of these
+        items = items_for_scores(result) if level and filled else calibrated_items(result)
+        table, _ = score_table(responses, replace(items, best=None), level=level or 0.95)
+    component = np.ones(len(real)) if result.components is None else result.components.respondents
+    parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
+    return table, [standing_of(result, table, places, cluster) for places in parts], cluster
+
+
 def standing_of(
     result: FitResult, table: pd.DataFrame, places: Any, cluster: Clusters | None
 ) -> Standing:
@@ -122,18 +141,24 @@ def standing_of(
 
     Items without parameters, as nobody answered them, are left out.
     """
-    chosen, items = result.patterns.chosen(places), result.parameters
-    errors = np.nan_to_num(result.standard_errors[:, [0, 3]].T)  # none of what is held
-    if not (known := items.known).all():
-        chosen = chosen.with_columns(np.flatnonzero(known))
-        items, errors = items.chosen(known), errors[:, known]
-        cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
-    filled = not _all_answered(chosen)
-    rows = table.iloc[places]
+    known = result.parameters.known
+    chosen = result.patterns.chosen(places).with_columns(np.flatnonzero(known))
+    items, filled = result.parameters.chosen(known), not _all_answered(chosen)
+    errors = np.nan_to_num(result.standard_errors[known][:, [0, 3]].T)  # none of what is held
+    n_items, order = chosen.n_items, np.arange(len(items.discrimination))
+    starts = order
+    if cluster is not None:
+        order = np.argsort(cluster[known], kind="stable")
+        starts = np.unique(cluster[known][order], return_index=True)[1]
+    n_clusters = len(starts)
+
+    def by_cluster(each: Array) -> Array:
+        if cluster is None:
+            return each
+        return np.asarray(np.add.reduceat(each[:, order], starts, axis=1))
+
+    correlation, rows = result.settings.trial_correlation or 0.0, table.iloc[places]
     scores = np.round(rows["expected_score"].to_numpy(dtype=np.float64), 12)
-    n_items, correlation = chosen.n_items, result.settings.trial_correlation or 0.0
-    number = np.arange(n_items) if cluster is None else cluster
-    n_clusters = int(number.max()) + 1
     found = np.zeros((len(places), n_clusters + 2 * n_items * filled))
     df, step = np.empty(len(places)), 1.0
     for some in blocks(len(places), 4 * n_items, 2**23):
@@ -141,26 +166,50 @@ def standing_of(
         step = min(step, float(shares.steps.min()))
         own = shares.right - scores[some, None]
         if filled:
-            effect = 1 + np.maximum(shares.trials - 1, 0) * correlation
-            moves = _Moves.of(items, shares, rows.iloc[some], shares.trials / effect)
-            own = np.where(moves.seen, own, moves.p - scores[some, None]) + moves.by_answers()
-            by_intercept, by_slope = moves.by_items(items.discrimination)
+            weight = shares.trials / (1 + np.maximum(shares.trials - 1, 0) * correlation)
+            p, by_answers, by_intercept, by_slope = moves(items, shares, rows.iloc[some], weight)
+            own = np.where(shares.trials > 0, own, p - scores[some, None]) + by_answers
             found[some, n_clusters:] = np.hstack([by_intercept * errors[1], by_slope * errors[0]])
-        found[some, :n_clusters] = _by_cluster(own, number, n_clusters)
-        found[some, :n_clusters] *= correction(n_clusters) ** 0.5
-        df[some] = (_by_cluster(shares.trials, number, n_clusters) > 0).sum(axis=1) - 1
+        found[some, :n_clusters] = by_cluster(own)
+        df[some] = (by_cluster(shares.trials) > 0).sum(axis=1) - 1
+    found[:, :n_clusters] *= correction(n_clusters) ** 0.5
+    found /= n_items
     least = step**2 * correction(n_clusters) / n_items**2
-    return Standing(places, scores, found / n_items, df, least, filled)
+    return Standing(places, scores, found, df, least, filled)
 
 
-def doubts_of(result: FitResult, parts: Iterable[Standing]) -> list[str]:
-    """What keeps errors of scores from being what they should, in sentences."""
-    known = (
-        "responses are missing, and the fit left standard errors of items out: errors of scores "
-        "take items as known, and are too small (fit with standard_errors=True)"
-    )
-    too_small = not result.settings.standard_errors and any(part.filled for part in parts)
-    return [known] if too_small else []
+def moves(
+    items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array
+) -> tuple[Array, Array, Array, Array]:
+    """P, Dψ, and the slopes of J times the score by intercepts and by slopes, (n, n_items) each.
+
+    ``rows`` have ability and ability_se of some systems. ``weight`` is for how many independent
+    trials each cell counts.
+    """
+    theta, error = (rows[name].to_numpy(dtype=np.float64) for name in ("ability", "ability_se"))
+    p, information, seen = items.probability(theta), items.information(theta), shares.trials > 0
+    variance = p * (1 - p)
+    rise = np.sign(items.discrimination) * np.sqrt(information * variance)
+    rate = np.divide(rise, variance, out=np.zeros_like(p), where=variance > 0)
+    answered, score = weight * information, rate * weight * (shares.right - p)
+    by_ability = np.where(seen, 0.0, rise).sum(axis=1, keepdims=True)
+    squares = (score**2).sum(axis=1, keepdims=True)
+    least = np.minimum(squares, answered.sum(axis=1, keepdims=True))
+    scale = np.divide(error[:, None], np.sqrt(least), out=np.zeros_like(least), where=least > 0)
+    of_ability = by_ability * error[:, None] ** 2
+    by_logit = np.where(seen, -of_ability * answered, rise)
+    by_slope = by_logit * theta[:, None] + of_ability * score
+    a = items.discrimination
+    inverse = np.divide(1, a, out=np.zeros_like(a), where=a != 0)
+    return p, by_ability * scale * score, by_logit * inverse, by_slope * inverse
+
+
+def limits_of(result: FitResult, parts: Iterable[Standing]) -> list[Finding]:
+    """What keeps errors of scores from being what they should."""
+    if result.settings.standard_errors or not any(part.filled for part in parts):
+        return []
+    remedy = Remedy({}, code="standard_errors=True")
+    return [Finding("items-taken-as-known", "warning", {}, (remedy,))]
 
 
 def _all_answered(patterns: Patterns) -> bool:
@@ -170,68 +219,6 @@ def _all_answered(patterns: Patterns) -> bool:
     if patterns.sparse:
         return bool(patterns.trials.nnz == patterns.n * patterns.n_items)
     return bool(patterns.trials.all())
-
-
-def _by_cluster(each: Array, number: Clusters, n_clusters: int) -> Array:
-    """Sums over the clusters of items, (n, n_clusters)."""
-    if n_clusters == each.shape[1]:
-        return each
-    order = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[order], np.arange(n_clusters))
-    return np.asarray(np.add.reduceat(each[:, order], starts, axis=1))
-
-
-class _Moves(NamedTuple):
-    """What moves the scores of some systems; each (n, n_items), in the words of the module."""
-
-    seen: Any
-    """Which items have an answer."""
-    p: Array
-    rise: Array
-    """P'."""
-    rate: Array
-    """r."""
-    residual: Array
-    """y − P by the number of independent trials, 0 without an answer."""
-    information: Array
-    """I, the same."""
-    theta: Array
-    """Ability, (n, 1)."""
-    error: Array
-    """√v, (n, 1)."""
-
-    @classmethod
-    def of(cls, items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array) -> _Moves:
-        """``weight`` is for how many independent trials each cell counts, (n, n_items)."""
-        theta, error = (rows[name].to_numpy(dtype=np.float64) for name in ("ability", "ability_se"))
-        p, information = items.probability(theta), items.information(theta)
-        variance = p * (1 - p)
-        rise = np.sign(items.discrimination) * np.sqrt(information * variance)
-        rate = np.divide(rise, variance, out=np.zeros_like(p), where=variance > 0)
-        residual, weighted = weight * (shares.right - p), weight * information
-        seen = shares.trials > 0
-        return cls(seen, p, rise, rate, residual, weighted, theta[:, None], error[:, None])
-
-    @property
-    def by_ability(self) -> Array:
-        """D, (n, 1)."""
-        return np.asarray(np.where(self.seen, 0.0, self.rise).sum(axis=1, keepdims=True))
-
-    def by_answers(self) -> Array:
-        """Dψ."""
-        score = self.rate * self.residual
-        squares = (score**2).sum(axis=1, keepdims=True)
-        least = np.minimum(squares, self.information.sum(axis=1, keepdims=True))
-        scale = np.divide(self.error, np.sqrt(least), out=np.zeros_like(least), where=least > 0)
-        return np.asarray(self.by_ability * scale * score)
-
-    def by_items(self, slope: Array) -> tuple[Array, Array]:
-        """Slopes of J times the score by the intercept and the slope a of every item."""
-        of_ability = self.by_ability * self.error**2
-        by_logit = np.where(self.seen, -of_ability * self.information, self.rise)
-        by_slope = by_logit * self.theta + of_ability * self.residual * self.rate
-        inverse = np.divide(1, slope, out=np.zeros_like(slope), where=slope != 0)
-        return by_logit * inverse, by_slope * inverse
 
 
 def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:

@@ -219,7 +219,7 @@ def test_the_table_is_searched_and_filtered(visit: Callable[..., Any], digits: A
     counts(tab, 100)
     assert all(row[0].startswith("digit-16") for row in rows_of(tab))
     tab.fill("#search", "strong agree")
-    n = int(digits.suspects["reasons"].str.contains("strong agree").sum())
+    n = sum("other_answer" in reasons for reasons in digits.suspects["reasons"])
     counts(tab, n)
     tab.fill("#search", "")
     tab.check("#only")

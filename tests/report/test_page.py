@@ -16,6 +16,7 @@ import pytest
 
 import irtkit
 from irtkit import pictures
+from irtkit.findings import reasons_text
 from irtkit.pictures import colours, number_text
 from irtkit.report import columns, findings, item_maps, suspect_items
 from irtkit.report.words import shown
@@ -137,7 +138,9 @@ def test_numbers_of_items_are_those_of_the_table(digits: Any, many: Any, hostile
         assert len(written.data["items"]) == len(items)
         notes = np.array(written.data["notes"])[written.column(written.data["note"]).astype(int)]
         listed = items.index.isin(written.listed.index)
-        assert (notes[listed] == written.listed["reasons"].loc[items.index[listed]]).all()
+        assert (
+            notes[listed] == written.listed["reasons"].map(reasons_text)[items.index[listed]]
+        ).all()
         plain = items["status"].where(items["status"] != "ok", "")[~listed]
         assert (notes[~listed] == plain).all()
         called = written.column(written.data["kind"]) == 2
@@ -167,7 +170,7 @@ def test_the_table_of_suspects_is_that_of_flag_items(digits: Any, hostile: Any) 
         rows = written.page.tables[SUSPECTS][1:]
         assert len(rows) == len(written.suspects)
         for row, (_, expected) in zip(rows, written.suspects.iterrows(), strict=True):
-            assert row[1] == expected["reasons"]
+            assert row[1] == reasons_text(expected["reasons"])
             told = [number_text(expected[name], digits) for name, digits in shown.items()]
             assert row[2:6] == told
     first = digits.page.tables[SUSPECTS][1]
@@ -224,13 +227,13 @@ def test_the_headline_says_what_the_audit_says_and_no_more(
     n_negative = int(called_of(written.result).sum())
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.audit(written.result)
-    for sentence in found.summary[1:]:  # answers may make suspect what is uninformative
-        assert "uninformative" in sentence or " ".join(sentence.split()) in words
+    for sentence in found.limits + found.details:  # answers may make suspect what is uninformative
+        assert "Uninformative" in sentence or " ".join(sentence.split()) in words
     assert ("No item is called negative" in words) == (n_negative == 0)
     assert ("as where a key is wrong" in words) == (n_negative > 0)
     of_all = f"of {len(written.result.item_labels):,} items"
     assert (f"{n_negative} {of_all} ha" in words) == bool(n_negative)
-    assert f"{len(written.suspects):,} {of_all}" in words
+    assert f"Suspect items: {len(written.suspects):,} {of_all.removesuffix(' items')}" in words
 
 
 def test_items_without_a_difficulty_to_speak_of_have_none(many: Any) -> None:
@@ -315,22 +318,22 @@ def test_families_that_were_used_are_told_and_not_advised(tmp_path: Path) -> Non
     path = tmp_path / "page.html"
     irtkit.report(result, path)
     alone = words_in(path)
-    assert "groups 'similar' counts every family as one witness" in alone
+    assert "Pass families='similar' to count every family as one respondent" in alone
     assert "families none given" in alone
     assert "false-discovery rate 5%" in alone
     assert "Evidence on slopes" not in alone
     families = [k if k < 100 else (k - 100) % 5 for k in range(110)]
-    for groups in (families, "similar"):
-        irtkit.report(result, path, groups=groups, fdr=0.1)
+    for given in (families, "similar"):
+        irtkit.report(result, path, families=given, fdr=0.1)
         words = words_in(path)
-        n = 100 if groups is families else irtkit.audit(result).families.nunique()
+        n = 100 if given is families else irtkit.audit(result).families.nunique()
         assert n < 110
         assert (
             words.count(f"Evidence on slopes counts by family: 110 systems in {n} families.") == 2
         )
         assert f"families {n} " in words
         assert "false-discovery rate 10%" in words
-        assert "as one witness" not in words
+        assert "as one respondent" not in words
         assert "count for as many as are independent" not in words
 
 
@@ -425,9 +428,9 @@ def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
 ) -> None:
     result = quiet(inverted())
     families = [f"family {k // 3}" for k in range(60)]
-    irtkit.report(result, tmp_path / "page.html", groups=families)
+    irtkit.report(result, tmp_path / "page.html", families=families)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    suspects = irtkit.flag_items(result, groups=families)
+    suspects = irtkit.flag_items(result, families=families)
     assert '"p_negative":' not in text
     tables = read_back(tmp_path / "page.html", result, suspects).page.tables
     fallback = next(rows for name, rows in tables.items() if name.startswith("The 50"))
@@ -536,7 +539,7 @@ def test_a_doubt_of_the_leaderboard_stands_in_the_page_and_is_no_warning(
     result = quiet(irtkit.ResponseMatrix(values), standard_errors=False)
     irtkit.report(result, tmp_path / "page.html")  # a warning would be an error here
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "errors of scores take items as known" in text
+    assert "Items taken as known" in text
 
 
 def test_a_result_without_responses_is_refused(

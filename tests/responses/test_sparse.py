@@ -180,7 +180,7 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
     [
         ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
-        ("groups", lambda fit, _: irtkit.flag_items(fit, groups=["one"] * 250)),
+        ("families", lambda fit, _: irtkit.flag_items(fit, families=["one"] * 250)),
         (
             "mesh",
             lambda fit, _: irtkit.fit(

@@ -260,7 +260,7 @@ def test_copies_that_are_no_family_make_the_error_look_small() -> None:
     copies[flipped] = 1 - copies[flipped]
     result = quietly(lambda: fit(ResponseMatrix(copies), standard_errors=False))
     alone, together = (
-        quietly(lambda g=groups: select_items(result, 10, groups=g).expected_error)
+        quietly(lambda g=groups: select_items(result, 10, families=g).expected_error)
         for groups in (list(range(96)), list(np.repeat(np.arange(12), 8)))
     )
     assert together > 1.2 * alone
@@ -364,9 +364,9 @@ def test_what_is_no_fit_with_its_responses_is_refused(
     with pytest.raises(ValueError, match="latent_sd is that of the result"):
         score(pd.DataFrame([[1]], ["a"], [chosen.items[0]]), chosen, latent_sd=2.0)
     with pytest.raises(ValueError, match="at least two are needed"):
-        select_items(one_ability, 5, groups=["all"] * 200)
-    with pytest.raises(ValueError, match="groups has no family for respondent"):
-        select_items(one_ability, 5, groups={"stranger": "a"})
+        select_items(one_ability, 5, families=["all"] * 200)
+    with pytest.raises(ValueError, match="families has none for respondent"):
+        select_items(one_ability, 5, families={"stranger": "a"})
 
 
 def test_where_a_fold_has_no_item_fit_to_be_asked_the_error_is_told() -> None:

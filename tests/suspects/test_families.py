@@ -15,6 +15,7 @@ from irtkit import (
     add_synthetic,
     fit,
     flag_items,
+    similar_respondents,
     simulate_responses,
 )
 from irtkit.suspects import families as module
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:(Not unidimensional|Item groups|the ability of the fit)"
+    "ignore:(Not unidimensional|Item groups|Verdicts doubted|Low power)"
 )
 
 
@@ -37,8 +38,8 @@ def made(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatr
     return simulate_responses(items, abilities, missing=missing, seed=generator)
 
 
-def clustered_share(result: FitResult, groups: Any) -> float:
-    return module.clustered_share(result, family_codes(result, groups))
+def clustered_share(result: FitResult, families: Any) -> float:
+    return module.clustered_share(result, family_codes(result, families))
 
 
 def copied(responses: ResponseMatrix, times: int) -> tuple[ResponseMatrix, dict[str, str]]:
@@ -68,7 +69,7 @@ def single() -> FitResult:
 def test_five_copies_in_families_say_what_one_says(missing: float) -> None:
     responses = made(60, seed=0, missing=missing)
     crowd, families = copied(responses, 5)
-    one, five = verdicts(fit(responses, "2PL")), verdicts(fit(crowd, "2PL"), groups=families)
+    one, five = verdicts(fit(responses, "2PL")), verdicts(fit(crowd, "2PL"), families=families)
     # a jackknife over 60 families counts for a little less than 60 respondents
     np.testing.assert_allclose(five, one, atol=0.06)
 
@@ -78,38 +79,15 @@ def test_five_copies_are_no_more_certain_than_one_with_families_or_without() -> 
     crowd, families = copied(responses, 5)
     result = fit(crowd, "2PL")
     one, each = doubt(verdicts(fit(responses, "2PL"))), [str(k) for k in range(750)]
-    assert doubt(verdicts(result, groups=each)) < one / 100
-    assert one / 3 < doubt(verdicts(result, groups=families)) < one * 3
+    assert doubt(verdicts(result, families=each)) < one / 100
+    assert one / 3 < doubt(verdicts(result, families=families)) < one * 3
     assert one / 3 < doubt(verdicts(result)) < one * 3
-
-
-def test_families_that_are_named_stand_in_place_of_those_that_are_found() -> None:
-    crowd, families = copied(made(60, seed=0), 5)
-    result = fit(crowd, "2PL")
-    share = clustered_share(result, families)
-    alone = result.signs.weighted(1.0).score
-    assert 0.15 < result.dependence.share < 0.25
-    np.testing.assert_allclose(
-        result.signs.weighted(share).score, alone.weighted(share), rtol=1e-12
-    )
-    expected = result.signs.weighted(share).verdict.p_negative
-    np.testing.assert_array_equal(verdicts(result, groups=families), expected)
-
-
-@pytest.mark.parametrize("n_families", [60, 20])
-def test_independent_respondents_in_random_families_lose_little(
-    single: FitResult, n_families: int
-) -> None:
-    families = np.random.default_rng(1).integers(0, n_families, 60).astype(str).tolist()
-    assert 0.8 < clustered_share(single, families) <= 1
-    moved = verdicts(single, groups=families) - verdicts(single)
-    assert moved.abs().max() < 0.1
 
 
 def test_a_family_for_each_respondent_changes_nothing(single: FitResult) -> None:
     alone = list(range(60))
     assert clustered_share(single, alone) == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(verdicts(single, groups=alone), verdicts(single), rtol=1e-9)
+    np.testing.assert_allclose(verdicts(single, families=alone), verdicts(single), rtol=1e-9)
 
 
 def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score() -> None:
@@ -132,7 +110,7 @@ def test_every_way_to_name_families_says_the_same() -> None:
     result, series = fit(crowd, "1PL"), pd.Series(families)
     shuffled = series.sample(frac=1, random_state=0)
     ways = [families, series, shuffled, list(families.values()), series.to_numpy()]
-    shares = [clustered_share(result, groups) for groups in ways]
+    shares = [clustered_share(result, way) for way in ways]
     assert shares == [shares[0]] * 5
     assert 0.2 < shares[0] <= 1 / 3
 
@@ -143,23 +121,6 @@ def test_copies_are_families_of_respondents_that_are_similar() -> None:
     # some of the ablest are not told from others who get nearly everything right
     expected = clustered_share(result, families)
     assert clustered_share(result, "similar") == pytest.approx(expected, rel=0.1)
-
-
-def test_independent_respondents_are_not_similar(single: FitResult) -> None:
-    assert clustered_share(single, "similar") == pytest.approx(1, abs=1e-12)
-
-
-def test_labels_of_a_mapping_may_be_numbers() -> None:
-    responses = made(30, seed=3)
-    numbered = fit(ResponseMatrix(responses.values, range(30), responses.items), "1PL")
-    pairs = {k: k // 2 for k in range(30)}
-    assert clustered_share(numbered, pairs) == clustered_share(numbered, list(pairs.values()))
-
-
-def test_further_labels_of_a_mapping_are_passed_over(single: FitResult) -> None:
-    families = {name: k // 2 for k, name in enumerate(single.respondent_labels)}
-    more = {**families, "somebody else": 99}
-    assert clustered_share(single, more) == clustered_share(single, families)
 
 
 def test_synthetic_respondents_need_no_family() -> None:
@@ -174,25 +135,143 @@ def test_synthetic_respondents_need_no_family() -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (lambda f: dict(list(f.items())[1:]), "groups has no family for respondent 'respondent-1'"),
-        (lambda f: {**f, "respondent-7": None}, "has no family for respondent 'respondent-7'"),
-        (lambda f: {**f, "respondent-7": np.nan}, "has no family for respondent 'respondent-7'"),
+        (lambda f: dict(list(f.items())[1:]), "families has none for respondent 'respondent-1'"),
+        (lambda f: {**f, "respondent-7": None}, "has none for respondent 'respondent-7'"),
+        (lambda f: {**f, "respondent-7": np.nan}, "has none for respondent 'respondent-7'"),
         (lambda f: pd.Series(f).drop("respondent-60"), "for respondent 'respondent-60'"),
         (lambda f: [*f.values()][1:], "one family per respondent, got 59 for 60"),
-        (lambda f: [*f.values(), "more"], "groups must .*, got 61 for 60"),
-        (lambda f: [None, *f.values()][:60], "no family for respondent 'respondent-1'"),
+        (lambda f: [*f.values(), "more"], "families must .*, got 61 for 60"),
+        (lambda f: [None, *f.values()][:60], "families has none for respondent 'respondent-1'"),
     ],
 )
 def test_respondents_without_a_family_are_named(single: FitResult, change: Any, rule: str) -> None:
     families = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
     with pytest.raises(ValueError, match=rule):
-        flag_items(single, groups=change(families))
+        flag_items(single, families=change(families))
 
 
 @pytest.mark.parametrize(
-    ("groups", "rule"),
+    ("families", "rule"),
     [("alike", "or 'similar'; got 'alike'"), (["one"] * 60, "must name at least two families")],
 )
-def test_what_makes_no_families_is_refused(single: FitResult, groups: Any, rule: str) -> None:
+def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
-        flag_items(single, groups=groups)
+        flag_items(single, families=families)
+
+
+# Similar respondents
+
+COLUMNS = ["respondent", "other", "agreement", "expected", "excess", "n_items"]
+
+
+def drawn(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatrix:
+    generator = np.random.default_rng(seed)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 100), generator.normal(size=100)
+    )
+    abilities = generator.normal(size=n_respondents)
+    return simulate_responses(items, abilities, missing=missing, seed=generator)
+
+
+def with_family(responses: ResponseMatrix) -> ResponseMatrix:
+    """Respondent 4 is the copy of number 2; 6 is the same of number 5 but for eight answers."""
+    values = responses.values.copy()
+    values[3] = values[1]
+    values[5] = values[4]
+    values[5, :8] = np.where(values[4, :8] < 0, -1, 1 - values[4, :8])
+    return ResponseMatrix(values, responses.respondents, responses.items)
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.2], ids=["whole", "holed"])
+def result(request: pytest.FixtureRequest) -> FitResult:
+    return fit(with_family(drawn(60, seed=0, missing=request.param)), "2PL")
+
+
+def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result: FitResult) -> None:
+    pairs = similar_respondents(result)
+    assert pairs[["respondent", "other"]].to_numpy().tolist() == [
+        ["respondent-2", "respondent-4"],
+        ["respondent-5", "respondent-6"],
+    ]
+    assert pairs.loc[0, ["agreement", "excess"]].tolist() == pytest.approx([1, 1])
+    assert list(pairs.columns) == COLUMNS
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_respondents_make_an_empty_table(seed: int, missing: float) -> None:
+    pairs = similar_respondents(fit(drawn(100, seed=seed, missing=missing), "2PL"), excess=0)
+    assert (len(pairs), list(pairs.columns)) == (0, COLUMNS)
+
+
+def test_agreement_is_plain_counting_of_the_items_both_answered(result: FitResult) -> None:
+    assert result.responses is not None
+    values = pd.DataFrame(result.responses.values, list(result.respondent_labels))
+    probability = result.probability()
+    for _, pair in similar_respondents(result, excess=0.3).iterrows():
+        one, other = values.loc[pair["respondent"]], values.loc[pair["other"]]
+        both = ((one >= 0) & (other >= 0)).to_numpy()
+        p, q = (probability.loc[pair[name], both] for name in ("respondent", "other"))
+        chance = (p * q + (1 - p) * (1 - q)).mean()
+        share = (one == other)[both].mean()
+        assert pair["n_items"] == both.sum()
+        assert pair["agreement"] == pytest.approx(share, abs=1e-12)
+        assert pair["expected"] == pytest.approx(chance, abs=1e-12)
+        assert pair["excess"] == pytest.approx((share - chance) / (1 - chance), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Not unidimensional")  # the two are a pattern
+@pytest.mark.filterwarnings("ignore:Correlated trials")
+def test_repeated_trials_agree_by_their_shares_right() -> None:
+    trials_drawn = simulate_responses(
+        ItemParameters(np.full(100, 1.0), np.linspace(-2, 2, 100), np.zeros(100)),
+        np.linspace(-1.5, 1.5, 30),
+        trials=4,
+        seed=1,
+    )
+    right, trials = trials_drawn.successes.copy(), trials_drawn.trials.copy()
+    right[:2], trials[1] = np.arange(100) % 2 * 4, 2  # always right or always wrong
+    right[1] //= 2
+    pairs = similar_respondents(fit(ResponseMatrix.from_counts(right, trials), "1PL"), excess=0.9)
+    assert pairs[["respondent", "other"]].to_numpy().tolist() == [["respondent-1", "respondent-2"]]
+    assert pairs.loc[0, "agreement"] == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("excess", "n"), [(0.0, 2), (0.9, 1), (1.0, 1)])
+def test_pairs_have_at_least_the_excess_asked(result: FitResult, excess: float, n: int) -> None:
+    pairs = similar_respondents(result, excess=excess)
+    assert len(pairs) == n
+    assert pairs["excess"].is_monotonic_decreasing
+    assert pairs["excess"].min() >= excess
+
+
+@pytest.mark.parametrize(("name", "size"), [("_PAIRS_AT_ONCE", 420), ("_CELLS_AT_ONCE", 60 * 13)])
+def test_the_size_of_a_block_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, result: FitResult, name: str, size: int
+) -> None:
+    whole = similar_respondents(result, excess=0.1)
+    monkeypatch.setattr(module, name, size)
+    parted = similar_respondents(result, excess=0.1)
+    pd.testing.assert_frame_equal(parted, whole, rtol=1e-12, check_dtype=False)
+
+
+def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None:
+    values = drawn(40, seed=3).values.copy()
+    values[6], values[7:9] = values[5], -1
+    marks = np.arange(40) == 6
+    assert len(similar_respondents(fit(ResponseMatrix(values), "2PL"))) == 1
+    assert similar_respondents(fit(ResponseMatrix(values, synthetic=marks), "2PL")).empty
+
+
+def test_item_blocks_are_the_responses_and_their_probabilities(
+    result: FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = np.arange(60) % 3 == 0
+    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 30 * 20)
+    found = [np.hstack(parts) for parts in zip(*module.item_blocks(result, kept), strict=True)]
+    assert result.responses is not None
+    expected = result.probability().to_numpy()
+    for part, whole in zip(
+        found, (result.responses.successes, result.responses.trials, expected), strict=True
+    ):
+        np.testing.assert_allclose(part, whole[kept], rtol=1e-12)

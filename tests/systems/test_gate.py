@@ -40,40 +40,6 @@ def test_a_verdict_is_by_what_is_shown(
     assert f"Gate {verdict}" in found.markdown
 
 
-@pytest.mark.parametrize("differ", [0, 0.05])
-def test_by_default_an_unchanged_model_passes_on_2000_items_and_a_worse_one_does_not(
-    differ: float,
-) -> None:
-    # passed: 100 and 99.5 % of 1,000 merges, benchmarks/systems.py
-    generator = np.random.default_rng(0)
-    same, worse = [], []
-    for _ in range(40):
-        old = generator.random(2000) < 0.7
-        drawn_again = generator.random(2000) < differ / 0.42
-        new = np.where(drawn_again, generator.random(2000) < 0.7, old)
-        fallen = new & (generator.random(2000) > 0.05 / 0.7)
-        for verdicts, other in ((same, new), (worse, fallen)):
-            runs = [irtkit.ResponseMatrix(run[None].astype(int)) for run in (old, other)]
-            verdicts.append(irtkit.gate(*runs).verdict)
-    assert same.count("passed") >= 38
-    assert worse.count("failed") == 40
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("max_drop", [0.0, 0.02])
-def test_harmless_changes_are_stopped_as_often_as_said(max_drop: float) -> None:
-    # 1,000 gates whose true drop is the allowed one: 5 % ± 1.4 % at two standard errors
-    generator, failed = np.random.default_rng(0), 0
-    for _ in range(1000):
-        p = generator.beta(0.6, 0.4, 300)
-        old, new = (
-            generator.random((2, 1, 300)) < np.stack([p, p * (1 - max_drop / p.mean())])[:, None]
-        )
-        runs = [irtkit.ResponseMatrix(each.astype(int)) for each in (old, new)]
-        failed += irtkit.gate(*runs, max_drop=max_drop).verdict == "failed"
-    assert failed / 1000 == pytest.approx(0.05, abs=0.016)
-
-
 def test_what_is_inconclusive_says_how_many_items_would_settle_it() -> None:
     generator = np.random.default_rng(3)
     old, new = (generator.random((1, 200)) < share for share in (0.70, 0.66))
@@ -98,24 +64,16 @@ def test_systems_are_found_by_label_and_share_the_rate_of_alarms() -> None:
     assert "98.33% certainty" in " ".join(str(found).split())
 
 
-def test_only_common_items_count_and_others_are_said() -> None:
-    old = irtkit.ResponseMatrix([[1, 1, 0, 1]], items=["q1", "q2", "q3", "gone"])
-    new = irtkit.ResponseMatrix([[1, 1, 0, 0, 0]], items=["q3", "q2", "q1", "new", "newer"])
-    found = irtkit.gate(old, new, max_drop=0.5)
-    assert found.systems[0].n_items == 3
-    assert found.systems[0].drop == 0
-    said = " ".join(str(found).split())
-    assert "1 item has a response in the old run and none in the new one, and does not" in said
-    assert "2 items have a response in the new run and none in the old one, and do not" in said
-
-
 def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone() -> None:
     old = irtkit.ResponseMatrix([[1, 1, 0, 1], [1, 0, 0, -1]], ["a", "b"])
     new = irtkit.ResponseMatrix([[1, 1, 0, -1], [1, 0, -1, 1]], ["a", "b"])
     found = irtkit.gate(old, new, max_drop=0.5)
     assert [system.n_items for system in found.systems] == [3, 2]
-    assert (found.n_only_old, found.n_only_new) == (2, 1)
-    assert "of some system in the old run" in " ".join(str(found).split())
+    assert [(one.code, one.values["n"]) for one in found.limits] == [
+        ("gate-old-items", 2),
+        ("gate-new-items", 1),
+    ]
+    assert "Old items: 2 items of a compared system have a response" in " ".join(str(found).split())
 
 
 def test_a_gate_does_not_pass_without_a_system_that_is_gone() -> None:
@@ -127,13 +85,13 @@ def test_a_gate_does_not_pass_without_a_system_that_is_gone() -> None:
     for new in (part, empty):
         found = irtkit.gate(old, new, max_drop=0.02)
         assert {system.verdict for system in found.systems} == {"passed"}
-        assert found.only_old_systems == ("c",)
+        assert found.limits[0].values == {"systems": ["c"]}
         assert found.verdict == "inconclusive"
-        assert "no response of c: the gate cannot pass" in str(found)
+        assert "the new run lacks c, so that the gate" in " ".join(str(found).split())
         assert "Gate inconclusive" in found.markdown
     added = irtkit.gate(irtkit.ResponseMatrix(answers[:2], ["a", "b"]), part, max_drop=0.02)
-    assert (added.verdict, added.only_new_systems) == ("passed", ("new",))
-    assert "Only the new run has new" in str(added)
+    assert (added.verdict, added.limits[0].values["systems"]) == ("passed", ["new"])
+    assert "only the new run has new" in str(added)
 
 
 def test_clusters_widen_the_bounds_of_a_gate_as_copies_do() -> None:
@@ -176,37 +134,6 @@ def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
     assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "max_drop", "clustered"), [(200, 0.02, False), (400, 0.05, True)])
-def test_a_gate_passes_a_larger_drop_no_more_often_than_said(
-    n: int, max_drop: float, clustered: bool
-) -> None:
-    # 400 gates of answers that change for the worse alone: 5 % + 1.8 % at 1.65 standard errors
-    generator, passed = np.random.default_rng(0), 0
-    size = 4 if clustered else 1
-    clusters = {f"item-{k + 1}": k // size for k in range(n)}
-    for _ in range(400):
-        fallen = np.repeat(generator.random(n // size) < max_drop, size)
-        new = irtkit.ResponseMatrix((~fallen).astype(int)[None])
-        passed += irtkit.gate(run(n, n), new, max_drop=max_drop, clusters=clusters).verdict == (
-            "passed"
-        )
-    assert passed / 400 < 0.068
-
-
-def test_items_that_are_said_to_settle_it_are_more_than_there_are() -> None:
-    generator = np.random.default_rng(0)
-    for _ in range(50):
-        old, new = generator.integers(0, 2, (2, 1, 40))
-        clusters = {f"item-{k + 1}": k % 2 for k in range(40)}
-        for given in (None, clusters):
-            found = irtkit.gate(
-                irtkit.ResponseMatrix(old), irtkit.ResponseMatrix(new), clusters=given
-            )
-            if found.verdict == "inconclusive":
-                assert found.systems[0].items_needed > 40
-
-
 def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
     few = irtkit.gate(run(100, 100), run(100, 100), max_drop=0.01)
     assert few.verdict == "inconclusive"
@@ -218,15 +145,6 @@ def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
     needed = int(few.systems[0].items_needed) // 20 * 20 + 20
     many = irtkit.gate(run(needed, needed), run(needed, needed), max_drop=0.02, clusters=of_twenty)
     assert (few.verdict, many.verdict) == ("inconclusive", "passed")
-
-
-def test_a_drop_is_never_said_to_be_beyond_what_there_is() -> None:
-    few = irtkit.gate(irtkit.ResponseMatrix([[1, 0]]), irtkit.ResponseMatrix([[0, 0]]))
-    (system,) = few.systems
-    assert (system.low, system.high) == (-1, 1)
-    same = str(irtkit.gate(run(800), run(800), max_drop=0.01))
-    assert "its share right is the same" in same
-    assert "rose" not in same
 
 
 def test_labels_do_no_harm_to_a_summary() -> None:

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.systems import board_in_words, leaderboard
-from irtkit.systems.leaderboard import improbable_right
+from irtkit.systems import leaderboard
+from irtkit.systems.printed import board_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,25 +48,13 @@ def test_a_system_that_follows_wrong_keys_is_marked() -> None:
     result = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=10)), standard_errors=False)
     board = leaderboard(result)
     assert list(board.index[board["status"] == "misfit"]) == ["respondent-1"]
-    printed = board_in_words(board, level=0.95, sentences=[])
+    printed = board_text(board, level=0.95)
     assert "100.0*" in printed
     assert "*: the system is right on more items that are improbable" in printed
     clean = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=0)), standard_errors=False)
     board = leaderboard(clean)
     assert set(board["status"]) == {"ok"}
-    assert "*" not in board_in_words(board, level=0.95, sentences=[])
-
-
-def test_a_mark_is_the_same_of_sparse_responses() -> None:
-    values = leaked(1, wrong_keys=10)
-    values[1:, 150:] = -1
-    dense = irtkit.ResponseMatrix(values)
-    found = [
-        improbable_right(irtkit.fit(given, standard_errors=False))
-        for given in (dense, dense.to_sparse())
-    ]
-    assert found[0].argmin() == 0
-    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-6)
+    assert "*" not in board_text(board, level=0.95)
 
 
 def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
@@ -97,7 +85,7 @@ def test_ranks_go_by_the_share_right_where_ability_does_not_and_that_is_said() -
     steep = generator.random((60, 30)) < 1 / (1 + np.exp(-8 * theta[:, 1:]))
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(irtkit.ResponseMatrix(np.hstack([easy, steep]).astype(int)))
-    with pytest.warns(UserWarning, match="the other way round by ability"):
+    with pytest.warns(irtkit.IRTWarning, match="Ability reversed"):
         board = result.leaderboard()
     assert board["accuracy"].is_monotonic_decreasing
     assert not board["ability"].is_monotonic_decreasing
@@ -137,7 +125,7 @@ def test_parts_without_a_common_response_are_ranked_apart() -> None:
     for n, part in board.groupby("component"):
         assert part["rank"].iloc[0] == 1
         assert part["rank_high"].max() == {1: 14, 2: 10}[n]
-    words = board_in_words(board, level=0.95, sentences=[])
+    words = board_text(board, level=0.95)
     assert "part 2, with ranks of its own" in words
     pairs = irtkit.compare_systems(result)
     assert len(pairs) == 14 * 13 // 2 + 10 * 9 // 2
@@ -154,7 +142,7 @@ def test_families_are_a_column_and_change_nothing_else() -> None:
     pd.testing.assert_frame_equal(given, known)
     plain = irtkit.fit(responses).leaderboard()
     pd.testing.assert_frame_equal(given.drop(columns="family"), plain)
-    assert "best of each family: " in board_in_words(given, level=0.95, sentences=[])
+    assert "best of each family: " in board_text(given, level=0.95)
 
 
 def test_a_board_fits_a_terminal_and_steers_none() -> None:
@@ -164,22 +152,10 @@ def test_a_board_fits_a_terminal_and_steers_none() -> None:
     values[np.random.default_rng(0).random(values.shape) < 0.2] = np.nan
     result = irtkit.fit(irtkit.ResponseMatrix(values, names))
     board = result.leaderboard(families=dict.fromkeys(names, "\x1b[31mfamily of models"))
-    words = board_in_words(board, level=0.95, sentences=list(result.warnings))
+    words = board_text(board, level=0.95, sentences=list(result.warnings))
     assert max(map(len, words.splitlines())) <= 80
     assert "\x1b" not in words
     assert "… and 5 more" in words
-
-
-@pytest.mark.filterwarnings("ignore:(No ability differences|Few systems|Disconnected)")
-def test_the_ranks_that_are_shown_are_those_of_all_systems_at_once() -> None:
-    responses = matrix(150, 40)
-    names = [f"organisation/model-with-a-name-of-length-{k}" for k in range(150)]
-    board = irtkit.fit(irtkit.ResponseMatrix(responses.values, names)).leaderboard()
-    words = board_in_words(board, level=0.95, sentences=[], top=150)
-    assert max(map(len, words.splitlines())) <= 80
-    first = board.iloc[0]
-    assert f" {first['rank_low']}…{first['rank_high']} " in words.splitlines()[1]
-    assert "for all systems at once" in " ".join(words.split())
 
 
 def test_sparse_boards_are_those_of_dense_matrices() -> None:
@@ -192,7 +168,7 @@ def test_sparse_boards_are_those_of_dense_matrices() -> None:
 
 def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     result = irtkit.fit(matrix(12))
-    monkeypatch.setattr(sys.modules["irtkit.systems.leaderboard"], "MOST_SYSTEMS", 11)
+    monkeypatch.setattr(sys.modules["irtkit.systems.standing"], "MOST_SYSTEMS", 11)
     with pytest.raises(ValueError, match="result has 12"):
         leaderboard(result)
     with pytest.raises(TypeError, match="result must be a FitResult"):

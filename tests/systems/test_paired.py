@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
 
 from irtkit.systems.paired import (
-    Estimate,
-    apart,
-    design_effect,
     items_needed,
     mean_of,
     power_of,
-    t_quantile,
 )
 
 
@@ -48,36 +43,6 @@ def test_one_item_tells_no_error() -> None:
     found = mean_of(np.array([1.0]))
     assert found.p_value == 1
     assert found.interval(0.95) == (-np.inf, np.inf)
-
-
-def test_independent_means_add_their_variances() -> None:
-    found = apart(Estimate(0.5, 0.03, 9), Estimate(0.4, 0.04, 19))
-    assert found.value == pytest.approx(0.1)
-    assert found.se == pytest.approx(0.05)
-    assert apart(Estimate(0.5, 0.03, 9), Estimate(1.0, 1.0, 0)).interval(0.95) == (-np.inf, np.inf)
-
-
-def test_means_of_few_and_of_many_items_are_told_apart_as_welch_does() -> None:
-    generator = np.random.default_rng(0)
-    few, many = generator.normal(0.5, 3, 6), generator.normal(size=600)
-    found, test = apart(mean_of(few), mean_of(many)), ttest_ind(few, many, equal_var=False)
-    assert found.df == pytest.approx(test.df)
-    assert found.p_value == pytest.approx(test.pvalue)
-    assert found.interval(0.95) == pytest.approx(tuple(test.confidence_interval(0.95)))
-
-
-def test_quantiles_of_many_degrees_of_freedom_are_those_of_each() -> None:
-    df = np.array([[4.0, 0.0], [1e6, 4.0]])
-    found = t_quantile(df, 0.95)
-    assert found == pytest.approx(np.array([[2.776445, np.inf], [1.959966, 2.776445]]))
-    assert t_quantile(4, 0.95) == pytest.approx(2.776445)
-
-
-def test_a_design_effect_of_shares_is_that_of_their_trials() -> None:
-    # p(1 − p) of 199 trials, and the shares' own variance of 0.01 · 20/19 by 20 items
-    shares = np.tile([0.4, 0.6], 10)
-    assert design_effect(shares, np.full(20, 10.0)) == pytest.approx(0.01 / 19 / (0.25 / 199))
-    assert np.isnan(design_effect(np.ones(20), np.full(20, 10.0)))
 
 
 def test_power_is_the_level_where_there_is_no_difference_and_rises_to_1() -> None:

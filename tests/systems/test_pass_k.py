@@ -69,15 +69,3 @@ def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone() -> None:
         for name in (f"pass^{k}", f"pass@{k}", f"pass^{k}_se"):
             assert found[name].iloc[0] == pytest.approx(irtkit.pass_k(kept, k)[name].iloc[0])
             assert found[name].iloc[1] == whole[name].iloc[1]
-
-
-def test_pass_k_is_unbiased_where_cells_have_different_numbers_of_trials() -> None:
-    generator = np.random.default_rng(0)
-    p, trials = generator.random(40), generator.integers(1, 7, (4000, 40))
-    right = generator.binomial(trials, p)
-    trials[0], right[0] = 1, 1  # no item of this respondent has two trials
-    found = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials), 3)
-    assert found["pass^3_items"].iloc[0] == 0
-    assert found["pass^3"].isna().tolist() == [True] + [False] * 3999
-    error = found["pass^3"].std() / 4000**0.5
-    assert found["pass^3"].mean() == pytest.approx((p**3).mean(), abs=4 * error)

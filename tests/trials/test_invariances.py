@@ -204,7 +204,7 @@ TABLES: dict[str, Callable[[FitResult], pd.DataFrame]] = {
         result, groups_of(result, 2), "likelihood-ratio"
     ),
     "items chosen": lambda result: (
-        irtkit.select_items(result, 5, groups=groups_of(result, 9)).table
+        irtkit.select_items(result, 5, families=groups_of(result, 9)).table
     ),
     "item fit": irtkit.item_fit,
     "respondent fit": irtkit.respondent_fit,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,14 +36,8 @@ def test_a_published_comparison_comes_out_to_the_digit(shared_data: Path) -> Non
     points = [round(100 * each, 2) for each in (found.difference, found.low, found.high)]
     assert points == [5.86, 0.38, 11.34]
     assert round(found.p_value, 4) == 0.0363
-    assert [round(100 * bound, 1) for bound in (found.unpaired_low, found.unpaired_high)] == [
-        -2.1,
-        13.8,
-    ]
-    assert round(found.unpaired_p_value, 3) == 0.149
-    assert (round(found.design_effect, 2), round(found.other_design_effect, 2)) == (3.44, 3.67)
     assert found.p_better == pytest.approx(1 - found.p_value / 2)  # two systems teach no prior
-    assert "5.86 percentage points" in found.sentence
+    assert "5.86 percentage points" in " ".join(str(found).split())
 
 
 def test_a_pair_is_the_paired_t_test() -> None:
@@ -58,7 +50,7 @@ def test_a_pair_is_the_paired_t_test() -> None:
     turned = irtkit.compare_systems(irtkit.fit(responses), "respondent-5", "respondent-9")
     assert turned.difference == -found.difference
     assert turned.p_better == pytest.approx(1 - found.p_better)
-    assert turned.sentence == found.sentence
+    assert str(turned).splitlines()[:3] == str(found).splitlines()[:3]
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
@@ -75,7 +67,7 @@ def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> N
         one: Any = irtkit.compare_systems(result, row.system, row.other, clusters=clusters)
         for name in (
             *("n_items", "difference", "se", "low", "high", "p_value", "p_better"),
-            *("score_difference", "ability_difference", "items_needed"),
+            *("score_difference", "score_low", "score_high", "items_needed"),
         ):
             assert getattr(one, name) == pytest.approx(getattr(row, name), rel=1e-9), name
 
@@ -105,57 +97,12 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     assert np.isnan([found.difference, found.p_value, found.low, found.se]).all()
     assert found.p_better > 0.99
     assert found.score_low > 0
-    assert found.ability_low > 0
-    assert "is ahead of respondent-1: " in found.sentence
-    assert "respondent-20 and respondent-1 have no item in common." in " ".join(str(found).split())
-    assert "if the model fits" in " ".join(str(found).split())
+    said = " ".join(str(found).split())
+    assert "respondent-20 is ahead of respondent-1: " in said
+    assert "respondent-20 and respondent-1 have 0 items in common" in said
     row = irtkit.compare_systems(result).query("n_items == 0")
     assert row["difference"].isna().all()
     assert row["different"].all()
-
-
-def test_a_comparison_on_part_of_the_items_says_what_all_of_them_say() -> None:
-    values = matrix(20, seed=3).values.astype(float)
-    values[19, :60] = np.nan
-    values[0, 80:] = np.nan
-    result = irtkit.fit(irtkit.ResponseMatrix(values))
-    found = irtkit.compare_systems(result, "respondent-20", "respondent-1")
-    said = " ".join(str(found).split())
-    assert found.n_items == 20
-    points, low, high = (
-        100 * each for each in (found.score_difference, found.score_low, found.score_high)
-    )
-    whole = "points more on the whole benchmark, missing answers as the model expects them"
-    assert f"respondent-20 is ahead of respondent-1: {points:.2f} percentage {whole}, 95%" in said
-    assert f"On the 20 items of both respondent-20 has {100 * found.difference:.2f} points" in said
-    turned = irtkit.compare_systems(result, "respondent-1", "respondent-20")
-    assert turned.sentence == found.sentence
-    assert f"{whole}, 95% interval {low:.2f} to {high:.2f}" in found.sentence
-    assert "whole" not in str(irtkit.compare_systems(result, "respondent-5", "respondent-6"))
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.5])
-def test_who_is_said_to_be_ahead_is_the_one_ahead_on_the_leaderboard(missing: float) -> None:
-    result = irtkit.fit(matrix(missing=missing))
-    board = result.leaderboard().index
-    for one, other in pairwise(board):
-        found = irtkit.compare_systems(result, other, one)
-        assert found.sentence.startswith(one) or found.score_difference == 0
-        assert ("is ahead of" in found.sentence) == (found.score_high < 0)
-
-
-def test_an_ability_in_the_other_order_comes_with_its_reason() -> None:
-    values = np.zeros((12, 60), dtype=int)
-    for k in range(12):
-        values[k, : 5 * k] = 1
-    found = irtkit.compare_systems(irtkit.fit(values), "respondent-9", "respondent-5")
-    reverse = replace(found, ability_difference=-0.5)
-    assert "By ability respondent-9 is" in str(found)
-    assert "if the model fits" in " ".join(str(found).split())
-    told = " ".join(str(reverse).split())
-    assert "By ability the order is the reverse: respondent-5 is 0.50 SD above" in told
-    assert "The score decides." in told
-    assert "if the model fits" not in told
 
 
 def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
@@ -163,7 +110,7 @@ def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
     result = irtkit.fit(irtkit.ResponseMatrix(values))
     one = dict.fromkeys(result.item_labels, "all")
     found = irtkit.compare_systems(result, "respondent-1", "respondent-12", clusters=one)
-    assert "have one cluster of 150 items in common" in found.sentence
+    assert "have one cluster of 150 items in common" in " ".join(str(found).split())
     assert "P(" not in str(found)
     assert (found.low, found.high, found.score_low, found.score_high) == (-1, 1, -1, 1)
     table = irtkit.compare_systems(result, clusters=one)
@@ -174,36 +121,12 @@ def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
     assert "have 1 item in common" in str(pair)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:No ability differences")
-def test_a_probability_to_be_better_is_that_often_right() -> None:
-    # 60 boards of 15 systems as near each other as errors; of two alone a p-value would say more
-    said, right = [], []
-    for seed in range(60):
-        generator = np.random.default_rng(seed)
-        items = irtkit.ItemParameters.from_difficulty(np.ones(100), generator.normal(size=100))
-        theta = 0.3 * generator.normal(size=15)
-        result = irtkit.fit(
-            irtkit.simulate_responses(items, theta, seed=generator), standard_errors=False
-        )
-        table = irtkit.compare_systems(result)
-        place = {label: k for k, label in enumerate(result.respondent_labels)}
-        one, other = (table[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
-        said.append(table["p_better"].to_numpy())
-        right.append(theta[one] > theta[other])
-    p, held = np.concatenate(said), np.concatenate(right)
-    assert held.mean() == pytest.approx(p.mean(), abs=0.02)
-    sure = p > 0.9
-    assert sure.sum() > 500
-    assert held[sure].mean() == pytest.approx(p[sure].mean(), abs=0.03)
-
-
 def test_power_is_of_the_difference_and_the_number_of_items() -> None:
     found = irtkit.compare_systems(irtkit.fit(matrix()), "respondent-7", "respondent-6")
     assert found.power(found.items_needed) == pytest.approx(0.8, abs=0.01)
     curve = found.power([100, 1000, 10_000])
     assert (np.diff(curve) > 0).all()
-    assert "more items like these would settle it" in str(found)
+    assert "items like these would show" in " ".join(str(found).split())
 
 
 def test_items_where_they_differ_most_come_first() -> None:
@@ -253,16 +176,15 @@ def test_what_cannot_be_compared_is_refused(system: str, other: Any, said: str) 
         irtkit.compare_systems(result, system, other)
 
 
-@pytest.mark.slow
-def test_many_pairs_on_many_items_take_seconds() -> None:
-    import time
+def test_a_table_of_some_systems_is_part_of_the_table_of_all() -> None:
+    result = irtkit.fit(matrix(missing=0.3))
+    names = ["respondent-3", "respondent-11", "respondent-7"]
+    some, pairs = irtkit.compare_systems(result, systems=names), irtkit.compare_systems(result)
+    rows = pairs[pairs["system"].isin(names) & pairs["other"].isin(names)]
+    pd.testing.assert_frame_equal(some, rows.reset_index(drop=True), rtol=1e-9)
 
-    generator = np.random.default_rng(0)
-    items = irtkit.ItemParameters.from_difficulty(np.ones(10_000), generator.normal(size=10_000))
-    responses = irtkit.simulate_responses(items, generator.normal(size=500), seed=1)
-    result = irtkit.fit(responses, standard_errors=False)
-    start = time.process_time()
-    table = irtkit.compare_systems(result)
-    assert time.process_time() - start < 5
-    assert len(table) == 124_750
-    assert isinstance(table["system"].dtype, pd.CategoricalDtype)
+
+def test_more_pairs_than_can_be_read_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtkit.systems.comparison._MOST_PAIRS", 60)
+    with pytest.raises(ValueError, match="12 systems make 66; name some of them"):
+        irtkit.compare_systems(irtkit.fit(matrix()))

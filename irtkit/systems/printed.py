@@ -1,0 +1,208 @@
+"""What is printed of boards, comparisons and gates: tables and sentences from numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from irtkit.printed import (
+    in_lines,
+    p_words,
+    percent,
+    plain,
+    printable,
+    short_labels,
+    shortened,
+    table_of,
+    two_digits,
+)
+from irtkit.systems.paired import POWER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    import pandas as pd
+
+    from irtkit.systems.comparison import SystemComparison
+    from irtkit.systems.gate import Gate
+
+_SHOWN = 20  # Systems that are printed: with the headings, a screen of 24 lines.
+_LABEL, _FAMILY = 22, 10  # Characters beside the numbers in 80 columns.
+FROM_TO = "from…to"
+_OF_THESE = "of these items"
+
+
+def comparison_sentences(found: SystemComparison) -> Iterator[str]:
+    """The comparison of two systems, before the items."""
+    one, two = printable(found.system), printable(found.other)
+    items = f"{found.n_items:,} item{'s' * (found.n_items != 1)}"
+    of_all = abs(found.score_difference - found.difference) < 1e-9  # the score counts these alone
+    score = found.score_difference, found.score_low, found.score_high
+    paired = found.difference, found.low, found.high
+    if not of_all:
+        yield _ahead(one, two, *score, "on all items, missing answers as expected", found.level)
+    if found.n_clusters < 2:
+        what = items if found.n_items < 2 else f"one cluster of {items}"
+        yield f"{one} and {two} have {what} in common, which gives no standard error."
+    else:
+        said = _ahead(one, two, *paired, f"on the {items} of both", found.level)
+        yield f"{said[:-1]}, {p_words(found.p_value, 4)}."
+    if found.n_systems > 2:
+        yield (
+            "This is about a pair chosen beforehand. The best of many are ahead by chance, and "
+            f"irtkit.compare_systems(result) looks at all pairs of the {found.n_systems} systems."
+        )
+    if found.n_clusters not in {1, found.n_items}:
+        yield f"Errors are clustered by {found.n_clusters} clusters of items."
+    if found.n_clusters != 1:
+        favoured = one if found.p_better >= 0.5 else two
+        p = max(found.p_better, 1 - found.p_better)
+        yield f"P({favoured} is better) = {p:.3f} on items like these."
+    if found.n_clusters >= 2 and found.p_value >= 1 - found.level:
+        more = two_digits(found.items_needed - found.n_items)
+        if more is None:
+            yield "No number of items like these would show a difference."
+        else:
+            yield (
+                f"About {more:,} more items like these would show the difference with a "
+                f"probability of {POWER:.0%}, if it is as large as it looks."
+            )
+
+
+def _ahead(
+    one: str, two: str, difference: float, low: float, high: float, where: str, level: float
+) -> str:
+    """Which system has the higher accuracy, and by how much."""
+    if difference < 0:
+        one, two, difference, low, high = two, one, -difference, -high, -low
+    verb = "is ahead of" if low > 0 else "does not differ significantly from"
+    return (
+        f"{one} {verb} {two}: {100 * difference:.2f} percentage points higher accuracy {where}, "
+        f"{percent(level)} interval {100 * low:.2f} to {100 * high:.2f}."
+    )
+
+
+def comparison_text(found: SystemComparison) -> str:
+    """What `print` shows of two systems."""
+    import pandas as pd
+
+    words = in_lines(comparison_sentences(found))
+    if not len(found.items):
+        return words
+    first = found.items.head(5)
+    columns = ("accuracy", "other_accuracy")
+    names = dict(zip(columns, short_labels((found.system, found.other), 16), strict=True))
+    shown = first.set_axis(pd.Index(short_labels(first.index), name="item"))
+    table = plain(table_of(shown.rename(columns=names)))
+    return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
+
+
+def gate_markdown(found: Gate) -> str:
+    """A gate as a summary for a merge check."""
+    rows = [
+        f"| {_cell(s.system)} | {s.n_items:,} | {s.old:.2%} | {s.new:.2%} "
+        f"| {0 - 100 * s.drop:+.2f} | {-100 * s.high:+.2f} to {-100 * s.low:+.2f} | {s.verdict} |"
+        for s in found.systems
+    ]
+    lines = [
+        f"## Gate {found.verdict}",
+        "",
+        f"Allowed drop: {100 * found.max_drop:g} percentage points.",
+        "",
+        "| system | items | old | new | change, points | between | verdict |",
+        "|---|---|---|---|---|---|---|",
+        *rows,
+        "",
+        *(_cell(str(one)) for one in found.findings),
+        "",
+        f"At most about {1 - found.level:.2g} of changes within the allowed drop fail.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text that a table of Markdown holds as it is."""
+    escaped = printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return escaped.replace("`", "\\`").replace("[", "\\[")
+
+
+def board_text(
+    board: pd.DataFrame, *, level: float, sentences: Iterable[str] = (), top: int = _SHOWN
+) -> str:
+    """What is printed of a leaderboard, in 80 columns."""
+    parts = [board]
+    if "component" in board:
+        parts = [part for _, part in board.groupby("component", sort=True)]
+    lines = []
+    for part in parts:
+        if len(parts) > 1:
+            lines.append(f"part {part['component'].iloc[0]}, with ranks of its own:")
+        lines.append(plain(table_of(_shown(part.head(top)))))
+        if len(part) > top:
+            lines.append(f"… and {len(part) - top} more")
+    columns = list(map(str, _shown(board.head(1))))
+    lines += ["", in_lines(board_legend(board, level, columns)), in_lines(sentences)]
+    return "\n".join(lines).rstrip()
+
+
+def _shown(board: pd.DataFrame) -> pd.DataFrame:
+    """Columns that are printed."""
+    import pandas as pd
+
+    def interval(name: str, decimals: int, times: float = 1) -> list[str]:
+        bounds = zip(times * board[f"{name}_low"], times * board[f"{name}_high"], strict=True)
+        return [f"{one:.{decimals}f}…{two:.{decimals}f}" for one, two in bounds]
+
+    columns: dict[str, Any] = {
+        "rank": [str(rank) for rank in board["rank"]],
+        "between": interval("rank", 0),
+        "tied": list(board["group"]),
+        "score": scores_in_words(board),
+    }
+    if filled_in(board):
+        columns[_OF_THESE] = interval("expected_score", 1, 100)
+    columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
+    columns[FROM_TO] = interval("ability", 2)
+    if "family" in board:
+        columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
+    return pd.DataFrame(columns, pd.Index(short_labels(board.index, _LABEL), name="system"))
+
+
+def scores_in_words(board: pd.DataFrame) -> list[str]:
+    """Scores as percentages, with a star for the status "misfit"."""
+    marked = zip(board["expected_score"], board["status"] == "misfit", strict=True)
+    return [f"{100 * score:.1f}{'*' * mark}" for score, mark in marked]
+
+
+def filled_in(board: pd.DataFrame) -> bool:
+    """Whether the model has filled in answers of some system."""
+    return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
+
+
+def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) -> Iterator[str]:
+    """What the columns mean, those that may be left out included if ``columns`` names them."""
+    sure = percent(level)
+    yield (
+        f"between: ranks that items like these would allow ({sure} intervals for all systems at "
+        "once); tied: systems that share a letter do not differ significantly, adjusted for all "
+        "pairs (of others, irtkit compare-systems says whether they do)"
+    )
+    yield (
+        "score: per cent right of these items"
+        + (", those without an answer as the model expects them" if filled_in(board) else "")
+        + f"; {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
+        + "; ability: on the scale of the fit, where the model is true"
+        + f"; {FROM_TO}: its {sure} interval, items taken as known" * (FROM_TO in columns)
+    )
+    if (board["status"] == "misfit").any():
+        yield (
+            "*: the system is right on more items that are improbable at its ability than chance "
+            "allows (p < 0.05 over all systems); its answers may have leaked or follow wrong keys"
+        )
+    if "family" in board:
+        families = board.groupby("family", sort=False)
+        best = [
+            f"{printable(name)} (rank {part['rank'].min()}, {len(part)} "
+            f"system{'s' * (len(part) > 1)})"
+            for name, part in list(families)[:5]
+        ]
+        yield f"best of each family: {', '.join(best)}" + (" …" if families.ngroups > 5 else "")
