@@ -33,10 +33,14 @@ import pandas as pd
 from machine import arguments, describe, store
 
 import irtkit
-from irtkit.curves.answered import Answered
-from irtkit.curves.binomial import effective_number, share_interval
-from irtkit.curves.generality import generality_of
-from irtkit.curves.ranges import Ranges, fitted_difficulties
+from irtkit.curves.answered import Answered, fitted_difficulties
+from irtkit.curves.characteristic import (
+    effective_number,
+    generality_of,
+    in_ranges,
+    ranges_of,
+    share_interval,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,12 +94,12 @@ def curve_coverage(n: int, n_items: int, trials: int, missing: float, seed: int)
     found: dict[str, Any] = {}
     for name, given in (("without", None), ("of all", result.items["difficulty"])):
         data = Answered.of(result, given, "difficulties", seed=0)
-        ranges = Ranges.of(data.difficulties.of_all, 10, "quantile")
-        held = np.zeros((n, ranges.n), dtype=bool)
-        true = np.full((n, ranges.n), np.nan)
+        edges = ranges_of(data.difficulty, 10, "quantile")
+        held = np.zeros((n, len(edges) - 1), dtype=bool)
+        true = np.full(held.shape, np.nan)
         for row in range(n):
             part = data.part(row)
-            for k, own in enumerate(ranges.items(part.difficulty)):
+            for k, own in enumerate(in_ranges(edges, part.difficulty)):
                 if not len(own):
                     held[row, k] = True
                     continue
@@ -105,14 +109,14 @@ def curve_coverage(n: int, n_items: int, trials: int, missing: float, seed: int)
                 held[row, k] = low <= true[row, k] <= high
         found[name] = held
         if given is None:
-            found |= _generality(irtkit.characteristic_curves(result).systems, ranges, true)
+            found |= _generality(irtkit.characteristic_curves(result).systems, edges, true)
     return found
 
 
-def _generality(systems: pd.DataFrame, ranges: Ranges, true: Array) -> dict[str, Any]:
+def _generality(systems: pd.DataFrame, edges: Array, true: Array) -> dict[str, Any]:
     held: dict[str, Any] = {"capability": [], "generality": []}
     for row, share in zip(systems.to_dict("records"), true, strict=True):
-        truth = generality_of(ranges.edges, share, np.zeros(ranges.n))
+        truth = generality_of(edges, share, np.zeros(len(share)))
         values = {"capability": truth.capability, "generality": truth.spread_squared**-0.5}
         for name, value in values.items():
             held[name].append(row[f"{name}_low"] <= value <= row[f"{name}_high"])
@@ -160,9 +164,8 @@ def leaders(kind: str, better: float, n_sets: int, *, fitted: bool = False) -> d
             difficulty = fitted_difficulties(given)
         curves_of = irtkit.characteristic_curves
         found = curves_of(given, difficulties=None if fitted else difficulty).best
-        best = [
-            _best(p[:, some]) for some in Ranges.of(difficulty, 10, "quantile").items(difficulty)
-        ]
+        edges = ranges_of(difficulty, 10, "quantile")
+        best = [_best(p[:, some]) for some in in_ranges(edges, difficulty)]
         winners = [{name} - {None} for name in found["winner"]]
         false.append(any(one and one != true for one, true in zip(winners, best, strict=True)))
         leading = map(set, found["leaders"])

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from machine import arguments, describe, sentence, store
+from predictors import compared
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestRegressor
@@ -84,20 +85,20 @@ def predicted(name: str, draws: int) -> dict[str, Any]:
     """All figures of one set."""
     features, responses = of_crowd() if name == "digits crowd" else of_paper(name)
     targets = difficulty_targets(responses)
-    compared = irtkit.cross_validate_predictors(features, targets)
+    found = compared(features, targets)
     ours, plain = direct(features, targets)
     held = coverage(features, targets, draws)
     print(
         f"== {name}: {len(responses.respondents)} systems × {len(features)} items, "
-        f"{features.shape[1]} features\n{compared}"
+        f"{features.shape[1]} features\n{found.table.round(3)}\n{found.friedman}\n{found.pairs}"
     )
     print(f"random forest, rank correlation {ours:.3f}, of a direct script {plain:.3f}")
     print(f"intervals of 90 % by {INTERVALS_BY} hold {held:.1%}\n", flush=True)
     return {
         "set": name,
-        "table": compared.table.round(4).reset_index().to_dict("records"),
-        "friedman": compared.friedman.reset_index().to_dict("records"),
-        "pairs": compared.pairs.reset_index().to_dict("records"),
+        "table": found.table.round(4).reset_index().to_dict("records"),
+        "friedman": found.friedman.reset_index().to_dict("records"),
+        "pairs": found.pairs.reset_index().to_dict("records"),
         "spearman": {"irtkit": ours, "direct": plain},
         "coverage": held,
     }

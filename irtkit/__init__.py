@@ -28,7 +28,7 @@ from irtkit.difficulty.agreement import fleiss_kappa
 from irtkit.findings import Finding, IRTWarning
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
-from irtkit.prediction import DifficultyPredictor, cross_validate_predictors
+from irtkit.prediction import DifficultyPredictor
 from irtkit.report import report
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import Linking, link, score
@@ -78,7 +78,6 @@ __all__ = [
     "characteristic_curves",
     "compare_difficulties",
     "compare_systems",
-    "cross_validate_predictors",
     "differential_functioning",
     "expected_performance",
     "fit",

@@ -477,6 +477,13 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "say that an item is broken",
     "all-right": "{n:item} that every system gets right",
     "unanswered": "{n:item} without responses",
+    # From curves
+    "few-systems-for-alarms": "Frequent false alarms: difficulties come from a {model!s} fitted "
+    "to {n:system}, and alarms have their stated rate from {least} systems on. With fewer, there "
+    "are more alarms without a change",
+    "few-clusters": "Few clusters: errors and intervals of {systems} are unknown, because clusters "
+    "must outnumber the terms of the regression",
+    "no-surface": "No surface: the status of {systems} is {status!s}",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "

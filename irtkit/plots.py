@@ -172,7 +172,7 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     """
     check_type("surface", surface, LearningSurface)
     grid, covariate = surface.grid, surface.axis.name
-    points = grid[grid[surface.by[0]] == system]
+    points = grid[grid.iloc[:, 0] == system]
     if points.empty or "difficulty" not in points:
         raise ValueError(f"system: there is no surface over difficulty of {short(system)}")
     over = points.pivot_table(index="difficulty", columns=covariate, values="log_odds")

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 import irtkit
-from irtkit.curves import perturbation_table
 
 pd.set_option("display.width", 120, "display.max_columns", 20)
 pd.set_option("display.float_format", "{:.2f}".format)
@@ -153,18 +152,18 @@ print(new_classes.loc[new_classes["alarm"], [*columns[:-1], "shift"]].sort_value
 #
 # ## The same digits, changed
 #
-# If the very same items are asked again with changed inputs, each is its own control. The table
-# says whether items became harder (here nobody says so, so they count as unchanged), whether
-# systems got worse, and whether the one explains the other.
+# The same items may be asked again with changed inputs. Here nobody says that they became harder,
+# so the alarm says whether systems got worse. If a model predicts the difficulty of both versions,
+# give it as `difficulties=` and `original_difficulties=`. Then the alarm is about what difficulty
+# does not explain, and `irtkit.curves.problem_shift` says how much harder the items became.
 
 # %%
 same = values.loc[watched]
 spoilt = same.where(generator.random(same.shape) >= 0.1, 0)
-table = perturbation_table(
-    result, {"spoilt": irtkit.ResponseMatrix.from_frame(spoilt)}, systems=watched[:8]
+changed = irtkit.expected_performance(
+    result, irtkit.ResponseMatrix.from_frame(spoilt), systems=watched[:8]
 )
-columns = ["accuracy", "new_accuracy", "change", "change_low", "change_high", "alarm"]
-print(table[columns])
+print(changed[["original_accuracy", "expected_low", "expected_high", "accuracy", "alarm"]])
 
 # %% [markdown]
 # ## What to take away

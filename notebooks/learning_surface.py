@@ -6,7 +6,7 @@
 # how much the network had trained and how hard the item was, and found that "easy examples are
 # learned first". This notebook asks the same of eight classifiers of handwritten digits.
 #
-# To run it: `pip install "irtkit[plots]"`. It takes some seconds.
+# To run it: `pip install "irtkit[curves,plots]"`. It takes some seconds.
 
 # %%
 import warnings

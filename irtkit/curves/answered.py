@@ -1,4 +1,14 @@
-"""What systems answered to items of known difficulty, and the logistic curve of each."""
+"""What systems answered to items of known difficulty.
+
+An item that a system got wrong looks harder for that reason, most of all where systems are few. So
+the difficulties for a system come from a fit to others, cross-fitted by families of similar
+systems. Each fit has a scale of its own, and only its order of the items is used.
+
+The hardest of estimated difficulties look harder than they are. Their expectations are regressed to
+the mean (Kelley 1927): with estimates b̂_j of mean m and variance v, and standard errors s_j,
+
+    E[b_j | b̂_j] = m + ρ (b̂_j − m),        reliability ρ = 1 − mean min(s_j², v) / v.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import did_you_mean, short
-from irtkit.curves.logistic import clustered, logistic_regression
-from irtkit.curves.ranges import (
-    given_difficulties,
-    given_errors,
-    held_out_difficulties,
-    same_for_all,
-)
-from irtkit.curves.regressed import regressed
+from irtkit.checks import as_numbers, check_number, did_you_mean, first_names, short
+from irtkit.curves.logistic import Regression, jeffreys_regression, with_intercept
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
+from irtkit.irf import EXTREME
 from irtkit.responses import refuse_sparse
+from irtkit.responses.labels import is_missing_label, values_by_label
+from irtkit.selection.cross_validation import refits
+from irtkit.suspects.families import SIMILAR, family_codes
 from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
@@ -26,11 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.curves.logistic import Regression
-    from irtkit.curves.ranges import Difficulties
-    from irtkit.responses import ResponseMatrix
+    from irtkit.irf import Array
 
-    Array = NDArray[np.float64]
+_LEAST_SYSTEMS = 3  # One is left out, and two remain that differ.
+_FOLDS = 5  # Fits, each without a fifth of the systems.
 
 
 class Part(NamedTuple):
@@ -43,29 +49,28 @@ class Part(NamedTuple):
     trials: Array
 
     def regressed(self) -> Part:
-        """The same with difficulties regressed to their mean, where they are estimates.
-
-        Of one whose error is not known nothing is known.
-        """
+        """The same with difficulties regressed to their mean. One reliability serves all items."""
         if np.isnan(self.se).all():
             raise ValueError(
                 "result must have standard errors of its difficulties: "
                 "irtkit.fit(…, standard_errors=True)"
             )
-        if not self.se.any():
+        mean, variance = self.difficulty.mean(), self.difficulty.var()
+        if variance == 0 or not self.se.any():
             return self
-        se = np.where(np.isnan(self.se), np.inf, self.se)
-        return self._replace(difficulty=regressed(self.difficulty, se))
+        # an error above the spread, as near a slope of 0, says only that nothing is known
+        unreliable = np.fmin(self.se**2, variance)
+        reliability = 1 - np.where(np.isnan(self.se), variance, unreliable).mean() / variance
+        return self._replace(difficulty=mean + reliability * (self.difficulty - mean))
+
+    @property
+    def x(self) -> Array:
+        """Covariates (1, difficulty) of the items."""
+        return with_intercept(self.difficulty)
 
     def regression(self) -> Regression:
-        """Logistic regression of right answers on (1, difficulty).
-
-        Errors of repeated trials are clustered by item; those of single answers are Fisher's.
-        """
-        x, right = with_intercept(self.difficulty), self.share * self.trials
-        found = logistic_regression(x, right, self.trials, jeffreys=True)
-        repeated = self.trials.max(initial=1) > 1
-        return clustered(found, x, right, self.trials, [np.arange(len(x))] if repeated else [])
+        """Logistic curve of the system over difficulty."""
+        return jeffreys_regression(self.x, self.share * self.trials, self.trials)
 
 
 class Answered(NamedTuple):
@@ -75,30 +80,38 @@ class Answered(NamedTuple):
     respondents: tuple[str, ...]
     items: tuple[str, ...]
     real: NDArray[np.bool_]
-    difficulties: Difficulties
+    difficulty: Array  # (n_items,), NaN where an item has none.
+    se: Array  # Of the difficulties: 0 where they are not estimated, NaN if unknown.
+    without: Array  # Difficulties from each fit, that of all systems first, (n_fits, n_items).
+    fold: NDArray[np.intp]  # Row of `without` for each respondent.
 
     @classmethod
     def of(
         cls, given: object, difficulties: Any, argument: str, *, se: Any = None, seed: int
     ) -> Answered:
-        """Return those of a result, or of responses and difficulties, which `argument` names.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there are no responses, these are sparse, or there are no difficulties.
-        """
-        responses = _responses(given, difficulties, argument)
-        refuse_sparse(responses, "a characteristic curve")
-        if difficulties is None:
-            known = held_out_difficulties(given, seed=seed)  # type: ignore[arg-type]  # a result
+        """Return those of a result, or of responses and difficulties, which `argument` names."""
+        if isinstance(given, FitResult):
+            if given.responses is None:
+                raise ValueError("result must hold its responses, which were not saved with it")
+            responses = given.responses
+        elif difficulties is None:
+            raise TypeError(
+                "result must be what irtkit.fit returned; of responses alone the difficulties of "
+                f"the items are needed, {argument}="
+            )
         else:
-            values = given_difficulties(difficulties, responses.items, argument)
-            errors = given_errors(se, responses.items)
-            known = same_for_all(values, errors, responses.n_respondents)
+            responses = as_responses(given)
+        refuse_sparse(responses, "a characteristic curve")
+        fold = np.zeros(responses.n_respondents, dtype=np.intp)
+        if difficulties is None:
+            without, fold = _held_out(given, seed)  # type: ignore[arg-type]  # a result
+            errors = given.standard_errors[:, 1]  # type: ignore[attr-defined]
+        else:
+            without = given_difficulties(difficulties, responses.items, argument)[None]
+            errors = _given_errors(se, responses.items)
         answers = Shares.of(patterns_of(responses, synthetic_is_real=True))
         names = responses.respondents, responses.items
-        return cls(answers, *names, ~responses.synthetic, known)
+        return cls(answers, *names, ~responses.synthetic, without[0], errors, without, fold)
 
     def rows(self, systems: Iterable[str] | None) -> NDArray[np.intp]:
         """Rows of the systems named, or of all that are real and answered something."""
@@ -115,26 +128,84 @@ class Answered(NamedTuple):
         return np.array([place[name] for name in names], dtype=np.intp)
 
     def part(self, row: int) -> Part:
-        """What one system answered of the items with a difficulty."""
-        difficulty, se = self.difficulties.of(row)
+        """What one system answered of the items with a difficulty.
+
+        A fit without one of n folds has errors of variance s² n/(n − 1). At the values of the fit
+        to all, its difficulties regress like those with errors of variance s² (1 + 1/(2(n − 1))).
+        """
+        difficulty, n = self.without[self.fold[row]], len(self.without) - 1
+        fewer = np.sqrt(1 + 1 / (2 * (n - 1))) if self.fold[row] and n > 1 else 1.0
         own = np.flatnonzero(np.isfinite(difficulty) & (self.answers.trials[row] > 0))
         answers = self.answers.right[row, own], self.answers.trials[row, own]
-        return Part(own, difficulty[own], se[own], *answers)
+        return Part(own, difficulty[own], fewer * self.se[own], *answers)
 
 
-def _responses(given: object, difficulties: Any, argument: str) -> ResponseMatrix:
-    if isinstance(given, FitResult):
-        if given.responses is None:
-            raise ValueError("result must hold its responses, which were not saved with it")
-        return given.responses
-    if difficulties is None:
-        raise TypeError(
-            "result must be what irtkit.fit returned; of responses alone the difficulties of the "
-            f"items are needed, {argument}="
+def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Array:
+    """Difficulties by item label, NaN for items that have none."""
+    values = values_by_label(argument, given, items, value="difficulty", kind="item")
+    found = as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
+    if np.isinf(found).any():
+        label = items[int(np.argmax(np.isinf(found)))]
+        raise ValueError(
+            f"{argument} must be finite, or missing; that of item {short(label)} is not"
         )
-    return as_responses(given)
+    if not np.isfinite(found).any():
+        raise ValueError(f"{argument} has none of the items: they are {first_names(items)}")
+    return found
 
 
-def with_intercept(*columns: Array) -> Array:
-    """Covariates after a column of ones, (n, 1 + k)."""
-    return np.stack([np.ones(len(columns[0])), *columns], axis=1)
+def _given_errors(given: Any, items: tuple[str, ...]) -> Array:
+    """Standard errors by item label, 0 for items without one; or one number for all."""
+    if given is None or isinstance(given, float | int):
+        return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
+    values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
+    if all(one is None for one in values):
+        raise ValueError(f"difficulty_se has none of the items: they are {first_names(items)}")
+    found = as_numbers("difficulty_se", [0.0 if one is None else one for one in values])
+    if (found < 0).any():
+        label = items[int(np.argmax(found < 0))]
+        raise ValueError(f"difficulty_se must be 0 or more; that of item {short(label)} is not")
+    return found
+
+
+def fitted_difficulties(result: FitResult) -> Array:
+    """Difficulties of a fit, missing for items whose slope is flat or below 0, or unanswered.
+
+    The difficulty of an item with a slope below 0 does not say how hard it is.
+    """
+    status = np.array(result.status, dtype=object)
+    known = np.isfinite(result.parameters.difficulty) & (result.parameters.discrimination > 0)
+    known &= ~np.isin(status, ["flat", "no responses"])
+    middle, reach = result.latent_mean, EXTREME * result.latent_sd
+    cropped = np.clip(result.parameters.difficulty, middle - reach, middle + reach)
+    return np.where(known, cropped, np.nan)
+
+
+def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
+    """Difficulties of a fit and of fits without each fold, and the fit for each respondent."""
+    from scipy.stats import rankdata
+
+    if result.n_answering < _LEAST_SYSTEMS:
+        raise ValueError(
+            f"result has {result.n_answering} systems, too few for difficulties from others than "
+            "each; difficulties= takes those of another source"
+        )
+    of_all = fitted_difficulties(result)
+    if not np.isfinite(of_all).any():
+        raise ValueError("result has no item with a slope above 0, and so no difficulties")
+    codes, labels = family_codes(result, SIMILAR), list(result.respondent_labels)
+    answering = codes[result.answering]
+    if np.bincount(answering).max() <= len(answering) / _FOLDS:  # else each system is its own
+        first = np.unique(codes, return_index=True)[1]
+        labels = [labels[first[code]] for code in codes]
+    scale = np.sort(of_all[np.isfinite(of_all)])
+    quantiles = (np.arange(len(scale)) + 0.5) / len(scale)
+    fold, without = np.zeros(len(codes), dtype=np.intp), [of_all]
+    for refit, held in refits(result, labels, _FOLDS, seed):
+        fold[held] = len(without)
+        found = fitted_difficulties(refit)
+        known = np.isfinite(found)
+        order = (rankdata(found[known]) - 0.5) / known.sum()
+        found[known] = np.interp(order, quantiles, scale)
+        without.append(found)
+    return np.stack(without), fold

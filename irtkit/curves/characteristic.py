@@ -1,44 +1,42 @@
-"""System characteristic curves: the share right of a system in ranges of difficulty.
+"""System characteristic curves: the accuracy of a system in ranges of difficulty.
 
-Martínez-Plumed, Castellano-Falcón, Monserrat & Hernández-Orallo (AAAI 2022): items in ranges of
-difficulty, x their mean difficulty, y the share right of the system. Beside it stands a logistic
-curve, σ(slope · (location − difficulty)), fitted to the system's responses with Jeffreys' prior.
+Martínez-Plumed, Castellano-Falcón, Monserrat & Hernández-Orallo (AAAI 2022). Capability and
+generality (Hernández-Orallo et al. 2021) are, with ψ(h) the accuracy at the difficulty h ≥ 0,
+
+    capability Ψ = ∫ψ dh,   spread = √(2∫hψ dh − Ψ²),   generality = 1 / spread.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
-from irtkit.curves.answered import Answered, with_intercept
-from irtkit.curves.binomial import effective_number, share_interval
-from irtkit.curves.generality import generality_of
-from irtkit.curves.leaders import leaders_of
-from irtkit.curves.logistic import crossing
-from irtkit.curves.ranges import Ranges
+from irtkit.curves.answered import Answered
+from irtkit.curves.logistic import crossing, with_intercept
+from irtkit.data.wilson import wilson_interval
 from irtkit.irf import logistic
-from irtkit.printed import in_lines, percent, plain, shortened, table_of
+from irtkit.printed import plain, shortened, table_of
+from irtkit.systems.paired import correction, mean_of, t_quantile, tail
 from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.curves.answered import Part
     from irtkit.curves.logistic import Regression
-    from irtkit.curves.ranges import Rule
+    from irtkit.irf import Array
 
-    Array = NDArray[np.float64]
-
-_MOST_RANGES = 1000
-"""Ranges: each is to hold several items. 1,000 of them take 40 systems a second or less."""
-_SHOWN = 20
-"""Systems that are printed."""
+Rule = Literal["quantile", "width"]
+_MOST_RANGES = 1000  # Of which each should hold several items.
+_SHOWN = 20  # Systems that are printed.
+_FEW = 3.0  # Right, or wrong, answers up to which a Poisson bound applies (Brown et al. 2001).
+_ROUNDING = 1e-12  # Relative squared spread below which it is a rounding error.
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,70 +44,32 @@ class CharacteristicCurves:
     """Curves of systems; made by :func:`irtkit.characteristic_curves`. ``print`` shows them."""
 
     table: pd.DataFrame
-    """A row per system and range, index "respondent", "range" (from 1, the easiest). Columns:
-    difficulty (mean of the system's items there), difficulty_low, difficulty_high (the range),
-    n_items (that the system answered there), n_responses (every trial), accuracy (mean share right
-    of these items, NaN without any), accuracy_low, accuracy_high, smooth (the logistic curve at
-    that difficulty).
-
-    The interval, Wilson's, is of the share right expected on items like those of the range, drawn
-    anew; each by itself. Of these very items it is on the safe side."""
+    """Index "respondent", "range" (from 1, the easiest). Columns: difficulty (mean of its items),
+    difficulty_low, difficulty_high (the range), n_items (answered), n_responses (trials),
+    accuracy (mean over items), accuracy_low, accuracy_high, smooth (logistic curve)."""
     systems: pd.DataFrame
-    """Index "respondent". Columns: location (difficulty at which the logistic curve is at a half)
-    with location_low and location_high (Fieller; infinite where the slope is not told from 0),
-    slope and slope_se; capability, spread and generality (Hernández-Orallo et al. 2021), of the
-    curve of the ranges, from the easiest item to the hardest, with _low and _high (delta method, of
-    items like these). They are of these ranges: wide ones hide where a curve falls and lower its
-    generality, and difficulties far off the others move capability; so compare systems within one
-    table. Generality is infinite for a step at the edge of a range, and NaN, as the spread, where
-    all is right, or wrong, or of one difficulty."""
+    """Index "respondent". Columns: location (where the logistic curve is at a half) with
+    location_low and location_high (Fieller; infinite if the slope does not differ significantly
+    from 0), slope and slope_se; capability, spread and generality, with _low and _high (delta
+    method). Generality is infinite for a step at the edge of a range, and NaN if all responses are
+    right, or wrong, or all items are equally difficult."""
     best: pd.DataFrame
-    """Index "range", items being where the fit of all, or what was given, puts them. Columns:
-    difficulty_low, difficulty_high, n_items (that any of the systems answered), best (the system
-    with the highest share right, the first of equal ones), accuracy (its share right), n_leaders,
-    leaders (systems not told apart from it, as a tuple, the best first), winner (it, if it
-    leads alone; else None).
-
-    With the probability ``level`` the best system of every range, on items like these, is among its
-    leaders, in all ranges together (of equal ones that holds of each by itself); so noise alone
-    makes a winner in a table with the probability 1 − ``level`` at most."""
-    level: float
-    held_out: bool
-    """Whether difficulties for each system are those of a fit without it."""
-
-    def _sentences(self) -> Iterator[str]:
-        winners = self.best["winner"].dropna()
-        if len(self.systems) > 1:
-            yield f"{len(winners)} of {len(self.best)} ranges have a best system that leads alone."
-        yield (
-            "Intervals of shares right are about items like these, each by itself; leaders hold "
-            f"the best system of every range with {percent(self.level)} probability, all ranges "
-            "together."
-        )
-        if self.held_out:
-            yield "Items are in ranges for each system as a fit without it and its like has them."
+    """Index "range". Columns: difficulty_low, difficulty_high, n_items (that any of the systems
+    answered), best (the system with the highest accuracy, the first of equal ones), accuracy (of
+    that system), n_leaders, leaders (systems that are not significantly worse, as a tuple, the best
+    first), winner (the best system if it leads alone, else None)."""
 
     def __str__(self) -> str:
         import pandas as pd
 
-        shown = pd.DataFrame(
-            {
-                "from": [f"{value:.2f}" for value in self.best["difficulty_low"]],
-                "to": [f"{value:.2f}" for value in self.best["difficulty_high"]],
-                "items": [str(n) for n in self.best["n_items"]],
-                "best": [shortened(name or "", 24) for name in self.best["best"]],
-                "share right": list(self.best["accuracy"]),
-                "not told apart": [str(max(n - 1, 0)) for n in self.best["n_leaders"]],
-            },
-            index=pd.Index([str(k) for k in self.best.index], name="range"),
-        )
+        columns = ["difficulty_low", "difficulty_high", "n_items", "best", "accuracy", "n_leaders"]
+        best = self.best[columns].set_axis(self.best.index.map(str), axis="index")
         columns = ["location", "slope", "capability", "generality"]
         first = self.systems.sort_values("capability", ascending=False).head(_SHOWN)[columns]
-        names = pd.Index([shortened(name) for name in first.index], name="system")
-        parts = [plain(table_of(shown)), plain(table_of(first.set_axis(names)))]
+        first = first.set_axis(pd.Index(map(shortened, first.index), name="system"), axis="index")
+        tables = f"{plain(table_of(best.rename_axis('range')))}\n\n{plain(table_of(first))}"
         more = len(self.systems) - len(first)
-        rest = [f"… and {more} more"] if more else []
-        return "\n".join([parts[0], "", parts[1], *rest, "", in_lines(self._sentences())])
+        return f"{tables}\n… and {more} more" if more else tables
 
 
 def characteristic_curves(
@@ -122,30 +82,26 @@ def characteristic_curves(
     level: float = 0.95,
     seed: int = 0,
 ) -> CharacteristicCurves:
-    """Share right of each system in ranges of difficulty, and who is best in each.
+    """Accuracy of each system in ranges of difficulty, and who is best in each.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with its responses; or, with ``difficulties``, responses
-        that were not fitted: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes.
+        A FitResult with its responses. With ``difficulties``, also responses alone: anything that
+        :func:`irtkit.read_responses` takes.
     bins
-        Number of ranges, at most 1,000; there are fewer if many difficulties are equal.
+        Number of ranges, at most 1,000. There are fewer if many difficulties are equal.
     by
-        "quantile": ranges with as many items each; "width": ranges as wide as each other.
+        "quantile" for ranges with equally many items, "width" for ranges of equal width.
     difficulties
-        Difficulty of each item by label, such as predicted ones: a mapping, Series, or list; items
-        without one are left out. By default those of the fit, items with flat slopes or slopes
-        below 0 left out, and those further than 6 SDs off as that far off. An item that a system
-        got wrong is harder for that, so each system's curve is over difficulties from a fit to
-        others (five fits, systems that answer alike being left out together);
-        ``difficulties=result.items["difficulty"]`` takes those of the fit as they are.
+        Difficulty of each item by label, such as predicted ones: a mapping, Series, or list. Items
+        without one are left out. By default, those of fits without the system.
     systems
-        Labels of those to show; by default all that are not synthetic and answered something.
+        Labels of the systems; by default all that are not synthetic and have responses.
     level
         Coverage of the intervals.
     seed
-        Of the choice of systems that are left out together.
+        Of the folds of systems that are left out together.
 
     Returns
     -------
@@ -155,12 +111,20 @@ def characteristic_curves(
     Raises
     ------
     TypeError, ValueError
-        If there are no responses or difficulties, responses are sparse, or a system is not there.
+        If there are no responses or difficulties, responses are sparse, or a system does not exist.
 
-    References
-    ----------
-    Martínez-Plumed, Castellano-Falcón, Monserrat & Hernández-Orallo (2022), *AAAI* 36.
-    Hernández-Orallo, Loe, Cheke, Martínez-Plumed & Ó hÉigeartaigh (2021), *Scientific Reports* 11.
+    Notes
+    -----
+    By default, difficulties for a system come from a fit to others (five fits, which leave out
+    similar systems together). Items with a slope that is flat or below 0 are left out, and
+    difficulties beyond 6 SD are cropped.
+
+    Intervals of accuracies are Wilson's, for the accuracy expected on similar items. Capability and
+    generality depend on the ranges, so compare systems within one table only (Hernández-Orallo et
+    al. 2021, *Scientific Reports* 11, 22822).
+
+    With probability ``level``, the truly best system of each range is among its leaders, in all
+    ranges together. So chance alone makes a winner with probability 1 − ``level`` at most.
 
     Examples
     --------
@@ -184,104 +148,221 @@ def characteristic_curves(
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
     data = Answered.of(result, difficulties, "difficulties", seed=seed)
-    rows, known = data.rows(systems), data.difficulties
+    rows = data.rows(systems)
     answered = (data.answers.trials[rows] > 0).any(axis=0)
-    ranges = Ranges.of(np.where(answered, known.of_all, np.nan), bins, by)
-    parts = [data.part(row) for row in rows]
-    fits = [part.regression() for part in parts]
+    edges = ranges_of(np.where(answered, data.difficulty, np.nan), bins, by)
     names = [data.respondents[row] for row in rows]
-    tables = [_curve(part, fit, ranges, level) for part, fit in zip(parts, fits, strict=True)]
-    summaries = [_summary(*one, ranges, level) for one in zip(tables, fits, strict=True)]
-    return CharacteristicCurves(
-        table=pd.concat(tables, keys=names, names=["respondent"]),
-        systems=pd.DataFrame(summaries, index=pd.Index(names, name="respondent")),
-        best=_best(data, rows, ranges, level),
-        level=level,
-        held_out=known.held_out,
-    )
+    tables, summaries = [], []
+    for row in rows:
+        part = data.part(row)
+        fit = part.regression()
+        tables.append(_curve(part, fit, edges, level))
+        summaries.append(_summary(tables[-1], fit, edges, level))
+    table = pd.concat(tables, keys=names, names=["respondent"])
+    summary = pd.DataFrame(summaries, index=pd.Index(names, name="respondent"))
+    return CharacteristicCurves(table, summary, _best(data, rows, edges, level))
 
 
-def _curve(part: Part, fit: Regression, ranges: Ranges, level: float) -> pd.DataFrame:
+def ranges_of(difficulty: Array, bins: int, by: Rule) -> Array:
+    """Edges of ranges, fewer if many difficulties are equal; two equal ones if all are."""
+    known = difficulty[np.isfinite(difficulty)]
+    if not len(known):
+        raise ValueError("no item that was answered has a difficulty")
+    if by == "width":
+        edges = np.linspace(known.min(), known.max(), bins + 1)
+    else:
+        edges = np.quantile(known, np.linspace(0, 1, bins + 1))
+    distinct = np.unique(edges)
+    return distinct if len(distinct) > 1 else np.repeat(distinct, 2)
+
+
+def in_ranges(edges: Array, difficulty: Array) -> list[NDArray[np.intp]]:
+    """Places of the items in each range. An edge belongs to the range above."""
+    number = np.searchsorted(edges[1:-1], difficulty, side="right")
+    number[~np.isfinite(difficulty)] = -1
+    return [np.flatnonzero(number == k) for k in range(len(edges) - 1)]
+
+
+def _curve(part: Part, fit: Regression, edges: Array, level: float) -> pd.DataFrame:
     """Rows of one system, index "range"."""
     import pandas as pd
 
-    found: dict[str, list[float]] = {
-        name: [] for name in ("difficulty", "n_items", "n_responses", "accuracy", "effective")
-    }
-    for own in ranges.items(part.difficulty):
-        share, trials = part.share[own], part.trials[own]
-        found["difficulty"].append(float(part.difficulty[own].mean()) if len(own) else np.nan)
-        found["n_items"].append(len(own))
-        found["n_responses"].append(int(trials.sum()))
-        found["accuracy"].append(float(share.mean()) if len(own) else np.nan)
-        found["effective"].append(effective_number(share, trials, level))
-    effective = np.array(found.pop("effective"))
-    table = pd.DataFrame(found, index=pd.RangeIndex(1, ranges.n + 1, name="range"))
-    table.insert(1, "difficulty_low", ranges.edges[:-1])
-    table.insert(2, "difficulty_high", ranges.edges[1:])
-    bounds = share_interval(table["accuracy"], effective, level)
+    rows = []
+    for k, own in enumerate(in_ranges(edges, part.difficulty)):
+        share, trials, n = part.share[own], part.trials[own], len(own)
+        rows.append(
+            {
+                "difficulty": float(part.difficulty[own].mean()) if n else np.nan,
+                "difficulty_low": edges[k],
+                "difficulty_high": edges[k + 1],
+                "n_items": n,
+                "n_responses": int(trials.sum()),
+                "accuracy": float(share.mean()) if n else np.nan,
+                "effective": effective_number(share, trials, level),
+            }
+        )
+    table = pd.DataFrame(rows, index=pd.RangeIndex(1, len(edges), name="range"))
+    bounds = share_interval(table["accuracy"], table.pop("effective"), level)
     table["accuracy_low"], table["accuracy_high"] = bounds
     at = with_intercept(table["difficulty"].to_numpy())
     return table.assign(smooth=logistic(fit.log_odds(at)))
 
 
-def _summary(
-    table: pd.DataFrame, fit: Regression, ranges: Ranges, level: float
-) -> dict[str, float]:
-    """Location, slope, capability and generality of one curve."""
-    from scipy.special import ndtri
+def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
+    """Wilson's bounds of a share, from 0 to 1 if nothing was answered (share NaN, or n = 0).
 
-    location = crossing(fit, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, level)
-    deviate = float(ndtri((1 + level) / 2))
-    # Wilson's interval is as long as the error of a share that keeps off 0 and 1
+    With 1 to 3 right, or wrong, answers, Wilson's bound next to them is too tight, and that of a
+    Poisson variable replaces it (Brown, Cai & DasGupta 2001, *Statistical Science* 16, 101–133).
+    """
+    from scipy.special import gammaincinv
+
+    share, n = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
+    known = (n > 0) & np.isfinite(share)
+    p, size = np.where(known, share, 0.5), np.where(known, n, 1)
+    low, high = wilson_interval(p, size, level)
+    bounds = []
+    for part, bound in ((p, low), (1 - p, 1 - high)):
+        few = (part * size > 0) & (part * size <= _FEW)
+        poisson = gammaincinv(np.where(few, part * size, 1.0), 1 - level) / size
+        found = np.where(few, np.minimum(bound, poisson), bound)
+        bounds.append(np.where(known, np.clip(found, 0, part), 0.0))  # rounding may pass the share
+    return bounds[0], 1 - bounds[1]
+
+
+def effective_number(share: Array, trials: Array, level: float) -> float:
+    """Number of independent answers that shares right of items are worth, each (n_items,).
+
+    Answers to items drawn at random are independent. Repeated trials of an item are not: there the
+    number is p̂ (1 − p̂) / variance between items (Kish), corrected for the degrees of freedom (Korn
+    & Graubard 1998), at least the number of items and at most that of trials.
+    """
+    n, most = len(share), float(trials.sum())
+    p = float(share.mean()) if n else np.nan
+    if most == n or n < 2 or not 0 < p < 1:
+        return float(n)
+    variance = float(share.var()) * correction(n) / n
+    if variance == 0:
+        return most
+    shrunk = (t_quantile(np.inf, level) / t_quantile(n - 1, level)) ** 2
+    return float(np.clip(p * (1 - p) / variance * shrunk, n, max(most, n)))
+
+
+def _summary(table: pd.DataFrame, fit: Regression, edges: Array, level: float) -> dict[str, float]:
+    """Location, slope, capability and generality of one curve."""
+    deviate, ends = t_quantile(np.inf, level), np.array([0.0, -1.0, 1.0])
     noise = (table["accuracy_high"] - table["accuracy_low"]) / 2 / deviate
-    share = table["accuracy"].to_numpy(dtype=np.float64)
-    found = generality_of(ranges.edges, share, noise.to_numpy() ** 2)
-    spread = found.spread_squared + deviate * found.spread_squared_se * np.array([0.0, -1.0, 1.0])
-    spread = np.sqrt(np.maximum(spread, 0.0))
+    found = generality_of(edges, table["accuracy"].to_numpy(), noise.to_numpy() ** 2)
+    capability = found.capability + deviate * found.capability_se * ends
+    spread = np.sqrt(
+        np.maximum(found.spread_squared + deviate * found.spread_squared_se * ends, 0.0)
+    )
     with np.errstate(divide="ignore"):
-        generality = 1 / spread
-    capability = found.capability + deviate * found.capability_se * np.array([0.0, -1.0, 1.0])
+        generality = 1 / spread[[0, 2, 1]]
+
+    def bounded(name: str, values: Any) -> dict[str, float]:
+        ends = (name, f"{name}_low", f"{name}_high")
+        return dict(zip(ends, map(float, values), strict=True))
+
     return {
-        **_bounded("location", location),
+        **bounded(
+            "location", crossing(fit, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, level)
+        ),
         "slope": -float(fit.coefficients[1]),
-        "slope_se": float(np.sqrt(fit.covariance[1, 1])),
-        **_bounded("capability", np.clip(capability, 0, np.ptp(ranges.edges))),
-        **_bounded("spread", spread),
-        **_bounded("generality", generality[[0, 2, 1]]),
+        "slope_se": float(fit.covariance[1, 1] ** 0.5),
+        **bounded("capability", np.clip(capability, 0, np.ptp(edges))),
+        **bounded("spread", spread),
+        **bounded("generality", generality),
     }
 
 
-def _bounded(name: str, values: Any) -> dict[str, float]:
-    """Columns of a value and its interval."""
-    ends = ("", "_low", "_high")
-    return {f"{name}{end}": float(value) for end, value in zip(ends, values, strict=True)}
+class Generality(NamedTuple):
+    """Capability and squared spread of one curve."""
+
+    capability: float
+    capability_se: float
+    spread_squared: float
+    spread_squared_se: float
 
 
-def _best(data: Answered, rows: NDArray[np.intp], ranges: Ranges, level: float) -> pd.DataFrame:
-    """Leaders of every range."""
+def generality_of(edges: Array, share: Array, variance: Array) -> Generality:
+    """Integrals of a curve that is constant in each range, and their errors.
+
+    An unknown share is interpolated between its neighbours. A curve that is 1 throughout, or 0,
+    falls beyond the difficulties: its spread is unknown.
+    """
+    known = np.isfinite(share)
+    if not known.any() or edges[-1] == edges[0]:
+        return Generality(*[np.nan] * 4)
+    places = np.arange(len(share))
+    psi = np.interp(places, places[known], share[known])
+    noise = np.where(known, variance, 0.0)
+    h = edges - edges[0]
+    first, second = np.diff(h), np.diff(h**2)
+    capability = float(first @ psi)
+    spread = float(second @ psi) - capability**2
+    spread = 0.0 if spread < _ROUNDING * h[-1] ** 2 else spread
+    if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
+        spread = np.nan
+    by_share = second - 2 * capability * first
+    errors = (float(np.sqrt(part**2 @ noise)) for part in (first, by_share))
+    return Generality(capability, next(errors), spread, next(errors))
+
+
+def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) -> pd.DataFrame:
+    """Best system and leaders of each range."""
     import pandas as pd
 
     answers = Shares(data.answers.right[rows], data.answers.trials[rows])
+    names = [data.respondents[row] for row in rows]
     found = []
-    for number, items in enumerate(ranges.items(data.difficulties.of_all)):
-        one = leaders_of(answers, items, (1 - level) / ranges.n)
-        names = tuple(data.respondents[rows[k]] for k in one.leaders)
-        best = data.respondents[rows[one.best]] if one.best >= 0 else None
+    for number, items in enumerate(in_ranges(edges, data.difficulty)):
+        accuracy, leaders = leaders_of(answers, items, (1 - level) / (len(edges) - 1))
+        labels = tuple(names[k] for k in leaders)
+        best = labels[0] if labels else None
         found.append(
             {
-                "difficulty_low": ranges.edges[number],
-                "difficulty_high": ranges.edges[number + 1],
+                "difficulty_low": edges[number],
+                "difficulty_high": edges[number + 1],
                 "n_items": int((answers.trials[:, items] > 0).any(axis=0).sum()),
                 "best": best,
-                "accuracy": one.share,
-                "n_leaders": len(names),
-                "leaders": names,
-                "winner": best if len(names) == 1 < len(rows) else None,
+                "accuracy": accuracy,
+                "n_leaders": len(labels),
+                "leaders": labels,
+                "winner": best if len(labels) == 1 < len(rows) else None,
             }
         )
-    index = pd.RangeIndex(1, ranges.n + 1, name="range")
-    table = pd.DataFrame(found, index=index)
+    table = pd.DataFrame(found, index=pd.RangeIndex(1, len(edges), name="range"))
     for name in ("best", "winner"):  # None stays None, whatever type pandas would choose
-        table[name] = pd.Series([one[name] for one in found], index, dtype=object)
+        table[name] = pd.Series([one[name] for one in found], table.index, dtype=object)
     return table
+
+
+def leaders_of(
+    answers: Shares, items: NDArray[np.intp], alpha: float
+) -> tuple[float, NDArray[np.intp]]:
+    """Highest accuracy on some items, and the systems that are not significantly worse.
+
+    The best system comes first. Each of k − 1 others is tested one-sided at α / (k − 1), on the
+    items that both answered: by the exact sign test (McNemar 1947), or with repeated trials by
+    Student's t of the differences by item.
+    """
+    from scipy.special import bdtrc
+
+    share, trials = answers.right[:, items], answers.trials[:, items]
+    n = (trials > 0).sum(axis=1)
+    if not n.any():
+        return np.nan, np.arange(0)
+    mean = np.where(n > 0, share.sum(axis=1) / np.maximum(n, 1), -1.0)
+    best, others = int(np.argmax(mean)), np.flatnonzero(n > 0)
+    both = (trials[others] > 0) & (trials[best] > 0)
+    ahead = np.where(both, share[best] - share[others], 0.0)
+    wins, losses = (ahead > 0).sum(axis=1), (ahead < 0).sum(axis=1)
+    p_value = bdtrc(wins - 1.0, wins + losses, 0.5)
+    if trials.max() > 1:
+        p_value = np.ones(len(others))
+        for k, own in enumerate(both):
+            one = mean_of(ahead[k, own], step=1 / float(trials.max()))
+            if one.df > 0 and one.value > 0:
+                p_value[k] = float(tail(one.df, one.value / one.se))
+    kept = others[(p_value > alpha / max(len(others) - 1, 1)) | (others == best)]
+    return float(mean[best]), kept[np.argsort(-mean[kept], kind="stable")]

@@ -1,29 +1,22 @@
-"""Learning surface: log-odds of a right answer over training size and difficulty, or the like.
+"""Learning surface: log-odds of a right answer by training size and difficulty, or the like.
 
-For each system (and task) a logistic regression of right answers on the log of a covariate of
-systems or runs, on the difficulty of items, and on their product (Lalor, Wu, Munkhdalai & Yu, EMNLP
-2018): the odds rise faster with size for easy items where the product has a negative coefficient.
-The covariate may be training size, compute, a release date, or how long items take people; the
-value of it at which half of the answers are right is then a time horizon (Kwa et al. 2025,
-*Measuring AI ability to complete long tasks*, arXiv 2503.14499).
-
-The same items are answered at every size, or in several runs, so responses are not independent, and
-errors that take them for independent may be too small: of eight runs of tasks that differ by more
-than their length, 78 % of such 95 % intervals hold the 50 % horizon (``benchmarks/curves.py``).
-Errors are therefore clustered by item where there is a column of items, and by system as well where
-systems are pooled.
+For each system, a logistic regression of right answers on the logarithm of a covariate, on the
+difficulty of items, and on their product (Lalor et al. 2018), with errors clustered by item. The
+value of the covariate at which half of the answers are right is a time horizon (Kwa et al. 2025).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_unique, check_yes_or_no, first_names, short
-from irtkit.curves.axis import Axis, as_dates
-from irtkit.curves.logistic import clustered, logistic_regression
-from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
+from irtkit.checks import check_number, short
+from irtkit.curves.logistic import crossing, likelihood_regression, with_intercept
+from irtkit.findings import Finding
+from irtkit.irf import logistic
+from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.responses.columns import no_column, recognised, usual_columns
 from irtkit.responses.tables import as_frame, with_index
 
@@ -31,12 +24,195 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.curves.logistic import Regression
+    from irtkit.irf import Array
 
+DIFFICULTY = "difficulty"
 _SIZES = ("training_size", "train_size", "size")
-_TASK, _POOLED = "task", "rows"
+_GRID = 25  # Points along each side of the grid.
+_DAYS = 365.25  # Days of a year.
+_FAR = 200.0  # Years from 1970 beyond which pandas has no dates.
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A covariate of systems, runs or items, as regressions take it."""
+
+    name: str
+    kind: str  # "number", "log" or "date"
+
+    @classmethod
+    def of(cls, name: str, values: Any, *, log: bool | None) -> Axis:
+        """Return the axis of a column, logarithmic by default unless it holds dates."""
+        import pandas as pd
+
+        if pd.api.types.is_datetime64_any_dtype(values):
+            if log:
+                raise ValueError(f"log: {short(name)} holds dates, which have no logarithm")
+            return cls(name, "date")
+        if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+            raise TypeError(
+                f"column {short(name)} must hold numbers or dates, it is {values.dtype}; "
+                "pandas.to_datetime makes dates"
+            )
+        if log is not False and (values <= 0).any():
+            raise ValueError(
+                f"column {short(name)} must be above 0 on a log scale, and has {values.min():g}; "
+                "log=False takes it as it is"
+            )
+        return cls(name, "number" if log is False else "log")
+
+    def scaled(self, values: Any) -> Array:
+        """Values as regressions take them: natural logarithms, dates in years from 1970."""
+        import pandas as pd
+
+        if self.kind == "date":
+            since = pd.DatetimeIndex(values).tz_localize(None) - pd.Timestamp(0)
+            return np.asarray(since / pd.Timedelta(days=_DAYS), dtype=np.float64)
+        found = np.asarray(values, dtype=np.float64)
+        return np.log(found) if self.kind == "log" else found
+
+    def given(self, scaled: Array) -> Any:
+        """Values as they were given. A date that is too far off is NaT."""
+        import pandas as pd
+
+        if self.kind == "date":
+            near = np.where(np.abs(scaled) < _FAR, scaled, np.nan)
+            return pd.Timestamp(0) + pd.to_timedelta(near * _DAYS, unit="D")
+        with np.errstate(over="ignore"):
+            return np.exp(scaled) if self.kind == "log" else scaled
+
+
+@dataclass(frozen=True, eq=False)
+class LearningSurface:
+    """Logistic regressions of systems; made by :func:`irtkit.learning_surface`."""
+
+    coefficients: pd.DataFrame
+    """A row per system and term, index ``by`` and "term": "intercept", the covariate (such as "log
+    size", natural logarithms), "difficulty" and their product ("log size:difficulty"). Columns:
+    estimate; se (of independent responses); se_clustered (NaN without clusters, and if they are no
+    more than the terms); low, high and p_value (two-sided), with clustered errors if there are
+    clusters. NaN without a maximum."""
+    systems: pd.DataFrame
+    """Index ``by``. Columns: n_responses, n_clusters, accuracy, log_likelihood, status; low and
+    high (of the covariate), easy and hard (extreme difficulties, NaN without any). The status is
+    "ok"; "unbounded" (a plane separates right from wrong, so the likelihood has no maximum); "no
+    variance" (all right, or all wrong); "collinear" (such as one size alone); "no responses"; or
+    "not converged"."""
+    axis: Axis
+    level: float
+    middle: float | None
+    """Median difficulty of the rows of the frame; None without difficulties."""
+    fits: tuple[Regression, ...] = field(repr=False)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What limits the surface."""
+        status = self.systems["status"]
+        n_terms = len(self.fits[0].coefficients)
+        few = self.systems.index[(self.systems["n_clusters"] <= n_terms) & (status == "ok")]
+        found = [Finding("few-clusters", "warning", {"systems": _labels(few)})][: len(few)]
+        for one in status[status != "ok"].unique():
+            values = {"status": one, "systems": _labels(status.index[status == one])}
+            found.append(Finding("no-surface", "warning", values))
+        return tuple(found)
+
+    @property
+    def grid(self) -> pd.DataFrame:
+        """Points for contours, 25 along each side, over the range of the rows of each system.
+
+        Columns: those of ``by``, the covariate, difficulty (if there is one), log_odds, se (of
+        log_odds) and probability. A system whose status is not "ok" has none.
+        """
+        import pandas as pd
+
+        names = [self.axis.name] if self.middle is None else [self.axis.name, DIFFICULTY]
+        parts = []
+        low, high = (self.axis.scaled(self.systems[end]) for end in ("low", "high"))
+        easy, hard = (self.systems[end].to_numpy() for end in ("easy", "hard"))
+        for k, fit in enumerate(self.fits):
+            ends = [(low[k], high[k]), (easy[k], hard[k])][: len(names)]
+            sides = [np.linspace(start, end, _GRID) for start, end in ends]
+            places = [side.ravel() for side in np.meshgrid(*sides, indexing="ij")]
+            x = _design(*places)
+            table = pd.DataFrame(dict(zip(names, places, strict=True)))
+            parts.append(table.assign(log_odds=fit.log_odds(x), se=fit.se(x)))
+        found = pd.concat(parts, keys=self.systems.index, names=self.systems.index.names)
+        found[names[0]] = self.axis.given(found[names[0]].to_numpy())
+        found["probability"] = logistic(found["log_odds"].to_numpy())
+        found = found.reset_index(self.systems.index.names).dropna(subset="log_odds")
+        return found.reset_index(drop=True)
+
+    def horizons(
+        self, shares: Iterable[float] = (0.5, 0.8), *, difficulty: float | None = None
+    ) -> pd.DataFrame:
+        """Value of the covariate at which a share of the answers is right.
+
+        Parameters
+        ----------
+        shares
+            Shares right, between 0 and 1.
+        difficulty
+            Difficulty of the items; by default the median of the frame's rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index ``by`` and "share". Columns: difficulty (if there is one); the covariate, with
+            ``_low`` and ``_high`` (Fieller's interval; without ends if the slope does not differ
+            significantly from 0: 0 and infinity on a log scale, NaT for dates); slope (of the
+            log-odds by the covariate); beyond (whether the value lies outside the system's rows);
+            status. NaN without a maximum.
+
+        Raises
+        ------
+        ValueError
+            If a share is not between 0 and 1, or the frame had no difficulties.
+
+        Examples
+        --------
+        >>> import irtkit, pandas as pd
+        >>> minutes, right = [1, 2, 4, 8, 15, 30, 60, 120], [1, 1, 1, 0, 1, 0, 1, 0]
+        >>> runs = pd.DataFrame({"model": "agent", "minutes": minutes, "right": right})
+        >>> surface = irtkit.learning_surface(runs, covariate="minutes")
+        >>> surface.horizons([0.5])["minutes"].round(1).tolist()
+        [25.5]
+        """
+        import pandas as pd
+
+        each: Any = [shares] if np.ndim(shares) == 0 else shares  # type: ignore[arg-type]
+        wanted = [check_number("shares", share, above=0, below=1) for share in each]
+        at = self.middle if difficulty is None else check_number("difficulty", difficulty)
+        if difficulty is not None and self.middle is None:
+            raise ValueError("difficulty: the regressions have none")
+        start, end = _design(np.array([0.0, 1.0]), None if at is None else np.full(2, at))
+        name, rows = self.axis.name, {}
+        for system, fit in zip(self.systems.index, self.fits, strict=True):
+            for share in wanted:
+                log_odds = float(np.log(share / (1 - share)))
+                found = crossing(fit, start, end - start, log_odds, self.level)
+                slope = float((end - start) @ fit.coefficients)
+                rows[*_tuple(system), share] = (*found, slope)
+        index = pd.MultiIndex.from_tuples(rows, names=[*self.systems.index.names, "share"])
+        columns = [name, f"{name}_low", f"{name}_high", "slope"]
+        table = pd.DataFrame(list(rows.values()), index, columns)
+        for column in columns[:3]:
+            table[column] = self.axis.given(table[column].to_numpy())
+        if at is not None:
+            table.insert(0, DIFFICULTY, at)
+        each_row = self.systems.loc[self.systems.index.repeat(len(wanted))].set_axis(index)
+        outside = (table[name] < each_row["low"]) | (table[name] > each_row["high"])
+        return table.assign(beyond=outside, status=each_row["status"])
+
+    def __str__(self) -> str:
+        import pandas as pd
+
+        terms = self.coefficients.index.unique("term")
+        estimates = self.coefficients["estimate"].to_numpy().reshape(-1, len(terms))
+        names = pd.Index(map(shortened, _labels(self.systems.index)), name="system")
+        shown = pd.DataFrame(estimates, names, list(terms))
+        return f"{plain(table_of(shown))}\n\n{in_lines(map(str, self.findings))}".rstrip()
 
 
 def learning_surface(
@@ -49,17 +225,16 @@ def learning_surface(
     trials: str | None = None,
     by: Iterable[str] | None = None,
     clusters: Iterable[str] | None = None,
-    interaction: bool = True,
     level: float = 0.95,
 ) -> LearningSurface:
-    """Fit right answers by training size and difficulty, or other covariates, for each system.
+    """Regress right answers on training size and difficulty, or other covariates, by system.
 
     Parameters
     ----------
     frame
-        A data frame of pandas, polars, PyArrow or the like, a row per response: system, covariate,
-        difficulty of the item, and whether the answer was right (1, 0, True, False; missing ones
-        are left out). Rows that lack a value in any other column named below are left out as well.
+        A data frame of pandas, polars, PyArrow or the like, with a row per response: system,
+        covariate, difficulty of the item, and whether the response is right (1, 0, True, False).
+        Rows with a missing value in a column that is used are left out.
     covariate
         The column of the covariate; by default "training_size", "train_size" or "size". It may be
         of systems or runs (size, compute, release date) or of items (minutes people take).
@@ -67,33 +242,36 @@ def learning_surface(
         Whether to take its natural logarithm; by default unless it holds dates, which are counted
         in years.
     difficulty
-        The column of difficulties; by default "difficulty" if there is one, and otherwise the
-        covariate stands alone.
+        The column of difficulties; by default "difficulty" if there is one, else the covariate
+        stands alone.
     response, trials
-        The columns of responses, by default recognised by its usual names ("right", "correct", …);
-        and of how many trials a row stands for, of which the response is then how many were right.
+        The columns of responses, by default recognised by a usual name ("right", "correct", …), and
+        of numbers of trials. With trials, the response is how many were right.
     by
-        Columns whose values each get a regression of their own; by default that of the systems
-        ("respondent", "model", …) and "task", where they are. ``by=[]`` pools all rows.
+        Columns whose values each get a regression; by default that of the systems ("respondent",
+        "model", …) and "task", if they exist. ``by=[]`` pools all rows.
     clusters
-        Columns, two at most, of which responses that share a value go together; by default the
-        items ("item", "question_id", …), and the systems if ``by`` leaves them out, where there are
-        such columns. ``clusters=[]`` takes all responses for independent. Of no more clusters than
-        there are terms, errors and intervals are NaN.
-    interaction
-        Whether to have the product of both.
+        At most two columns. Responses that share a value are dependent. By default the items
+        ("item", "question_id", …), and the systems if ``by`` leaves them out.
+        ``clusters=[]`` assumes independent responses.
     level
         Coverage of the intervals.
 
     Returns
     -------
     LearningSurface
-        ``coefficients``, ``systems``, ``grid`` (for contours) and ``horizons()``.
+        ``coefficients``, ``systems``, ``grid`` (for contours), ``horizons()`` and ``findings``.
 
     Raises
     ------
-    TypeError, ValueError
-        If columns are not there or hold something else.
+    ImportError, TypeError, ValueError
+        If statsmodels, which comes with the extra ``irtkit[curves]``, or columns are missing, or
+        columns hold something else.
+
+    Notes
+    -----
+    Clustered errors are those of statsmodels, with the factor G/(G − 1) · (n − 1)/(n − k) for G
+    clusters, n rows and k terms, and Student's t with G − 1 degrees of freedom.
 
     References
     ----------
@@ -116,240 +294,125 @@ def learning_surface(
     >>> surface.coefficients.loc[("net", "log size"), ["estimate", "se"]].round(2).tolist()
     [0.99, 0.08]
     """
-    check_yes_or_no(interaction=interaction)
-    if log is not None:
-        check_yes_or_no(log=log)
+    import pandas as pd
+
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
-    check_unique("frame must have one column of a name", table.columns)
     table = table.set_axis([str(name) for name in table.columns], axis="columns")
-    columns = _Columns.of(
-        list(table.columns),
-        covariate=covariate,
-        difficulty=difficulty,
-        response=response,
-        trials=trials,
-        by=by,
-        clusters=clusters,
-    )
-    table = table.dropna(subset=columns.needed)
+    header = list(table.columns)
+
+    def named(argument: str, names: Any, usual: Iterable[str] = ()) -> list[str]:
+        given = [names] if isinstance(names, str) else usual if names is None else names
+        for name in given:
+            if not (isinstance(name, str) and name in header):
+                raise no_column(argument, name, header)
+        return list(given)
+
+    if covariate is None:
+        covariate = next((name for name in _SIZES if name in header), _SIZES[0])
+    size = named("covariate", [covariate])[0]
+    usual = [DIFFICULTY] if DIFFICULTY in header and size != DIFFICULTY else []
+    hard = named("difficulty", difficulty, usual)
+    if hard and size in {hard[0], DIFFICULTY}:
+        raise ValueError(f"covariate and difficulty must be two columns; rename {short(size)}")
+    who = [header[k] for k in usual_columns(header, "respondent")[:1]]
+    groups = named("by", by, [*who, *(name for name in header if name == "task")])
+    items = [header[k] for k in usual_columns(header, "item")[:1]]
+    alike = [name for name in (*items, *who) if name not in {*groups, size}]
+    together = named("clusters", clusters, alike)
+    if len(together) > 2:
+        raise ValueError(f"clusters must be two columns at most, got {len(together)}")
+    right = named("response", response or header[recognised(header, "response")])[0]
+    count = named("trials", trials)
+    table = table.dropna(subset=[size, *hard, right, *count, *groups, *together])
     if not len(table):
         raise ValueError("frame has no row with a response and all covariates")
-    table = table.assign(**{columns.covariate: as_dates(table[columns.covariate])})
-    axis = Axis.of(columns.covariate, table[columns.covariate], log=log)
-    surfaces = tuple(
-        _surface(name, part, columns, axis, interaction=interaction)
-        for name, part in _parts(table, columns.by)
-    )
-    names = columns.by or (_POOLED,)
-    middle = None
-    if columns.difficulty is not None:
-        middle = float(np.median(_numbers(table, columns.difficulty)))
-    terms = terms_of(axis, by_difficulty=middle is not None, interaction=interaction)
+    axis = Axis.of(size, table[size], log=log)
+    n = _finite(count[0], table[count[0]]) if count else np.ones(len(table))
+    n_right = _finite(right, table[right])
+    wrong = (n_right < 0) | (n_right > n) | (n_right % 1 != 0) | (n % 1 != 0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        rule = "whole, from 0 to the number of trials" if count else "0 or 1"
+        raise ValueError(
+            f"column {short(right)} must be {rule}; row {table.index[at]} has {n_right[at]:g}"
+        )
+    difficulties = _finite(hard[0], table[hard[0]]) if hard else None
+    x = _design(_finite(size, axis.scaled(table[size])), difficulties)
+    term = f"log {size}" if axis.kind == "log" else size
+    terms = ["intercept", term, *([DIFFICULTY, f"{term}:{DIFFICULTY}"] if hard else [])]
+    numbered = [table.groupby(name).ngroup().to_numpy() for name in together]
+    places: Any = {"all": np.arange(len(table))}
+    if groups:
+        places = table.groupby(groups, sort=False).indices
+    fits, rows = [], []
+    for own in places.values():
+        some = [one[own] for one in numbered]
+        fits.append(likelihood_regression(x[own], n_right[own], n[own], some))
+        known = np.full(1, np.nan) if difficulties is None else difficulties[own]
+        rows.append(
+            {
+                "n_responses": int(n[own].sum()),
+                "n_clusters": min((len(np.unique(one)) for one in some), default=np.nan),
+                "accuracy": n_right[own].sum() / max(n[own].sum(), 1),
+                "log_likelihood": fits[-1].log_likelihood,
+                "status": fits[-1].status,
+                "low": table[size].iloc[own].min(),
+                "high": table[size].iloc[own].max(),
+                "easy": known.min(),
+                "hard": known.max(),
+            }
+        )
+    names = groups or ["rows"]
+    index: pd.Index[Any] = pd.MultiIndex.from_tuples(map(_tuple, places), names=names)
+    index = index if len(names) > 1 else index.get_level_values(0)
+    parts = [_coefficients(fit, terms, level, clustered=bool(together)) for fit in fits]
     return LearningSurface(
-        coefficients=_coefficients(surfaces, names, terms, level),
-        systems=_systems(surfaces, names),
+        coefficients=pd.concat(parts, keys=index, names=[*names, "term"]),
+        systems=pd.DataFrame(rows, index=index),
         axis=axis,
         level=level,
-        surfaces=surfaces,
-        by=names,
-        middle=middle,
-        interaction=interaction,
+        middle=None if difficulties is None else float(np.median(difficulties)),
+        fits=tuple(fits),
     )
 
 
-class _Columns(NamedTuple):
-    """Names of the columns."""
-
-    covariate: str
-    difficulty: str | None
-    response: str
-    trials: str | None
-    by: tuple[str, ...]
-    clusters: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        header: list[str],
-        *,
-        covariate: str | None,
-        difficulty: str | None,
-        response: str | None,
-        trials: str | None,
-        by: Iterable[str] | None,
-        clusters: Iterable[str] | None,
-    ) -> _Columns:
-        """Return the columns that are named, and usual ones for those that are not."""
-        size = _named(header, "covariate", covariate) or _size(header)
-        if difficulty == size:
-            raise ValueError(f"difficulty and covariate are both {short(size)}")
-        if difficulty is not None and size == DIFFICULTY:
-            raise ValueError(
-                f"covariate {short(size)} has the name of the term of difficulties, of which "
-                f"{short(difficulty)} holds others; rename it"
-            )
-        usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
-        who = next((header[k] for k in usual_columns(header, "respondent")), None)
-        systems = _several(header, "by", by, [who, _there(header, _TASK)])
-        if reserved := {"term", "share"}.intersection(systems):
-            raise ValueError(
-                f"by: {short(min(reserved))} is a name that tables of the surface use; rename "
-                "the column"
-            )
-        taken = {*systems, size}
-        items = [header[k] for k in usual_columns(header, "item")[:1]]
-        alike = [name for name in (*items, who) if name not in taken]
-        together = _several(header, "clusters", clusters, alike)
-        if len(together) > 2:
-            raise ValueError(f"clusters must be two columns at most, got {len(together)}")
-        return cls(
-            covariate=size,
-            difficulty=_named(header, "difficulty", difficulty) or usual,
-            response=_named(header, "response", response) or header[recognised(header, "response")],
-            trials=_named(header, "trials", trials),
-            by=systems,
-            clusters=together,
-        )
-
-    @property
-    def needed(self) -> list[str]:
-        """Columns of which no row may lack a value."""
-        each = (self.covariate, self.difficulty, self.response, self.trials)
-        return [name for name in (*each, *self.by, *self.clusters) if name is not None]
+def _tuple(name: Any) -> tuple[Any, ...]:
+    return name if isinstance(name, tuple) else (name,)
 
 
-def _parts(table: pd.DataFrame, by: tuple[str, ...]) -> list[tuple[Any, pd.DataFrame]]:
-    """Rows of each system, or all of them."""
-    if not by:
-        return [("all", table)]
-    places = table.groupby(list(by), sort=False).indices
-    return [(name, table.iloc[rows]) for name, rows in places.items()]
+def _labels(names: Iterable[Any]) -> list[str]:
+    return [" / ".join(map(str, _tuple(name))) for name in names]
 
 
-def _there(header: list[str], name: str) -> str | None:
-    return name if name in header else None
-
-
-def _named(header: list[str], argument: str, name: str | None) -> str | None:
-    """Refuse a name that no column has."""
-    if name is not None and not (isinstance(name, str) and name in header):
-        raise no_column(argument, name, header)
-    return name
-
-
-def _several(
-    header: list[str], argument: str, names: Iterable[str] | None, usual: list[str | None]
-) -> tuple[str, ...]:
-    if names is None:
-        return tuple(name for name in usual if name is not None)
-    given = [names] if isinstance(names, str) else list(names)
-    return tuple(name for name in given if _named(header, argument, name))
-
-
-def _size(header: list[str]) -> str:
-    found = next((name for name in _SIZES if name in header), None)
-    if found is None:
-        raise ValueError(
-            f"no column is called {' or '.join(_SIZES)}: pass covariate= with the name of one; "
-            f"the columns are {first_names(header, shown=20)}"
-        )
-    return found
-
-
-def _numbers(table: pd.DataFrame, name: str) -> Array:
-    """Finite numbers of a column."""
-    try:
-        found = table[name].to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"column {short(name)} must hold numbers, it is {table[name].dtype}"
-        ) from error
-    if not np.isfinite(found).all():
-        raise ValueError(f"column {short(name)} must hold finite numbers")
-    return np.asarray(found)
-
-
-def _responses(table: pd.DataFrame, columns: _Columns) -> tuple[Array, Array]:
-    """How many trials of every row were right, and how many there were."""
-    right = _numbers(table, columns.response)
-    n = np.ones(len(right)) if columns.trials is None else _numbers(table, columns.trials)
-    wrong = (right < 0) | (right > n) | (right != np.round(right)) | (n != np.round(n))
-    if wrong.any():
-        row = table.index[int(np.argmax(wrong))]
-        rule = "0 or 1" if columns.trials is None else "whole, from 0 to the number of trials"
-        value = right[int(np.argmax(wrong))]
-        raise ValueError(
-            f"column {short(columns.response)} must be {rule}; row {row} has {value:g}"
-        )
-    return right, n
-
-
-def _surface(
-    name: Any, part: pd.DataFrame, columns: _Columns, axis: Axis, *, interaction: bool
-) -> Surface:
-    """Regression of one system."""
-    right, n = _responses(part, columns)
-    covariate = axis.scaled(part[columns.covariate])
-    difficulty = None if columns.difficulty is None else _numbers(part, columns.difficulty)
-    x = design(covariate, difficulty, interaction=interaction)
-    clusters = [
-        part.groupby(column).ngroup().to_numpy(dtype=np.intp) for column in columns.clusters
-    ]
-    fisher = logistic_regression(x, right, n)
-    return Surface(
-        name=name if isinstance(name, tuple) else (name,),
-        fisher=fisher,
-        clustered=clustered(fisher, x, right, n, clusters),
-        covariate=(float(covariate.min()), float(covariate.max())),
-        difficulty=None if difficulty is None else (difficulty.min(), difficulty.max()),
-        n_responses=int(n.sum()),
-        n_clusters=min((int(one.max()) + 1 for one in clusters), default=None),
-        right=int(right.sum()),
-    )
-
-
-def _index(surfaces: Iterable[Surface], by: tuple[str, ...]) -> pd.Index[Any]:
-    import pandas as pd
-
-    names = [one.name for one in surfaces]
-    index: pd.Index[Any] = pd.MultiIndex.from_tuples(names, names=by)
-    return index.get_level_values(0) if len(by) == 1 else index
-
-
-def _systems(surfaces: tuple[Surface, ...], by: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = {
-        "n_responses": [one.n_responses for one in surfaces],
-        "n_clusters": [one.n_clusters for one in surfaces],
-        "accuracy": [one.right / max(one.n_responses, 1) for one in surfaces],
-        "log_likelihood": [one.fisher.log_likelihood for one in surfaces],
-        "status": [one.fisher.status for one in surfaces],
-    }
-    return pd.DataFrame(columns, index=_index(surfaces, by))
+def _design(covariate: Array, difficulty: Array | None = None) -> Array:
+    """Rows (1, s) or (1, s, b, s·b) of the regression."""
+    if difficulty is None:
+        return with_intercept(covariate)
+    return with_intercept(covariate, difficulty, covariate * difficulty)
 
 
 def _coefficients(
-    surfaces: tuple[Surface, ...], by: tuple[str, ...], terms: list[str], level: float
+    fit: Regression, terms: list[str], level: float, *, clustered: bool
 ) -> pd.DataFrame:
     import pandas as pd
+    from scipy.stats import t
 
-    parts = []
-    for one in surfaces:
-        estimate, best = one.fisher.coefficients, one.clustered
-        error = np.sqrt(np.diag(best.covariance))
-        reach = best.quantile(level) * error
-        table = {
-            "estimate": estimate,
-            "se": np.sqrt(np.diag(one.fisher.covariance)),
-            "se_clustered": error if one.n_clusters else np.nan,
-            "low": estimate - reach,
-            "high": estimate + reach,
-            "p_value": best.p_value(estimate, error),
-        }
-        names = pd.MultiIndex.from_tuples(
-            [(*one.name, term) for term in terms], names=[*by, "term"]
-        )
-        parts.append(pd.DataFrame(table, index=names))
-    return pd.concat(parts)
+    error = np.sqrt(np.diag(fit.covariance))
+    reach = fit.quantile(level) * error
+    columns = {
+        "estimate": fit.coefficients,
+        "se": np.sqrt(np.diag(fit.fisher)),
+        "se_clustered": error if clustered else np.nan,
+        "low": fit.coefficients - reach,
+        "high": fit.coefficients + reach,
+        "p_value": 2 * t.sf(np.abs(fit.coefficients / error), fit.df),
+    }
+    return pd.DataFrame(columns, index=terms)
+
+
+def _finite(name: str, values: Any) -> Array:
+    found = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError(f"column {short(name)} must hold finite numbers")
+    return found

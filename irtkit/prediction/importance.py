@@ -1,20 +1,17 @@
 """Which features make items hard, beside those that the task itself is solved by.
 
-A feature's permutation importance is how much worse held-out items are predicted when its values
-are dealt out among them at random (Breiman 2001). A feature may matter for telling the classes
-apart and not for how hard items are, and the other way round (AAAI-22 paper, supplement).
+The permutation importance of a feature (Breiman 2001) is how much worse held-out items are
+predicted after its values are permuted. A feature may matter for the task and not for difficulty,
+and the other way round (AAAI-22 paper, supplement).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_times, short
-from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.prediction.features import names_allowed, the_same_kinds
 from irtkit.prediction.predictor import by_label, training_of
 from irtkit.prediction.regressors import fitted, in_one_thread, model_of
 from irtkit.prediction.targets import TARGETS
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     import pandas as pd
-
-    from irtkit.prediction.predictor import Training
 
 
 def feature_importances(
@@ -45,40 +40,39 @@ def feature_importances(
     Parameters
     ----------
     features, target
-        As in :meth:`DifficultyPredictor.fit`; texts are no features that can be dealt out.
+        As in :meth:`DifficultyPredictor.fit`.
     labels
-        Class or number that the task asks for, by item label, or one for each item of the target,
-        in its order; None for difficulty alone.
+        Class or number that the task asks for, by item label; None for difficulty alone.
     regressor
         Predicts difficulty, see :class:`DifficultyPredictor`.
     task_model
-        Predicts labels: any classifier or regressor of scikit-learn; by default a random forest,
-        a classifier unless labels are numbers with a fraction.
+        Predicts labels: any classifier or regressor of scikit-learn; by default a random forest
+        classifier, or a regressor if labels are numbers with a fraction.
     target_name
         Column of the targets, if they are a table.
     held_out
-        Share of the items on which importances are found, and which no model was fitted to.
+        Fraction of the items for the importances. The models are fitted to the others.
     repeats
-        How many times the values of each feature are dealt out, at most 100,000.
+        Number of permutations of each feature, at most 100,000.
     allow
         Features that are allowed although they tell what is predicted.
     seed
-        Of the division of the items, the models and the deals.
+        Of the division of the items, the models and the permutations.
 
     Returns
     -------
     pandas.DataFrame
         Index "feature", the most important for difficulty first. Columns: difficulty and
-        difficulty_sd, by how much R² of difficulty falls (mean and SD over the deals; R² itself is
-        in ``attrs["difficulty"]``); and with labels task and task_sd, by how much the share right
+        difficulty_sd, by how much R² of difficulty falls (mean and SD over permutations; R² itself
+        is in ``attrs["difficulty"]``). With labels also task and task_sd, by how much the accuracy
         of the task model falls (R² for numbers; ``attrs["task"]``), and ``attrs["spearman"]``, the
         rank correlation of both importances.
 
     Raises
     ------
     ValueError
-        If a feature tells what is predicted or is the labels, an item has no label, or fewer than 2
-        items are left to train on.
+        If a feature tells what is predicted, an item has no label, or fewer than 2 items are left
+        to train on.
 
     Examples
     --------
@@ -101,78 +95,37 @@ def feature_importances(
     check_one_of("target_name", target_name, TARGETS)
     training = training_of(features, target, target_name, allow=allow)
     table, n = training.features, len(training.target)
-    order = np.random.default_rng(seed).permutation(n)
     n_held = max(2, round(held_out * n))
     if n - n_held < 2:
         raise ValueError(
             f"held_out={held_out:g} of {n} items leaves {n - n_held} to train on, and 2 are needed"
         )
-    held, rest = order[:n_held], order[n_held:]
-    division = rest, held
-    plan = {"repeats": repeats, "seed": seed}
-    model = model_of(regressor, table, seed)
-    score, columns = _importances(
-        model, table, training.target, division, name="difficulty", **plan
-    )
-    found = pd.DataFrame(columns, index=pd.Index(table.columns, name="feature"))
-    scores: dict[str, float] = {"difficulty": score}
+    held, rest = np.split(np.random.default_rng(seed).permutation(n), [n_held])
+    models = {"difficulty": (model_of(regressor, table, seed), training.target)}
     if labels is not None:
-        known = _labels(labels, training)
-        same = the_same_kinds(table, pd.Series(known, index=table.index))
-        if refused := [name for name in same if name not in names_allowed(allow, table)]:
-            raise ValueError(
-                f"features must not be the labels: {short(refused[0])}; leave it out, or say "
-                f"allow={refused}"
-            )
-        task = model_of(task_model or _forest(known, seed), table, seed)
-        scores["task"], columns = _importances(task, table, known, division, name="task", **plan)
-        found = found.assign(**columns)
-        scores["spearman"] = spearman(levels(found["difficulty"]), levels(found["task"]))
-    found = found.sort_values("difficulty", ascending=False, kind="stable")
-    found.attrs.update(scores)
-    return found
-
-
-def _importances(
-    model: Any,
-    table: pd.DataFrame,
-    target: Any,
-    division: tuple[Any, Any],
-    *,
-    name: str,
-    repeats: int,
-    seed: int,
-) -> tuple[float, dict[str, Any]]:
-    """Score of a model on held-out items, and by how much it falls for every feature."""
+        known = by_label(labels, "labels").reindex(table.index)
+        if known.isna().any():
+            raise ValueError(f"labels has no label of item {short(table.index[known.isna()][0])}")
+        values = np.asarray(known)
+        models["task"] = model_of(task_model or _forest(values, seed), table, seed), values
     from sklearn.inspection import permutation_importance
 
-    rest, held = division
-    one = fitted(model, table.iloc[rest], target[rest])
-    outside = table.iloc[held]
-    with in_one_thread():
-        found = permutation_importance(
-            one, outside, target[held], n_repeats=repeats, random_state=seed
-        )
-        score = float(one.score(outside, target[held]))
-    return score, {name: found.importances_mean, f"{name}_sd": found.importances_std}
-
-
-def _labels(labels: Any, training: Training) -> Any:
-    """Labels of the items of training, in their order; those of others are not looked at."""
-    import pandas as pd
-
-    items, given = training.features.index, training.given
-    if not (hasattr(labels, "reindex") or isinstance(labels, Mapping)):
-        values = np.asarray(labels)
-        if len(values) != len(given):
-            raise ValueError(
-                f"labels must have one for each of {len(given)} items, got {len(values)}"
+    columns: dict[str, Any] = {}
+    scores: dict[str, float] = {}
+    for name, (model, wanted) in models.items():
+        one, outside = fitted(model, table.iloc[rest], wanted[rest]), table.iloc[held]
+        with in_one_thread():
+            found = permutation_importance(
+                one, outside, wanted[held], n_repeats=repeats, random_state=seed
             )
-        labels = pd.Series(values, given)
-    labels = by_label(labels, "labels").reindex(items)
-    if labels.isna().any():
-        raise ValueError(f"labels has no label of item {short(items[labels.isna()][0])}")
-    return np.asarray(labels)
+            scores[name] = float(one.score(outside, wanted[held]))
+        columns |= {name: found.importances_mean, f"{name}_sd": found.importances_std}
+    importances = pd.DataFrame(columns, index=pd.Index(table.columns, name="feature"))
+    if labels is not None:
+        scores["spearman"] = importances["difficulty"].corr(importances["task"], "spearman")
+    importances = importances.sort_values("difficulty", ascending=False, kind="stable")
+    importances.attrs.update(scores)
+    return importances
 
 
 def _forest(labels: Any, seed: int) -> Any:

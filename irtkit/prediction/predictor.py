@@ -1,11 +1,9 @@
 """A regressor that predicts difficulty, with intervals, and makes a prior of its predictions.
 
 Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
-jackknife+"): of K regressors each is trained without one of K folds of the items, Rᵢ is how far
-the one without item i is off there, and a new item has the interval from the ⌊α(n + 1)⌋-th smallest
-of μ₋ₖ₍ᵢ₎(x) − Rᵢ to the ⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + Rᵢ. Of items that
-come from where the items of training come from it holds, in practice, about 1 − α. What is proved
-for any regressor is nearly 1 − 2α (their theorem 4).
+jackknife+"). With K models, each fitted without one fold, and residuals R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)|,
+the interval of a new x reaches from the ⌊α(n + 1)⌋-th smallest of μ₋ₖ₍ᵢ₎(x) − R_i to the
+⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + R_i. It holds about 1 − α of similar items in practice.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from irtkit.checks import (
     first_names,
     short,
 )
-from irtkit.prediction.features import as_features, check_leaks, like, refuse_texts
+from irtkit.prediction.features import as_features, check_leaks, columns_by_kind, like
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.responses.tables import by_item
@@ -35,20 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.prediction.features import Embedding
-    from irtkit.responses import ResponseMatrix
 
-    Array = NDArray[np.float64]
-
-_LEAST_SHARE = 0.1
-"""Of a variance, left where errors of difficulty seem to explain all of it (a convention): an SD of
-0 would let predictions outvote all answers, and items known well would have all the weight."""
-_BLOCK = 2**22
-"""Numbers of the intervals worked on at once, 32 MiB."""
-_ROUNDING = 1e-9
-"""Within which a rank is whole: of 0.7 · 10, which comes out above 7, it is 7."""
+_LEAST_SHARE = 0.1  # Of a variance, kept if errors of difficulty seem to explain all of it.
+_BLOCK = 2**22  # Numbers of the intervals worked on at once, 32 MiB.
+_ROUNDING = 1e-9  # Within which a rank such as 0.7 · 10 is whole.
 
 
 class Training(NamedTuple):
@@ -56,12 +47,8 @@ class Training(NamedTuple):
 
     features: pd.DataFrame
     target: Array
-    errors: Array | None
-    """Standard errors of the target, NaN where there is none; None if there are none at all."""
-    logits: float | None
-    """Logits in a unit of the target; None where this is not known, or not the same of all."""
-    given: pd.Index[str]
-    """Items that the target was given of, in its order."""
+    errors: Array | None  # Standard errors of the target, NaN where unknown.
+    logits: float | None  # Logits in a unit of the target, None if unknown.
 
 
 def training_of(
@@ -70,65 +57,60 @@ def training_of(
     name: str,
     *,
     errors: object = None,
-    responses: ResponseMatrix | None = None,
     least: int = 2,
     embed: Embedding | None = None,
     allow: Collection[str] = (),
 ) -> Training:
-    """Items that have features and a finite target; features that leak are refused.
-
-    ``name`` is the column of a table of targets that is predicted, and what a Series holds;
-    ``responses`` are those that a table is of.
-    """
+    """Items that have features and a finite target, the column ``name`` of a table of targets."""
     import pandas as pd
 
-    given = target
-    if isinstance(target, FitResult):
-        responses, given = target.responses, difficulty_targets(target)
-    logits = 1.0 if name == "Rasch" else None
-    if hasattr(given, "columns"):
-        targets = by_label(given, "target")
-        if name not in targets.columns:
-            raise ValueError(
-                f"target has no column {short(name)}, but {first_names(targets.columns)}"
-            )
-        if name == "1PL" and "Rasch" in targets.columns:
-            logits = _ratio(targets["Rasch"], targets["1PL"])
-        errors = targets.get(f"{name}_se") if errors is None else errors
-        measures = targets[[one for one in TARGETS if one in targets.columns]]
-        known = targets[name].astype(np.float64)
-    elif isinstance(given, pd.Series):
-        known = by_label(given, "target").astype(np.float64)
-        measures = known.to_frame(name)
-    else:
+    given: Any = difficulty_targets(target) if isinstance(target, FitResult) else target
+    if not isinstance(given, pd.Series) and not hasattr(given, "columns"):
         raise TypeError(
             "target must be a FitResult, a table of targets or a Series by item label, got "
             f"{type(given).__name__}"
         )
+    given = by_label(given, "target")
+    targets = given.to_frame(name) if isinstance(given, pd.Series) else given
+    if name not in targets.columns:
+        raise ValueError(f"target has no column {short(name)}, but {first_names(targets.columns)}")
+    known = targets[name].astype(np.float64)
+    logits = 1.0 if name == "Rasch" else None
+    if name == "1PL" and "Rasch" in targets.columns:
+        ratio = (targets["Rasch"] / targets["1PL"]).replace([np.inf, -np.inf], np.nan)
+        if np.allclose(ratio.dropna(), ratio.median()) and ratio.notna().any():
+            logits = float(ratio.median())
     table = as_features(features, list(known.index), embed)
-    check_leaks(table, target=measures, responses=responses, allow=allow)
-    refuse_texts(table, allow)
+    measures = targets[[one for one in TARGETS if one in targets.columns]]
+    check_leaks(table, target=measures, allow=allow)
+    for column in columns_by_kind(table)[1]:
+        texts, n = table[column], table[column].nunique()
+        if n >= max(2, 0.9 * len(texts)) and texts.str.contains(" ").mean() > 0.5:
+            if column in allow:
+                continue
+            raise ValueError(
+                f"features: {short(column)} holds texts, of {len(texts)} items {n} different ones, "
+                "and such categories say nothing of other items: call the column text and give "
+                "embed=, or leave it out"
+            )
     usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
     if len(usable) < max(2, least):
         raise ValueError(
             f"features and target have {len(usable)} items in common with a finite target, and "
             f"{max(2, least)} are needed"
         )
-    found = None
+    errors = targets.get(f"{name}_se") if errors is None else errors
+    se = None
     if errors is not None:
-        found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
-        if (found < 0).any():
-            label = usable[int(np.argmax(found < 0))]
+        se = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
+        if (se < 0).any():
+            label = usable[int(np.argmax(se < 0))]
             raise ValueError(f"errors must be 0 or more; that of item {short(label)} is not")
-    values = np.asarray(known[usable], dtype=np.float64)
-    return Training(table.loc[usable], values, found, logits, known.index)
+    return Training(table.loc[usable], np.asarray(known[usable]), se, logits)
 
 
 def by_label(values: Any, name: str) -> Any:
-    """A Series (or mapping) or a table by item label, as text; arrays have none and are refused.
-
-    A table has its labels in a column "item", or else in its index.
-    """
+    """A Series (or mapping) or a table by item label, as text."""
     import pandas as pd
 
     if isinstance(values, Mapping):
@@ -141,15 +123,6 @@ def by_label(values: Any, name: str) -> Any:
     return values.set_axis(pd.Index(values.index.map(str), name="item"), axis=0)
 
 
-def _ratio(logits: Any, units: Any) -> float | None:
-    """Logits in a unit, None where it is not the same of all items."""
-    some = np.isfinite(units) & np.isfinite(logits) & (units != 0)
-    ratios = np.asarray(logits[some] / units[some], dtype=np.float64)
-    if not len(ratios) or not np.allclose(ratios, ratios[0]):
-        return None
-    return float(np.median(ratios))
-
-
 class DifficultyPredictor:
     """Predict how hard items are from their features.
 
@@ -157,29 +130,26 @@ class DifficultyPredictor:
     ----------
     regressor
         "linear", "elastic net", "gradient boosting", "k nearest neighbours" or "random forest"
-        (default); or any regressor of scikit-learn, which gets numbers (missing ones imputed,
-        categories as columns); or a pipeline, which gets the table of features as it is.
+        (default); any regressor of scikit-learn, which gets numbers (missing ones imputed,
+        categories as columns); or a pipeline, which gets the table of features.
     target
         Which column of the targets is predicted (:func:`difficulty_targets`): "1PL" (default),
         "Rasch" (the same in logits), "2PL", "average_error" or "expected_error".
     weights
-        "error" gives items weight by how well their difficulty is known, 1/(s² + se²), with s² the
-        variance of the target beyond its errors; None (default) gives all the same. A forest draws
-        items with these probabilities, which scikit-learn's does from version 1.9 on.
+        "error" weights items by 1/(s² + se²), with s² the variance of the target beyond its errors;
+        None (default) weights all alike.
     level
-        Probability with which intervals are to hold an item's target.
+        Coverage of the intervals.
     folds
-        Parts of the items that intervals are found by, each held out once: so many more fits. 0
-        for no intervals.
+        Folds of the cross-validation for intervals, each one more fit. 0 for no intervals.
     embed
-        Makes texts numbers, see :func:`irtkit.prediction.text_embedding`; any function from a list
-        of texts to an array with a row for each.
+        A function from a list of texts to an array with a row for each, such as
+        :func:`irtkit.prediction.text_embedding`.
     allow
         Names of features that are allowed although they tell what is predicted
         (:func:`check_leaks`).
     seed
-        The same seed gives the same predictions from the same items in the order of the target:
-        folds, and what a forest draws, go by it.
+        Of the folds and of the regressor.
 
     Attributes
     ----------
@@ -188,8 +158,8 @@ class DifficultyPredictor:
     training_
         Features, target and its standard errors, of the items that have both.
     cross_validated_
-        DataFrame of these items: target, predicted (by the model of the folds without the item) and
-        fold; empty without folds.
+        DataFrame of these items: target, predicted (by the model without the fold of the item) and
+        fold. Empty without folds.
     rmse_
         Root mean square error of these predictions, NaN without folds.
 
@@ -248,15 +218,12 @@ class DifficultyPredictor:
         Parameters
         ----------
         features
-            Of the items: a DataFrame by item label (numbers, categories, missing values), an array
-            whose first axis is the items in the order of the target (images are flattened), a list
-            or Series of texts, or a ResponseMatrix or FitResult whose item table has a text.
+            A DataFrame by item label, an array whose first axis is the items in the order of the
+            target (images are flattened), a list or Series of texts, or a ResponseMatrix or
+            FitResult whose item table has a text.
         target
-            A FitResult with its responses, the table that :func:`difficulty_targets` makes of one
-            (labels in a column "item", or else its index), or a Series by item label. Only a
-            FitResult holds answers, and so only beside one are those of a single respondent refused
-            as a feature. Items without a finite target are left out, and so are those without a row
-            of features.
+            A FitResult with its responses, the table of :func:`difficulty_targets`, or a Series by
+            item label. Items without a finite target or without features are left out.
         errors
             Standard errors of a Series, by item label.
 
@@ -268,35 +235,28 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If a feature tells what is predicted or holds texts, a name in ``allow`` is no feature,
-            fewer than 2 items (or than folds) have both features and a target, an error is below 0,
-            or ``weights="error"`` has no errors to go by.
+            If a feature tells what is predicted (:func:`check_leaks`) or holds texts, fewer than 2
+            items (or than folds) have both features and a target, an error is below 0, or
+            ``weights="error"`` lacks errors.
         """
-        training = training_of(
-            features,
-            target,
-            self.target,
-            errors=errors,
-            least=self.folds,
-            embed=self.embed,
-            allow=self.allow,
-        )
+        import pandas as pd
+
+        settings: Any = {"least": self.folds, "embed": self.embed, "allow": self.allow}
+        training = training_of(features, target, self.target, errors=errors, **settings)
         table, y = training.features, training.target
         weights = weights_of(training) if self.weights == "error" else None
         model = model_of(self.regressor, table, self.seed)
         self.model_ = fitted(model, table, y, weights)
         self.training_, self._of_folds = training, []
-        held = np.full(len(y), np.nan)
-        fold_of = self._fold_of(len(y))
+        held, fold_of = np.full(len(y), np.nan), np.empty(len(y), dtype=np.intp)
+        order = np.random.default_rng(self.seed).permutation(len(y))
+        fold_of[order] = np.arange(len(y)) % max(self.folds, 1)
         for k in range(self.folds):
             seen = fold_of != k
             some = None if weights is None else weights[seen]
             one = fitted(model, table[seen], y[seen], some)
             held[~seen] = predicted(one, table[~seen])
             self._of_folds.append(one)
-        self._off, self._fold = np.abs(y - held), fold_of
-        import pandas as pd
-
         shown = {"target": y, "predicted": held, "fold": fold_of}
         tried = pd.DataFrame(shown, index=table.index)
         self.cross_validated_ = tried if self.folds else tried.iloc[:0]
@@ -309,22 +269,21 @@ class DifficultyPredictor:
         Parameters
         ----------
         features
-            As in :meth:`fit`; columns that were not there are not looked at.
+            As in :meth:`fit`. Further columns are ignored.
         items
             Labels of the rows of an array or of a list of texts.
 
         Returns
         -------
         pandas.DataFrame
-            Index "item"; columns predicted, low and high, in units of the target. The interval is
-            to hold the target, with all error of its own, for a share ``level`` of new items from
-            where those of training come from; NaN without folds.
+            Index "item"; columns predicted, low and high, in units of the target. The interval
+            holds the estimated target of similar items with probability ``level``; NaN without
+            folds.
 
         Raises
         ------
         ValueError
-            If nothing was fitted, a feature is missing or holds text where numbers were, or items
-            come beside a table.
+            If nothing was fitted, or a feature is missing or holds text instead of numbers.
         """
         import pandas as pd
 
@@ -337,7 +296,7 @@ class DifficultyPredictor:
     def prior_mean(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
         """Predictions as ``irtkit.WeakPrior(difficulty_mean=...)`` takes them.
 
-        Those of items that it was fitted to hold their answers already, which then count twice.
+        Predictions of the items of the fit contain their answers, which then count twice.
 
         Parameters
         ----------
@@ -348,15 +307,13 @@ class DifficultyPredictor:
         -------
         pandas.DataFrame
             Index "item"; columns mean, the predicted difficulty in logits, and sd, the same for
-            all: the root mean square error of predictions of held-out items, less what the errors
-            of their own difficulties have in it.
+            all: the root mean square error in cross-validation, less the errors of the target.
 
         Raises
         ------
         ValueError
             If the target is neither "Rasch" nor "1PL", there were no folds, or difficulties of the
-            1PL, which are in SDs of ability, came without those of Rasch, which say how many logits
-            an SD is.
+            1PL came without those of Rasch, which tell how many logits an SD is.
         """
         if self.target not in {"Rasch", "1PL"} or not self.folds:
             raise ValueError(
@@ -385,8 +342,6 @@ class DifficultyPredictor:
     def _table(self, features: object, items: Sequence[str] | None) -> pd.DataFrame:
         if not hasattr(self, "model_"):
             raise ValueError("the predictor knows no items yet: call fit first")
-        if items is not None and hasattr(features, "columns"):
-            raise ValueError("items are the labels of an array or a list; a table has its own")
         table = as_features(features, items, self.embed)
         known = self.training_.features.columns
         if isinstance(features, np.ndarray) and table.shape[1] != len(known):
@@ -400,36 +355,26 @@ class DifficultyPredictor:
             )
         return like(table, self.training_.features)
 
-    def _fold_of(self, n: int) -> NDArray[np.intp]:
-        """The fold of every item, drawn at random, all of one size but for one item."""
-        order = np.random.default_rng(self.seed).permutation(n)
-        fold: NDArray[np.intp] = np.empty(n, dtype=np.intp)
-        fold[order] = np.arange(n) % max(self.folds, 1)
-        return fold
-
     def _interval(self, table: pd.DataFrame) -> tuple[Array, Array]:
         """CV+ intervals of new items."""
-        n_new, n = len(table), len(self._off)
+        known, n_new = self.cross_validated_, len(table)
         low, high = np.full((2, n_new), np.nan)
         if not self.folds or not n_new:
             return low, high
+        n, fold = len(known), known["fold"].to_numpy()
+        off = (known["target"] - known["predicted"]).abs().to_numpy()
         above = math.ceil(self.level * (n + 1) - _ROUNDING)
         below = n + 1 - above
+        if above > n:  # too few items for the level
+            return np.full(n_new, -np.inf), np.full(n_new, np.inf)
         by_fold = np.stack([predicted(one, table) for one in self._of_folds], axis=1)
         step = max(1, _BLOCK // n)
         for start in range(0, n_new, step):
-            at = by_fold[start : start + step][:, self._fold]
-            some = slice(start, start + len(at))
-            low[some] = _smallest(at - self._off, below)
-            high[some] = _smallest(at + self._off, above)
+            some = slice(start, start + step)
+            at = by_fold[some][:, fold]
+            low[some] = np.partition(at - off, below - 1)[:, below - 1]
+            high[some] = np.partition(at + off, above - 1)[:, above - 1]
         return low, high
-
-
-def _smallest(values: Array, k: int) -> Any:
-    """The k-th smallest of every row; none is −∞, and more than there are ∞."""
-    if not 1 <= k <= values.shape[1]:
-        return -np.inf if k < 1 else np.inf
-    return np.partition(values, k - 1)[:, k - 1]
 
 
 def weights_of(training: Training) -> Array:

@@ -1,10 +1,7 @@
-"""The five families of regressors that the AAAI-22 paper compares, and tables made numbers.
+"""Regressors from a table of features to difficulty, by name or of scikit-learn.
 
-Martínez-Plumed, Castellano-Falcón, Monserrat & Hernández-Orallo (2022), supplement: linear (with
-stepwise selection), elastic net, gradient boosting, k nearest neighbours and random forest, with
-default settings. Those of R's caret, which the paper used, choose the penalty of the elastic net by
-cross-validation, and so it is here; scikit-learn's own default of 1 leaves no feature in a
-difficulty whose SD is 1.
+The families of Martínez-Plumed et al. (AAAI 2022) with the default settings of scikit-learn, but
+the penalty of the elastic net is cross-validated, and linear regression is not stepwise.
 """
 
 from __future__ import annotations
@@ -27,76 +24,65 @@ REGRESSORS = (
     "k nearest neighbours",
     "random forest",
 )
-"""Names of the families."""
-
-
-def refuse_missing_sklearn() -> None:
-    """Say how to get scikit-learn where it is not there."""
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "irtkit.prediction needs scikit-learn: pip install 'irtkit[predict]'"
-        ) from error
+"""Names of the regressors."""
 
 
 def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
     """A pipeline from a table of features to difficulty.
 
-    A regressor, by its name or an estimator of scikit-learn, gets numbers: missing ones the median
-    of their column, with a column that says so where some were missing in training; categories a
-    column of 0 and 1 each, those not seen before none; for k nearest neighbours and the elastic net
-    numbers, not categories, of mean 0 and SD 1. A pipeline of one's own gets the table as it is.
+    A regressor gets numbers: missing ones are the median of their column, with an indicator, and
+    categories are columns of 0 and 1. k nearest neighbours and the elastic net get standardised
+    numbers. A pipeline gets the table as it is.
     """
-    refuse_missing_sklearn()
-    from sklearn.base import clone
-    from sklearn.pipeline import Pipeline
+    try:
+        from sklearn.base import clone
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import Pipeline, make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    except ImportError as error:
+        raise ImportError(
+            "irtkit.prediction needs scikit-learn: pip install 'irtkit[predict]'"
+        ) from error
 
     if isinstance(regressor, Pipeline):
         return clone(regressor)
     if isinstance(regressor, str):
-        scaled = regressor in {"elastic net", "k nearest neighbours"}
-        last = family(regressor, seed)
+        last = _named(regressor, seed)
     elif hasattr(regressor, "fit") and hasattr(regressor, "predict"):
-        last, scaled = clone(regressor), False
+        last = clone(regressor)
     else:
         raise TypeError(
             f"regressor must be one of {', '.join(REGRESSORS)}, or a regressor or pipeline of "
             f"scikit-learn; got {short(regressor)}"
         )
-    return Pipeline([("numbers", _numbers(features, scaled=scaled)), ("regressor", last)])
+    numeric, categorical = columns_by_kind(features)
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    scaled = isinstance(regressor, str) and regressor in {"elastic net", "k nearest neighbours"}
+    numbers = make_pipeline(imputer, StandardScaler()) if scaled else imputer
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    columns = [("numeric", numbers, numeric), ("categories", encoder, categorical)]
+    return Pipeline([("numbers", ColumnTransformer(columns)), ("regressor", last)])
 
 
-def family(name: str, seed: int) -> Any:
-    """The regressor of a family, with default settings."""
+def _named(name: str, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+    from sklearn.linear_model import ElasticNetCV, LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
+
     if name not in REGRESSORS:
         raise not_one_of("regressor", name, REGRESSORS)
-    if name == "linear":
-        from irtkit.prediction.stepwise import StepwiseLinear
-
-        return StepwiseLinear()
-    if name == "elastic net":
-        from sklearn.linear_model import ElasticNetCV
-
-        return ElasticNetCV(cv=5, max_iter=10_000, random_state=seed)  # texts have more columns
-    if name == "k nearest neighbours":
-        from sklearn.neighbors import KNeighborsRegressor
-
-        return KNeighborsRegressor()
-    from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-
-    kind = RandomForestRegressor if name == "random forest" else HistGradientBoostingRegressor
-    return kind(random_state=seed)
+    return {
+        "linear": LinearRegression(),
+        "elastic net": ElasticNetCV(cv=5, max_iter=10_000, random_state=seed),
+        "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
+        "k nearest neighbours": KNeighborsRegressor(),
+        "random forest": RandomForestRegressor(random_state=seed),
+    }[name]
 
 
 def fitted(model: Any, features: Any, target: Any, weights: Any = None) -> Any:
-    """Fit a fresh copy of a model, with weights if there are any.
-
-    Raises
-    ------
-    ValueError
-        If the regressor takes no weights.
-    """
+    """Fit a fresh copy of a pipeline, with weights if there are any."""
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 
@@ -117,29 +103,7 @@ def predicted(model: Any, features: Any) -> Any:
 
 
 def in_one_thread() -> Any:
-    """Hold what scikit-learn computes to one thread, as a fit does with linear algebra."""
+    """Hold scikit-learn to one thread, as a fit does with linear algebra."""
     import sklearn.ensemble  # noqa: F401  # its threads are among those looked up
 
     return one_thread(user_api=None)
-
-
-def _numbers(features: pd.DataFrame, *, scaled: bool) -> Any:
-    """What makes numbers of the columns of a table."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    numeric, categorical = columns_by_kind(features)
-    steps: list[Any] = [
-        SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    ]
-    if scaled:
-        steps.append(StandardScaler())
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return ColumnTransformer(
-        [
-            ("numeric", make_pipeline(*steps), numeric),
-            ("categories", encoder, categorical),
-        ]
-    )

@@ -1,4 +1,4 @@
-"""What is predicted: how hard items are, by several measures side by side."""
+"""What is predicted: the difficulty of items by several measures."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from irtkit.irf import EXTREME
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.responses import ResponseMatrix
-
 TARGETS = ("1PL", "Rasch", "2PL", "average_error", "expected_error")
 """Columns of the table that can be predicted."""
 
 
 def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) -> pd.DataFrame:
-    """How hard items are, by the 1PL, the 2PL, average and expected error, in one table.
+    """Difficulty of items by the 1PL, the 2PL, average and expected error.
 
     Parameters
     ----------
@@ -32,22 +30,22 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
         A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
         The 1PL and the 2PL are fitted with the weak prior, unless the result is one of them.
     crop
-        Difficulties of the 2PL run off where slopes are near 0; those beyond ±crop are put there.
+        Difficulties of the 2PL beyond ±crop, as with slopes near 0, become ±crop.
     **reading
-        How to read responses that are no ResponseMatrix.
+        Settings of :func:`irtkit.read_responses`.
 
     Returns
     -------
     pandas.DataFrame
         Index "item". Columns: 1PL (difficulty in SDs of ability), Rasch (the same in logits), 2PL
         (cropped), average_error and expected_error (by the 2PL); each of the first four with a
-        standard error, ``_se``; and slope (discrimination of the 2PL). NaN where an item has no
-        response, and no standard error where a difficulty is cropped.
+        standard error, ``_se``; and slope (discrimination of the 2PL). NaN if an item has no
+        response. A cropped difficulty has no standard error.
 
     Raises
     ------
     TypeError
-        If there is something about reading beside a result.
+        If a result comes with settings of reading.
     ValueError
         If a result was saved without its responses, or responses cannot be read.
 
@@ -69,8 +67,12 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     responses = given.responses if isinstance(given, FitResult) else as_responses(given, **reading)
     if responses is None:
         raise ValueError("the result was saved without its responses; give these")
-    results = _results(given, responses)
-    of_1pl, of_2pl = results["1PL"].items, results["2PL"].items
+    own = given.model if isinstance(given, FitResult) else ""
+    with silently():  # warnings are given where the user fits
+        of_1pl, of_2pl = (
+            (given if own == model else fit(responses, model, progress=False)).items  # type: ignore[attr-defined]
+            for model in ("1PL", "2PL")
+        )
     slope = of_1pl["discrimination"]
     error, n_responses = of_1pl["average_error"], of_1pl["n_responses"]
     patterns = patterns_of(responses, synthetic_is_real=False)
@@ -93,15 +95,3 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
             "slope": of_2pl["discrimination"],
         }
     )
-
-
-def _results(given: object, responses: ResponseMatrix) -> dict[str, FitResult]:
-    """Fits of the 1PL and of the 2PL."""
-    results: dict[str, FitResult] = {}
-    if isinstance(given, FitResult) and given.model in {"1PL", "2PL"}:
-        results[given.model] = given
-    for model in ("1PL", "2PL"):
-        if model not in results:
-            with silently():  # what a fit warns of is said where the user fits
-                results[model] = fit(responses, model, progress=False)
-    return results

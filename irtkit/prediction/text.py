@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def text_embedding() -> Callable[[list[str]], Any]:
     """A function from a list of texts to an array, (n_texts, 256).
 
-    It works offline. Rows are averages of the vectors of a text's tokens: what a text is about, and
-    not in what order it says it.
+    It works offline. Rows are averages of the vectors of a text's tokens, whatever their order.
 
     Raises
     ------
@@ -31,24 +30,18 @@ def text_embedding() -> Callable[[list[str]], Any]:
     >>> text_embedding()(["two plus two", "the capital of France"]).shape
     (2, 256)
     """
-    wordllama = _wordllama()
     from pathlib import Path
 
-    # its tokenizer is looked for in a cache, in a folder named as the one in the package is
-    carried = Path(wordllama.__file__).parent
-    model = wordllama.WordLlama.load(cache_dir=carried, dim=256, disable_download=True)
-    return lambda texts: model.embed(list(texts))
-
-
-def _wordllama() -> Any:
-    """The package, whose import sets up logging for all: that is undone."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:
         import wordllama
     except ImportError as error:
         raise ImportError("text_embedding needs WordLlama: pip install 'irtkit[text]'") from error
-    finally:
+    finally:  # its import sets up logging for all
         root.handlers[:] = handlers
         root.setLevel(level)
-    return wordllama
+    # its tokenizer is looked for in a cache, in a folder named as the one in the package is
+    carried = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=carried, dim=256, disable_download=True)
+    return lambda texts: model.embed(list(texts))

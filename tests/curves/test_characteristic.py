@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, characteristic_curves, fit, simulate_responses
 from irtkit.curves.answered import Answered
-from irtkit.curves.leaders import sign_test
-from irtkit.curves.ranges import Ranges
+from irtkit.curves.characteristic import (
+    effective_number,
+    generality_of,
+    in_ranges,
+    leaders_of,
+    ranges_of,
+    share_interval,
+)
+from irtkit.systems.standing import Shares
 
 
 def drawn(n: int = 12, n_items: int = 600, seed: int = 0, **settings: Any) -> Any:
@@ -70,11 +77,11 @@ def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them() -> None
         result = fit(responses, standard_errors=False)
         for name, known in (("without", None), ("with", result.items["difficulty"])):
             data = Answered.of(result, known, "difficulties", seed=0)
-            ranges = Ranges.of(data.difficulties.of_all, 10, "quantile")
+            edges = ranges_of(data.difficulty, 10, "quantile")
             table = characteristic_curves(result, difficulties=known).table
             for row, label in enumerate(responses.respondents):
                 part = data.part(row)
-                true = [p[row, part.items[own]].mean() for own in ranges.items(part.difficulty)]
+                true = [p[row, part.items[own]].mean() for own in in_ranges(edges, part.difficulty)]
                 curve = table.loc[label]
                 held[name] += list(curve["accuracy_low"].le(true) & curve["accuracy_high"].ge(true))
     assert np.mean(held["without"]) > 0.93  # of 480, whose share errs by 0.01
@@ -105,20 +112,6 @@ def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
     assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
 
 
-def test_synthetic_respondents_and_inverted_items_have_no_curve() -> None:
-    _, _, responses = drawn()
-    values = responses.values.copy()
-    values[:, 0] = 1 - values[:, values.mean(axis=0).argsort()[values.shape[1] // 2]]  # inverted
-    crowd = irtkit.add_synthetic(ResponseMatrix(values, responses.respondents, responses.items))
-    result = fit(crowd, standard_errors=False)
-    found = characteristic_curves(result, bins=3)
-    assert set(found.table.index.get_level_values("respondent")) == set(responses.respondents)
-    items = result.items
-    located = (items["discrimination"] > 0) & (items["status"] != "flat")
-    assert not located.iloc[0]
-    assert found.best["n_items"].sum() == located.sum()
-
-
 def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:
     generator = np.random.default_rng(0)
     difficulty = np.linspace(-1, 1, 400)
@@ -132,7 +125,7 @@ def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:
     equal[2, :200] = equal[1, :200]
     found = characteristic_curves(ResponseMatrix(equal), difficulties=difficulty, bins=4)
     assert found.best["winner"].tolist() == [None, None, "respondent-3", "respondent-3"]
-    assert "2 of 4 ranges" in str(found)
+    assert "respondent-3" in str(found)
 
 
 def test_leaders_of_repeated_trials_are_told_by_the_spread_between_items() -> None:
@@ -144,12 +137,12 @@ def test_leaders_of_repeated_trials_are_told_by_the_spread_between_items() -> No
     assert set(best["leaders"]) == {"respondent-1", "respondent-3"}
 
 
-def test_the_sign_test_is_exact() -> None:
-    wins, losses = np.array([0, 1, 5, 9]), np.array([3, 0, 1, 3])
-    theirs = [
-        binomtest(w, w + m, alternative="greater").pvalue for w, m in zip(wins, losses, strict=True)
-    ]
-    assert sign_test(wins, losses) == pytest.approx(theirs)
+def test_the_test_of_leaders_is_the_exact_sign_test() -> None:
+    right = np.array([[1] * 9 + [0] * 3, [0] * 9 + [1] * 3], dtype=float)
+    answers, p = Shares(right, np.ones((2, 12))), binomtest(9, 12, alternative="greater").pvalue
+    for alpha, n_leaders in ((p * 1.001, 1), (p * 0.999, 2)):
+        accuracy, leaders = leaders_of(answers, np.arange(12), alpha)
+        assert (accuracy, len(leaders), leaders[0]) == (0.75, n_leaders, 0)
 
 
 def test_location_is_where_the_smooth_curve_is_a_half() -> None:
@@ -169,13 +162,12 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"bins": 0}, "bins must be a whole number, from 1 to 1,000"),
         ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
         ({"by": "widths"}, "by must be one of quantile, width.*did you mean 'width'"),
         ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
         ({"systems": []}, "systems names no respondent"),
-        ({"difficulties": {"other": 1.0}}, "difficulties has a difficulty of none of the items"),
+        ({"difficulties": {"other": 1.0}}, "difficulties has none of the items"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
@@ -192,16 +184,114 @@ def test_two_systems_have_no_difficulties_from_others() -> None:
     assert len(given.systems) == 2
 
 
-def test_items_with_a_slope_below_zero_have_no_place_on_a_curve() -> None:
+def test_synthetic_respondents_and_items_with_a_slope_below_zero_have_no_curve() -> None:
     _, theta, responses = drawn(n=40, n_items=60)
     values = responses.values.copy()
     values[:, 0] = theta < 0
-    result = fit(ResponseMatrix(values), standard_errors=False)
+    result = fit(irtkit.add_synthetic(ResponseMatrix(values)), standard_errors=False)
     assert result.items["discrimination"].iloc[0] < 0
-    table = characteristic_curves(result, bins=3).best
-    assert table["n_items"].sum() == (result.items["discrimination"] > 0).sum()
+    found = characteristic_curves(result, bins=3)
+    assert found.best["n_items"].sum() == (result.items["discrimination"] > 0).sum()
+    assert len(found.systems) == 40
 
 
 def test_responses_alone_need_difficulties() -> None:
     with pytest.raises(TypeError, match="difficulties of the items are needed, difficulties="):
         characteristic_curves(ResponseMatrix([[1, 0]]))
+
+
+@pytest.mark.parametrize(("right", "n"), [(5, 20), (130, 200)])
+def test_intervals_are_wilsons(right: int, n: int) -> None:
+    low, high = share_interval(right / n, n, 0.95)
+    theirs = binomtest(right, n).proportion_ci(method="wilson")
+    assert (float(low), float(high)) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 1000])
+def test_intervals_hold_every_share_with_about_the_stated_probability(n: int) -> None:
+    counts = np.arange(n + 1)
+    low, high = share_interval(counts / n, n, 0.95)
+    for p in np.linspace(0.001, 0.999, 333):
+        held = binom.pmf(counts, n, p)[(low <= p) & (p <= high)].sum()
+        assert held > 0.9  # Wilson's without the Poisson bounds falls to 0.83
+    shares = np.linspace(0, 1, 2001)[1:-1]
+    mean = [binom.pmf(counts, n, p)[(low <= p) & (p <= high)].sum() for p in shares]
+    assert np.mean(mean) == pytest.approx(0.95, abs=0.01)
+
+
+def test_nothing_answered_is_no_knowledge() -> None:
+    low, high = share_interval([np.nan, 0.5], [0, 0], 0.95)
+    assert low.tolist() == [0, 0]
+    assert high.tolist() == [1, 1]
+
+
+def test_repeated_trials_are_worth_between_their_items_and_themselves() -> None:
+    generator = np.random.default_rng(0)
+    trials = np.full(2000, 5)
+    alike = generator.binomial(5, 0.4, 2000) / 5
+    apart = generator.binomial(1, 0.4, 2000) * 1.0
+    assert effective_number(alike, trials, 0.95) == pytest.approx(10_000, rel=0.1)
+    assert effective_number(apart, trials, 0.95) == 2000
+    assert effective_number(apart, np.ones(2000), 0.95) == 2000
+
+
+def of_curve(share: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+    """Capability and spread."""
+    found = generality_of(edges, share, np.zeros(len(share)))
+    return found.capability, found.spread_squared**0.5
+
+
+@pytest.mark.parametrize("n", [10, 1000])
+def test_the_generality_of_a_step_has_no_bound(n: int) -> None:
+    edges = np.linspace(-3, 3, n + 1)
+    capability, spread = of_curve((edges[:-1] < 0).astype(float), edges)
+    assert capability == pytest.approx(3)
+    assert spread == pytest.approx(0, abs=1e-6)
+    half_in_a_range = np.where(edges[:-1] < 0, 1.0, 0.0)
+    half_in_a_range[n // 2] = 0.5
+    assert of_curve(half_in_a_range, edges)[1] == pytest.approx(3 / n)  # half of 6 / n
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_spread_of_a_curve_that_falls_elsewhere_is_not_known(share: float) -> None:
+    capability, spread = of_curve(np.full(5, share), np.linspace(-1, 1, 6))
+    assert capability == pytest.approx(2 * share)
+    assert np.isnan(spread)
+    assert np.isnan(of_curve(np.array([0.5]), np.array([1.0, 1.0]))).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_curves_that_do_not_rise_a_flat_one_is_the_least_general(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    edges = np.linspace(0, 4, 21)
+    share = np.sort(generator.random(20))[::-1]
+    capability, spread = of_curve(share, edges)
+    flat_capability, flat_spread = of_curve(np.full(20, share.mean()), edges)
+    assert flat_capability == pytest.approx(capability)
+    assert flat_spread > spread
+
+
+def test_a_logistic_curve_has_the_spread_of_its_distribution() -> None:
+    slope = 3.0
+    edges = np.linspace(-20, 20, 20_001)
+    middles = (edges[1:] + edges[:-1]) / 2
+    capability, spread = of_curve(1 / (1 + np.exp(slope * (middles - 1.5))), edges)
+    assert capability == pytest.approx(21.5, abs=1e-4)
+    assert spread == pytest.approx(np.pi / 3**0.5 / slope, rel=1e-4)
+
+
+def test_a_range_without_answers_is_between_its_neighbours() -> None:
+    edges, share = np.linspace(0, 1, 6), np.array([1.0, 0.8, np.nan, 0.4, 0.2])
+    assert generality_of(edges, share, np.full(5, np.nan)).capability == pytest.approx(0.6)
+
+
+def test_errors_are_the_spread_of_what_is_drawn() -> None:
+    generator = np.random.default_rng(0)
+    edges, share = np.linspace(0, 5, 11), np.linspace(0.9, 0.1, 10)
+    variance = share * (1 - share) / 200
+    said = generality_of(edges, share, variance)
+    drawn = generator.binomial(200, share, (4000, 10)) / 200
+    found = [generality_of(edges, one, variance) for one in drawn]
+    for name in ("capability", "spread_squared"):
+        sd = np.std([getattr(one, name) for one in found])
+        assert getattr(said, f"{name}_se") == pytest.approx(sd, rel=0.05)

@@ -42,14 +42,6 @@ def test_without_labels_there_is_difficulty_alone(
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
 
 
-def test_labels_are_no_feature(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
-    table = made[0].assign(side=np.where(made[2], "left", "right"))
-    with pytest.raises(ValueError, match="must not be the labels: 'side'"):
-        feature_importances(table, *made[1:])
-
-
 def test_labels_may_be_a_mapping(
     made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
 ) -> None:
@@ -63,29 +55,8 @@ def test_labels_of_all_items_are_needed(
 ) -> None:
     with pytest.raises(ValueError, match="no label of item 'i3'"):
         feature_importances(*made[:2], made[2].drop("i3"))
-    with pytest.raises(ValueError, match="one for each of 300 items"):
+    with pytest.raises(TypeError, match="labels must be a Series by item label"):
         feature_importances(*made[:2], [0, 1])
-
-
-def test_labels_in_the_order_of_the_target_are_those_of_its_items(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
-    table, difficulty, labels = made
-    unknown = difficulty.where(np.arange(300) % 7 > 0).sample(frac=1, random_state=0)
-    plan = {"regressor": "linear", "repeats": 1}
-    by_label, in_order = (
-        feature_importances(table.drop("i5"), unknown, given, **plan)
-        for given in (labels, labels[unknown.index].to_numpy())
-    )
-    assert in_order.equals(by_label)
-    assert in_order.attrs == by_label.attrs
-
-
-def test_names_that_are_allowed_are_features(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
-    with pytest.raises(ValueError, match="allow must name features, and 'w' is none"):
-        feature_importances(*made, allow=["w"])
 
 
 def test_some_items_are_left_to_train_on(
