@@ -147,7 +147,7 @@ def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str
         fitted = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
         accuracy, ours = fitted.counts.accuracy, errors_needed(fitted.dependence)
         beyond = fitted.ability[:, None] - fitted.ability
-        beyond /= np.hypot(fitted.ability_se[:, None], fitted.ability_se)
+        beyond /= np.hypot(fitted.posterior_sd[:, None], fitted.posterior_sd)
         for rule, least in zip(rules, (1.96, 2.576, ours), strict=True):
             pairs = (beyond > least) & (accuracy[:, None] < accuracy)
             counts[rule]["sets"] += int(pairs.any())

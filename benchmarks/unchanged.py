@@ -160,7 +160,7 @@ def fitted(name: str) -> dict[str, Array]:
     found |= {f"{key}_se": items[f"{key}_se"].to_numpy(dtype=float) for key in VALUES}
     found["p_negative"] = items["p_negative"].to_numpy(dtype=float)
     found["ability"] = result.respondents["ability"].to_numpy()
-    found["ability_se"] = result.respondents["ability_se"].to_numpy()
+    found["ability_se"] = result.posterior_sd  # items taken as known
     found["latent_sd"] = np.array([result.latent_sd])
     elbo = result.elbo
     found["objective"] = np.array([_objective(case, result) if elbo is None else elbo])

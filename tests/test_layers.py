@@ -52,7 +52,7 @@ CALIBRATION = (
     *("information", "standard_errors", "empirical"),
     *("variational.target", "variational.guide", "variational.inference"),
     *("variational.bent", "variational.posterior"),
-    *("result", "summary", "calibrated", "estimates", "drift"),
+    *("result", "summary", "calibrated", "estimates", "drift", "errors"),
     "caveats",
     *("maximum_likelihood", "chance", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),

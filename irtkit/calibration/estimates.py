@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.information import item_errors
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
@@ -15,6 +16,7 @@ from irtkit.irf import ItemParameters, Items, ModelName
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
@@ -62,6 +64,8 @@ class Estimates(NamedTuple):
     """Mean and SD of ability, where they were estimated: the scale is then that of the items."""
     population_se: tuple[float, float] | None = None
     """Standard errors of its mean and SD, fixed items taken as known."""
+    joint: ItemCovariance | None = None
+    """The covariance of all items together."""
 
     def beside_unanswered(
         self, rows: Places, columns: Places, group: NDArray[np.int8], n_items: int
@@ -84,12 +88,14 @@ class Estimates(NamedTuple):
         if self.covariances is not None:
             covariances = np.full((n_items, *self.covariances.shape[1:]), np.nan)
             covariances[columns] = self.covariances
+        joint = None if self.joint is None else self.joint.among(columns, n_items)
         posterior = self.posterior
         if posterior is not None:
             posterior = posterior.beside_unanswered(rows, columns, ability_se, group > 0)
         return self._replace(
             items=Items(*parts),
             covariances=covariances,
+            joint=joint,
             unbounded=endless,
             ability=ability,
             ability_se=ability_se,
@@ -127,6 +133,14 @@ def result_of(
     mean_se, sd_se = estimates.population_se or (None, None)
     # Those of items without a response are not counted.
     by_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
+    posterior_sd = estimates.ability_se * abs(stretch)
+    errors, joint = np.full((len(status), 4), np.nan), estimates.joint
+    if (of_items := estimates.covariances) is not None:
+        by = np.ones(of_items.shape[1])
+        by[0] = 1 / stretch
+        errors = item_errors(of_items * np.outer(by, by), parameters, model)
+    if joint is not None:
+        joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     return FitResult(
         model=model,
         method=method,
@@ -139,10 +153,13 @@ def result_of(
         item_labels=responses.items,
         respondent_labels=responses.respondents,
         parameters=parameters,
-        standard_errors=_standard_errors(estimates, parameters, model, stretch),
+        standard_errors=errors,
+        item_covariance=joint,
         status=tuple(status),
         ability=estimates.ability * stretch,
-        ability_se=estimates.ability_se * abs(stretch),
+        ability_se=posterior_sd,
+        board_se=posterior_sd,
+        posterior_sd=posterior_sd,
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
@@ -181,31 +198,6 @@ def _units(
     if model == "Rasch":
         return common, abs(common)
     return -1.0 if common < 0 else 1.0, 1.0
-
-
-def _standard_errors(
-    estimates: Estimates, parameters: ItemParameters, model: ModelName, stretch: float
-) -> Array:
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
-
-    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
-    """
-    variances, covariances = np.full((len(parameters.intercept), 4), np.nan), estimates.covariances
-    if covariances is None:
-        return variances
-    var_intercept, cov = covariances[:, 1, 1], covariances[:, 0, 1] / stretch
-    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
-    if model == "Rasch":
-        variances[:, 1] = var_intercept
-    else:
-        variances[:, 0] = var_slope = covariances[:, 0, 0] / stretch**2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variances[:, 1] = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
-    if model == "3PL":
-        variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
-    variances[:, 3] = var_intercept
-    unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
-    return np.sqrt(np.where(unknown, np.nan, variances))
 
 
 def _parameters(

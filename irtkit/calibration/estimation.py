@@ -11,6 +11,7 @@ from irtkit.calibration.calibrated import fixed_parameters
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.chance import with_chance
 from irtkit.calibration.drift import with_fixed
+from irtkit.calibration.errors import with_errors_of_items
 from irtkit.calibration.estimates import result_of
 from irtkit.calibration.expected import ExpectedItems, of_some
 from irtkit.calibration.item_prior import ItemPrior
@@ -19,6 +20,7 @@ from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
 from irtkit.data.homogeneity import no_ability_differences
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import part_of, patterns_of
 from irtkit.signs import at_chance, proportion_score
 
@@ -81,6 +83,8 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
+    near = near_duplicates(patterns)
+    result = with_errors_of_items(result, patterns, near.n / near.n_eff if near.found else 1.0)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
+    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.likelihood import Values
     from irtkit.calibration.maximise import Control, Maximum
     from irtkit.calibration.priors import Prior
@@ -308,11 +309,11 @@ def maximum_likelihood(
     tied = parameters.common_slope and patterns.complete and fixed is None
     at = parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
     items, population = at.items, at.populations[0]
-    covariances = information = population_se = None
+    covariances = joint = information = population_se = None
     if standard_errors:
         nodes = control.schedule.for_errors(at, patterns, maximum.nodes)
         grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
-        covariances, of_population = _covariances(problem, grid, at, columns)
+        covariances, of_population, joint = _covariances(problem, grid, at, columns)
         if fixed is not None and (variances := np.diag(of_population)).min() > 0:
             of_log_sd, of_mean = map(float, np.sqrt(variances))
             population_se = of_mean, population.sd * of_log_sd
@@ -330,6 +331,7 @@ def maximum_likelihood(
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
+        joint=joint,
         unbounded=endless[columns],
         common_slope=parameters.common_slope,
         ability=maximum.posteriors.mean[respondents],
@@ -366,8 +368,8 @@ def _tied(problem: Problem, x: Array) -> Array:
 
 def _covariances(
     problem: Problem, grid: Grid, at: Values, columns: NDArray[np.intp]
-) -> tuple[Array, Array]:
-    """Covariances of the parameters of every item, and of populations.
+) -> tuple[Array, Array, ItemCovariance]:
+    """Covariances of the parameters of every item, of populations, and of all items together.
 
     Copies share their estimates, not their errors: where the information is formed as a whole,
     each has its own place in it.
@@ -378,8 +380,9 @@ def _covariances(
     if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
         patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-        # inverting leaves copies with errors that differ by rounding: all have those of the first
         prior = of_some(prior, columns)
-        columns = np.unique(columns, return_index=True)[1][columns]
-    of_items, of_populations = covariances(patterns, parameters, at, grid, prior)
-    return of_items[columns], of_populations
+        found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
+        # inverting leaves copies with errors that differ by rounding: all have those of the first
+        return found[np.unique(columns, return_index=True)[1][columns]], of_populations, joint
+    found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
+    return found[columns], of_populations, joint.chosen(columns)

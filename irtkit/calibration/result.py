@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.patterns import Patterns
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-FORMAT = storage.Format("irtkit result", 6)
+FORMAT = storage.Format("irtkit result", 7)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
@@ -124,7 +125,11 @@ class FitResult:
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
     ability_se: NDArray[np.float64]
-    """Posterior SDs."""
+    """Errors against the population, which contain those of the items."""
+    board_se: NDArray[np.float64]
+    """Errors against the other systems: location and scale of the board cancel."""
+    posterior_sd: NDArray[np.float64]
+    """Posterior SDs, items taken as known."""
     synthetic: NDArray[np.bool_]
     counts: Counts
     latent_sd: float
@@ -166,6 +171,8 @@ class FitResult:
     """Which fixed items differ significantly from their fixed parameters."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
+    item_covariance: ItemCovariance | None = field(default=None, repr=False)
+    """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -218,15 +225,15 @@ class FitResult:
     def respondents(self) -> pd.DataFrame:
         """Table of respondents, index "respondent"; a copy, to be changed at will.
 
-        Columns:
-
-        - ability: posterior mean (EAP).
-        - ability_se: posterior SD.
-        - accuracy: share right of the responses, NaN without any.
-        - n_responses: every repeated trial counts.
-        - synthetic: whether the respondent is synthetic.
-        - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
-          components cannot be compared.
+        Columns: ability (posterior mean, EAP), with three errors: ability_se (against the
+        population, for intervals of one ability), board_se (against the other systems, for
+        differences and ranks) and posterior_sd (items taken as known). The first two contain the
+        errors of the items. Without standard errors of items all three are posterior_sd; by
+        "vi" they are the SD of a posterior that contains the items. Then accuracy (share right
+        of what was answered, NaN without any), n_responses (every repeated trial counts),
+        synthetic; and, where respondents and items fall into parts that too few responses link, or
+        none, component (as in :attr:`items`; 0 for synthetic ones). Abilities of different
+        components cannot be compared.
         """
         return self._respondents.copy()
 
@@ -258,6 +265,8 @@ class FitResult:
         columns = {
             "ability": self.ability,
             "ability_se": self.ability_se,
+            "board_se": self.board_se,
+            "posterior_sd": self.posterior_sd,
             "accuracy": self.counts.accuracy,
             "n_responses": self.counts.respondent_responses,
             "synthetic": self.synthetic,
@@ -359,7 +368,8 @@ class FitResult:
         Parameters
         ----------
         families
-            Family of each respondent, by label, for a column of that name.
+            Family of each respondent, by label, or a column of the respondent table. Errors of
+            abilities are clustered by them.
         clusters
             Cluster of each item, such as its passage or task, by label, or a column of the item
             table.
@@ -372,6 +382,51 @@ class FitResult:
 
         given = {"families": families, "clusters": clusters, "level": level, "seed": seed}
         return leaderboard(self, **given)
+
+    def with_clustered_errors(self, families: Any = None, clusters: Any = None) -> FitResult:
+        """Return the result with errors clustered by families of systems, or groups of items.
+
+        Estimates stay. Errors of items allow for systems of one family that answer alike, errors of
+        abilities for items of one cluster that hang together. Some twenty of them are needed.
+
+        Parameters
+        ----------
+        families
+            Family of each respondent: a mapping or Series by label, or the name of a column of the
+            respondent table. One without a family is a family of its own.
+        clusters
+            Cluster of each item, such as its passage: a mapping or Series by label, or the name of
+            a column of the item table.
+
+        Raises
+        ------
+        ValueError
+            If the result was saved without responses, an item has no cluster, or families are given
+            and the fit is not one by EM with standard errors.
+
+        Notes
+        -----
+        What responses contribute to the variance of an item parameter is multiplied by the sandwich
+        variance over families by that over single respondents, with the correction G/(G − 1) (Liang
+        & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I, with the posterior
+        variance v, the information I of a cluster, and the design effect ρ of its answers over all
+        systems. Errors never get smaller. Call it once on the result of a fit.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> difficulty = [k / 10 - 1 for k in range(30)]
+        >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 30, difficulty)
+        >>> responses = irtkit.simulate_responses(items, [k / 20 - 2 for k in range(80)], seed=1)
+        >>> result = irtkit.fit(responses)
+        >>> passage = {label: k // 2 for k, label in enumerate(responses.items)}
+        >>> clustered = result.with_clustered_errors(clusters=passage)
+        >>> bool((clustered.ability_se >= result.ability_se).all())
+        True
+        """
+        from irtkit.systems.standing import with_clustered_errors
+
+        return with_clustered_errors(self, families, clusters)
 
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
@@ -561,6 +616,8 @@ def saved_in(path: str | PathLike[str]) -> Path:
 
 def _restored(record: dict[str, Any]) -> FitResult:
     """Put a result together again; its tables refuse parts that differ in length."""
+    from irtkit.calibration.information import ItemCovariance
+
     labels = {name: record[name] for name in ("respondent_labels", "item_labels")}
     made = storage.with_parts(
         record,
@@ -571,6 +628,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
         saved_verdict=Verdict,
         saved_dependence=Dependence,
         components=Components,
+        item_covariance=ItemCovariance,
     )
     made["findings"] = tuple(map(Finding.restored, record["findings"]))
     if record["responses"] is not None:

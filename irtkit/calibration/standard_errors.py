@@ -1,28 +1,13 @@
 """Standard errors of item parameters, and of populations, from the observed information.
 
-The observed information is the complete-data information minus the missing information
-Σᵢ Covᵢ[sᵢ(θ)], sᵢ(θ) being the complete-data score at ability θ and the covariance that of the
-posterior of respondent i (Louis 1982). A prior adds minus its own second derivatives, below 0 as
-they may be. Where the information is then that of no maximum, a standard error is NaN.
+The observed information is the complete-data information minus the posterior covariance of the
+complete-data score (Louis 1982), plus minus the second derivatives of the prior. It is taken along
+directions W in which items, populations and what the prior learns move. For ordinary numbers of
+items these are all parameters. For many they are what items have in common, a scale, a location and
+how items answer to these, and M is the information of items by themselves. What else couples items
+is left out, and by Woodbury (1950)
 
-It is taken along *moves*, how all slopes, intercepts and logits of guessing, what the prior learns,
-and log σ and μ of populations change with each parameter. For ordinary numbers of items parameters
-are those of the fit. For many, no items × items array is formed. By itself an item has its
-complete-data information less what it misses as abilities follow its own responses, and what the
-prior says: a block M of its own. Items depend on each other through few directions W: the scale and
-the location of all abilities may move, all items with them, and so may populations, what the prior
-learns, or a common slope. Within W the information I is taken as it is, missing information and
-all; what else couples items is left out. The inverse is then
-
-    I⁻¹ ≈ M⁻¹ + W [(WᵀIW)⁻¹ − (WᵀMW)⁻¹] Wᵀ,
-
-which is that of the matrix that differs from M by what I adds in W (Woodbury 1950). W holds the
-directions themselves and how items answer to them, M⁻¹ times the coupling. Along a common scale
-nearly all of the information about items by themselves is missing, and what is left is small: it is
-there that I has to be exact.
-
-Sums over many respondents are in 32 bits, and good to some 1e-6. What they make up is taken from
-the complete-data information, so that this error grows by one over the share that is left.
+    I⁻¹ ≈ M⁻¹ + W [(WᵀIW)⁻¹ − (WᵀMW)⁻¹] Wᵀ.
 """
 
 from __future__ import annotations
@@ -35,6 +20,7 @@ import numpy as np
 
 from irtkit.calibration.information import (
     UNKNOWN,
+    ItemCovariance,
     expected_of,
     minus_missing_information,
     system_of,
@@ -58,22 +44,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-_MOST_DENSE = 300
-"""Parameters up to which the information is formed as a whole: inverting it then takes a few ms."""
+_MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
+# Respondents from which on sums are in 32 bits; posteriors from repeated trials are too narrow.
 _MANY_RESPONDENTS = 1500
-"""Respondents from which on sums over them are in 32 bits; of fewer they take a few milliseconds.
-Posteriors from repeated trials are too narrow for 32 bits."""
-_NEGLIGIBLE, _MOST_POLYNOMIALS, _SLOWEST_FALL = 1e-4, 16, 0.9
-"""Missing information, by the information that is left about a parameter and by response, that may
-be told from how the steps before it fell, instead of computed: standard errors of ten data sets
-were then off by 2e-4 of themselves at most (3PL, 5,000 × 50). Beside items so steep that they cut
-posteriors in pieces the most polynomials are too few, and nodes take their place: with more the
-recurrence loses their orthogonality. A slower fall than the last is taken for that."""
-_SAME = 1e-10
-"""Share of the information about a direction below which others make it up."""
+# Missing information left out, by that which is left about a parameter and by response: errors of
+# ten data sets were then off by 2e-4 of themselves at most (3PL, 5,000 × 50).
+_NEGLIGIBLE = 1e-4
+_MOST_POLYNOMIALS = 16  # More lose their orthogonality; beside steep items nodes take their place.
+_SLOWEST_FALL = 0.9  # Of missing information from one polynomial to the next but one.
+_SAME = 1e-10  # Share of the information about a direction below which others make it up.
+# Of central differences, in units of 1 + |x| (Press et al. 2007, section 5.7).
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
-"""Of central differences, in units of 1 + |x|: the error of the formula, h², and that of rounding,
-ε/h, are then alike (4·10⁻¹¹; Press et al. 2007, section 5.7)."""
 
 
 def covariances(
@@ -82,17 +63,78 @@ def covariances(
     at: Values,
     grid: Grid,
     prior: Prior | None,
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, ItemCovariance]:
     """Covariances of slope, intercept (and logit of guessing) of every item, (n_items, k, k).
 
-    NaN where items are fixed; a common slope has its own beside every intercept. And those of log
-    SDs, then means, that are free. That the SD of synthetic ability follows items is left out.
+    NaN where items are fixed; a common slope has its own beside every intercept. Then those of log
+    SDs and means that are free, and that of all items together. That the SD of synthetic ability
+    follows items is left out.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         about = _Populations(patterns, parameters, at, grid.nodes.theta)
         by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
-        of = _as_a_whole if formed_as_a_whole(at.items, patterns.n_items) else _along_directions
-        return of(patterns, parameters, at.items, grid, by_prior, about)
+        return _inverted(patterns, parameters, at.items, grid, by_prior, about)
+
+
+def _inverted(
+    patterns: Patterns,
+    parameters: Parameterisation,
+    items: Items,
+    grid: Grid,
+    prior: PriorInformation,
+    about: _Populations,
+) -> tuple[Array, Array, ItemCovariance]:
+    """Invert the information along W: directions of items, a common slope, populations, prior."""
+    (n_items, size), n_learned = prior.blocks.shape[:2], len(prior.corner)
+    whole, common = formed_as_a_whole(items, patterns.n_items), int(parameters.common_slope)
+    if whole:
+        every = np.eye(size * n_items).reshape(size, n_items, -1).swapaxes(0, 1)
+        chosen = np.zeros((size, n_items), bool)
+        chosen[common:, parameters.free] = True
+        directions, by_data = every[:, :, chosen.ravel()], None
+        alone = np.full(prior.blocks.shape, np.nan)
+        alone[parameters.free] = 0.0
+    else:
+        directions, by_data, alone = _in_common(patterns, parameters, items, grid, prior)
+    n_own, n_slopes = directions.shape[2], parameters.slopes.stop * common
+    n_scored = n_own + n_slopes + about.n
+    moves = np.zeros((n_items, size, n_scored + n_learned))
+    moves[:, :, :n_own] = directions
+    moves[:, 0, n_own : n_own + n_slopes] = 1.0
+    by_prior = moves.copy()
+    by_prior[:, 0, n_own : n_own + parameters.unit_slopes] = 1.0  # the log SD of Rasch
+    if n_slopes:
+        alone[:, 0] = alone[:, :, 0] = 0.0
+
+    scored = patterns.copies(moves[:, :, :n_scored])
+    if patterns.complete and size == 2 and not about.n:
+        of_data, of_groups, missing = _from_complete_data(
+            patterns, items, grid, scored, whole=whole
+        )
+    elif whole:
+        of_data, of_groups, missing = _from_incomplete_data(patterns, items, grid, about, scored)
+    else:
+        of_groups, missing = _missing_along(scored, patterns, items, grid, about)
+    by_data = of_data if by_data is None else by_data
+    information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
+    information += np.tensordot(by_prior, prior.blocks @ by_prior, ((0, 1), (0, 1)))
+    border = np.tensordot(by_prior, prior.border, ((0, 1), (0, 1)))
+    information[:, n_scored:] += border
+    information[n_scored:] += border.T
+    information[n_scored:, n_scored:] += prior.corner
+    information[:n_scored, :n_scored] -= missing
+    groups = slice(n_scored - about.n, n_scored)
+    information[groups, groups] += of_groups
+
+    covariance = inverse_of(information)
+    unknown = moves[:, :, np.isnan(np.diag(covariance))].any(axis=2)
+    alone[unknown] = alone.swapaxes(1, 2)[unknown] = np.nan
+    core = np.nan_to_num(covariance[:n_scored, :n_scored])
+    if not whole:
+        core[:n_own, :n_own] -= np.eye(n_own)
+    of_first = about.of_first(np.eye(n_scored)[groups])
+    joint = ItemCovariance(alone, moves[:, :, :n_scored], core, of_first)
+    return joint.of_items(), covariance[groups, groups], joint
 
 
 def formed_as_a_whole(items: Items, n_items: int) -> bool:
@@ -108,6 +150,7 @@ class _Populations:
     ) -> None:
         n_groups, means, sds = parameters.groups
         free = [*((k, True) for k in sds), *((k, False) for k in means)]
+        self._free = free
         ids = np.delete(np.arange(n_groups + 1), SYNTHETIC)
         self._of = np.array([ids[k] for k, _ in free], dtype=np.intp)
         self._groups, self.n = patterns.group, len(free)
@@ -123,6 +166,14 @@ class _Populations:
                     self._by_node[p, q] = 2 * z**2 if of_sd and too else 2 * z / sd
                     if not of_sd and not too:
                         self._by_node[p, q] = sd**-2.0
+
+    def of_first(self, rows: Array) -> Array:
+        """Rows of the mean and the log SD of the first group, (2, n); 0 where they are known."""
+        found = np.zeros((2, rows.shape[1]))
+        for row, (k, of_sd) in zip(rows, self._free, strict=True):
+            if k == 0:
+                found[int(of_sd)] = row
+        return found
 
     def members(self, some: slice) -> Array:
         """Which of some respondents are in the group of each number, (n, n_free)."""
@@ -200,118 +251,46 @@ def prior_information(
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
 
-def _as_a_whole(
-    patterns: Patterns,
-    parameters: Parameterisation,
-    items: Items,
-    grid: Grid,
-    prior: PriorInformation,
-    about: _Populations,
-) -> tuple[Array, Array]:
-    """Invert the information about all parameters.
-
-    It is first that about slopes of all items, then intercepts, then logits of guessing, then
-    populations, then what the prior learns.
-    """
-    n_items, size = prior.blocks.shape[:2]
-    places = np.arange(size) * n_items + np.arange(n_items)[:, None]
-    n_own, n_learned = prior.blocks[..., 0].size, len(prior.corner)
-    n_scored = n_own + about.n
-    column = _columns(parameters, size)
-    moves = None
-    if len(column) != parameters.size or (np.diff(column) != 1).any():
-        moves = np.eye(parameters.size + 1)[column, :-1]
-    simple = patterns.complete and size == 2 and not about.n
-    of_data = _from_complete_data if simple else _from_incomplete_data
-    narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
-    of_scores = None if moves is None else moves[:n_scored]
-    dtype = np.float32 if narrow else np.float64
-    blocks, of_groups, missing = of_data(patterns, items, grid, dtype, about, of_scores)
-
-    information = np.zeros((n_scored + n_learned,) * 2)
-    information[places[:, :, None], places[:, None, :]] = blocks
-    information[n_own:n_scored, n_own:n_scored] = of_groups
-    if parameters.unit_slopes:  # the log SD has the prior of a common slope
-        places = places.copy()
-        places[:, 0] = n_own
-    np.add.at(information, (places[:, :, None], places[:, None, :]), prior.blocks)
-    border = np.zeros((n_scored, n_learned))
-    np.add.at(border, places, prior.border)
-    information[:n_scored, n_scored:], information[n_scored:, :n_scored] = border, border.T
-    information[n_scored:, n_scored:] = prior.corner
-    if moves is not None:
-        information = moves.T @ information @ moves
-    information[: len(missing), : len(missing)] -= missing
-
-    covariance = np.zeros((parameters.size + 1,) * 2)
-    covariance[:-1, :-1] = inverse_of(information)
-    column = column[:n_own].reshape(size, n_items).T
-    found = covariance[column[:, :, None], column[:, None, :]]
-    if parameters.fixed is not None:
-        found[~parameters.free] = np.nan
-    own = slice(parameters.log_sds.start, parameters.size)
-    return found, covariance[own, own]
-
-
-def _columns(parameters: Parameterisation, size: int) -> NDArray[np.intp]:
-    """Which parameter each number of the items, the populations and the hyper follows.
-
-    One more than there are where it is fixed.
-    """
-    p = parameters
-    found = np.full((size, p.n_items), p.size)
-    for own, place in zip(found, (p.slopes, p.intercepts, p.angles), strict=False):
-        if place.stop > place.start:
-            own[p.free] = np.arange(place.start, place.stop)
-    of_groups, learned = np.arange(p.log_sds.start, p.size), np.arange(p.size)[p.hyper]
-    return np.concatenate([found.ravel(), of_groups, learned])
-
-
 def _from_complete_data(
-    patterns: Patterns,
-    items: Items,
-    grid: Grid,
-    dtype: Any,
-    about: _Populations,
-    moves: Array | None,
-) -> tuple[Array, Array, Array]:
-    """Complete-data information by item and about populations, and the missing information.
+    patterns: Patterns, items: Items, grid: Grid, moves: Array, *, whole: bool
+) -> tuple[Array, Any, Array]:
+    """Complete-data information by item, nothing about populations, and the missing information.
 
     Without guessing the score is θ·y − θ·P and y − P. With complete data the functions of θ are
     the same for all respondents, so that their covariances need only sums over respondents by node
-    and by pair of nodes. No population is free.
+    and by pair of nodes. ``whole`` says that the first moves are those of slopes one by one.
     """
-    n_items, theta = len(items.slope), grid.nodes.theta
-    narrow = theta.astype(dtype)
+    theta, n_moves = grid.nodes.theta, moves.shape[2]
+    dtype = _number_type(patterns) if whole else np.float64
+    narrow, of_slopes = theta.astype(dtype), moves[:, 0].astype(dtype)
+    one_by_one = whole and np.array_equal(of_slopes[:, : len(of_slopes)], np.eye(len(of_slopes)))
+    first = slice(len(of_slopes) if one_by_one else n_moves)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
-    by_right, by_both = np.zeros((len(theta), n_items)), np.zeros((n_items, n_items))
+    by_right = np.zeros((len(theta), of_slopes[:, first].shape[1]))
+    by_both = np.zeros((by_right.shape[1],) * 2)
     for _, right, _, weights, counted in posterior_weights(patterns, items, grid, dtype):
+        along = right if one_by_one else right @ of_slopes
         centred = counted * (narrow[:, None] - narrow @ weights)
         mass += counted.sum(axis=1)
         pairs += counted @ weights.T
-        by_right += centred @ right
-        np.multiply(right, np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None], out=right)
-        by_both += right.T @ right  # of right responses times posterior SDs
-    curves = curves_of(items, theta)
-    functions = np.concatenate([theta * curves.p, curves.p])
+        by_right += centred @ along
+        np.multiply(along, np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None], out=along)
+        by_both += along.T @ along  # of right responses times posterior SDs
+    functions, blocks = np.zeros((n_moves, len(theta))), []
+    for some in parts_of(len(moves), 2 * len(theta)):
+        curves = curves_of(items.chosen(some), theta)
+        functions += theta * (moves[some, 0].T @ curves.p) + moves[some, 1].T @ curves.p
+        blocks.append(complete_data_information(curvatures(curves, mass[None]), theta))
     missing = functions @ (np.diag(mass) - pairs) @ functions.T
     crossed = functions @ by_right
-    missing[:, :n_items] -= crossed
-    missing[:n_items] -= crossed.T
-    missing[:n_items, :n_items] += by_both
-    if moves is not None:
-        missing = moves.T @ missing @ moves
-    blocks = complete_data_information(curvatures(curves, mass[None]), theta)
-    return blocks, np.zeros((about.n, about.n)), missing
+    missing[:, first] -= crossed
+    missing[first] -= crossed.T
+    missing[first, first] += by_both
+    return np.concatenate(blocks), 0.0, missing
 
 
 def _from_incomplete_data(
-    patterns: Patterns,
-    items: Items,
-    grid: Grid,
-    dtype: Any,
-    about: _Populations,
-    moves: Array | None,
+    patterns: Patterns, items: Items, grid: Grid, about: _Populations, moves: Array
 ) -> tuple[Array, Array, Array]:
     """The same where cells are missing or repeated, items are guessed, or populations free.
 
@@ -320,11 +299,14 @@ def _from_incomplete_data(
     even ones, and they are added until what would follow can be told from that. If it does not fall
     so, the covariance is a sum over nodes, of which there are several times as many.
     """
-    n_items, theta = len(items.slope), grid.nodes.theta
+    n_items, theta, dtype = len(items.slope), grid.nodes.theta, _number_type(patterns)
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
     functions = _score_functions(items, curves, theta, dtype)
     size, scores = 2 if functions[1] is None else 3, about.scores.T.astype(dtype)
-    turn = None if moves is None else moves.astype(dtype)
+    flat = np.zeros((size * n_items + about.n, moves.shape[2]), dtype)
+    flat[: size * n_items] = moves.swapaxes(0, 1).reshape(size * n_items, -1)
+    flat[size * n_items :, moves.shape[2] - about.n :] = np.eye(about.n)
+    turn = None if np.array_equal(flat, np.eye(len(flat))) else flat
     blocks, of_groups = np.zeros((n_items, size, size)), np.zeros((about.n, about.n))
     missing: Any = 0.0
     for part in posterior_weights(patterns, items, grid, dtype):
@@ -338,8 +320,8 @@ def _from_incomplete_data(
         blocks += of_part
         of_groups += groups_of_part
         known = np.append(np.einsum("jkk->kj", of_part).ravel(), np.diag(groups_of_part))
-        if moves is not None:
-            known = known @ moves
+        if turn is not None:
+            known = known @ turn
         negligible = _NEGLIGIBLE / (1.0 if answered is None else max(1.0, float(answered.max())))
         along = partial(
             _covariance_along,
@@ -473,77 +455,46 @@ def _by_node(weights: Floats) -> Iterator[Floats]:
         yield weighted
 
 
-def _along_directions(
+def _in_common(
     patterns: Patterns,
     parameters: Parameterisation,
     items: Items,
     grid: Grid,
     prior: PriorInformation,
-    about: _Populations,
-) -> tuple[Array, Array]:
-    """Invert the information of items by themselves, and that along what they have in common."""
+) -> tuple[Array, Array, Array]:
+    """Directions with an information of 1, complete-data information, and M⁻¹, by item.
+
+    M has the complete-data information of an item less what it misses as abilities follow its own
+    responses, and what the prior says. Directions are a common scale, a common location, and how
+    items answer to these and to what the prior learns.
+    """
     n_items, size = prior.blocks.shape[:2]
-    free, common, n_learned = parameters.free, parameters.common_slope, len(prior.corner)
-    times = patterns.copies(np.ones(n_items))
+    free, own = parameters.free, slice(int(parameters.common_slope), None)
+    times = patterns.copies(np.ones(n_items))[:, None, None]
     expected = expected_of(patterns, items, grid, right_too=size == 3)
     system = system_of(items, expected, (1.0, 1.0), patterns.multiplicity)
-    by_data = times[:, None, None] * system.item_blocks
-
-    # M, of items that are known by themselves: of all that they do not have in common
-    own = slice(int(common), None)
-    blocks = (by_data + prior.blocks)[:, own, own] / times[:, None, None]
+    blocks = (system.item_blocks + prior.blocks / times)[:, own, own]
     known = np.zeros(n_items, bool)
     known[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
     blocks, missing = blocks[known], system.missing_information[known][:, own, own]
     blocks = minus_missing_information(blocks, np.linalg.inv(blocks), missing)
-    inverses = np.linalg.inv(blocks)
-
-    # W: a common scale, a common location, and how items answer to these and to what is learned
+    alone, found = np.full(prior.blocks.shape, np.nan), np.zeros((n_items, size, 0))
+    alone[known] = 0.0
+    alone[known, own, own] = inverses = np.linalg.inv(blocks)
     moved = np.zeros((n_items, size, 2))
     moved[:, 0, 0] = moved[:, 1, 1] = items.slope
-    coupling = system.item_blocks @ moved
-    coupling = np.concatenate([coupling, prior.border / times[:, None, None]], axis=2)
+    coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
     answers = inverses @ coupling[known][:, own]
     spanned = np.concatenate([moved[known][:, own], answers], axis=2)
-    of_items = _orthogonal(spanned, blocks, times[known])
-
-    # then a common slope, populations, and what the prior learns
-    n_own, n_slopes = of_items.shape[2], parameters.slopes.stop * common
-    n_scored = n_own + n_slopes + about.n
-    moves = np.zeros((n_items, size, n_scored + n_learned))
-    moves[known, own, :n_own] = of_items
-    by_prior = moves.copy()
-    moves[:, 0, n_own : n_own + n_slopes] = 1.0
-    by_prior[:, 0, n_own : n_own + common] = 1.0  # of Rasch the log SD comes first
-    information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
-    information += np.tensordot(by_prior, prior.blocks @ by_prior, ((0, 1), (0, 1)))
-    border = np.tensordot(by_prior, prior.border, ((0, 1), (0, 1)))
-    information[:, n_scored:] += border
-    information[n_scored:] += border.T
-    information[n_scored:, n_scored:] += prior.corner
-    less, of_groups = _missing_along(
-        times[:, None, None] * moves[:, :, :n_scored], patterns, items, grid, about
-    )
-    information[:n_scored, :n_scored] -= less
-    information[n_scored - about.n : n_scored, n_scored - about.n : n_scored] += of_groups
-
-    covariance = inverse_of(information)
-    found = np.full(prior.blocks.shape, np.nan)
-    more = covariance[:n_own, :n_own] - np.eye(n_own)
-    found[known, own, own] = inverses + of_items @ more @ of_items.swapaxes(1, 2)
-    if common:
-        found[known, 0] = found[known, :, 0] = 0.0
-    if n_slopes:
-        found[:, 0, 0] = covariance[n_own, n_own]
-        found[known, 0, 1] = found[known, 1, 0] = of_items[:, 0] @ covariance[:n_own, n_own]
-    of = slice(n_scored - about.n, n_scored)
-    return found, covariance[of, of]
+    orthogonal = _orthogonal(spanned, times[known] * blocks)
+    found = np.zeros((n_items, size, orthogonal.shape[2]))
+    found[known, own] = orthogonal
+    return found, times * system.item_blocks, alone
 
 
-def _orthogonal(directions: Array, information: Array, times: Array) -> Array:
+def _orthogonal(directions: Array, information: Array) -> Array:
     """Return directions that span the same, whose information is 1."""
-    weighted = (times[:, None, None] * information) @ directions
-    gram = np.tensordot(directions, weighted, ((0, 1), (0, 1)))
+    gram = np.tensordot(directions, information @ directions, ((0, 1), (0, 1)))
     size = np.sqrt(np.diag(gram))
     size[size == 0] = np.inf
     values, vectors = np.linalg.eigh(gram / np.outer(size, size))
@@ -554,34 +505,26 @@ def _orthogonal(directions: Array, information: Array, times: Array) -> Array:
 def _missing_along(
     moves: Array, patterns: Patterns, items: Items, grid: Grid, about: _Populations
 ) -> tuple[Array, Array]:
-    """Posterior covariance of scores, summed over respondents, along some directions, (r, r).
+    """Complete-data information about populations, and missing information along directions.
 
-    And the complete-data information about populations, which the last directions move. ``moves``,
-    (n_items, k, r), are those of all copies of an item together. Along one the logit of an item
-    moves by m(θ) = θ·slope + intercept, and its score is right · m − responses · s·m; with guessing
-    right · (s·m + c·logit)/P − responses · s·m. What is constant in θ has no covariance.
+    Along one the logit of an item moves by m(θ) = θ·slope + intercept, and its score is right · m −
+    responses · s·m; with guessing right · (s·m + c·logit)/P − responses · s·m. What is constant in
+    θ has no covariance.
     """
     theta, guesses = grid.nodes.theta, items.logit_guessing is not None
-    of_slopes, each = moves[:, 0], np.moveaxis(moves, 2, 0)
-    expected, total = np.zeros((len(each), len(theta))), np.zeros((len(each),) * 2)
-    of_groups = np.zeros((about.n, about.n))
-    for some in parts_of(len(moves), 2 * len(theta)):
-        s = curves_of(items.chosen(some), theta).s
-        expected += theta * (of_slopes[some].T @ s) + moves[some, 1].T @ s
-    curves = curves_of(items, theta) if guesses or not patterns.complete else None
+    each, curves = np.moveaxis(moves, 2, 0), curves_of(items, theta)
+    missing, of_groups = np.zeros((len(each),) * 2), np.zeros((about.n, about.n))
     for part in posterior_weights(patterns, items, grid):
         scores = np.empty((len(each), *part.weights.shape))
-        scores[:] = -expected[:, :, None]
-        if curves is not None:
-            for score, along in zip(scores, each, strict=True):
-                moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
-                if part.answered is not None:
-                    np.negative((part.answered @ moved).T, out=score)
-                if guesses:
-                    by_right = (moved + curves.c * along[:, 2:]) / curves.p
-                    np.add(score, (part.right @ by_right).T, out=score)
+        for k, along in enumerate(each):
+            moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
+            every = moved.sum(axis=0)[:, None]
+            scores[k] = -(every if part.answered is None else (part.answered @ moved).T)
+            if guesses:
+                by_right = (moved + curves.c * along[:, 2:]) / curves.p
+                scores[k] += (part.right @ by_right).T
         if not guesses:
-            scores += np.multiply.outer((part.right @ of_slopes).T, theta).swapaxes(1, 2)
+            scores += np.multiply.outer((part.right @ moves[:, 0]).T, theta).swapaxes(1, 2)
         if about.n:
             members = about.members(part.respondents).T
             scores[-about.n :] += about.scores[:, :, None] * members[:, None]
@@ -589,8 +532,13 @@ def _missing_along(
         scores -= np.einsum("rtn,tn->rn", scores, part.weights)[:, None]
         scores *= np.sqrt(part.counted)
         flat = scores.reshape(len(scores), -1)
-        total += flat @ flat.T
-    return total, of_groups
+        missing += flat @ flat.T
+    return of_groups, missing
+
+
+def _number_type(patterns: Patterns) -> Any:
+    narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
+    return np.float32 if narrow else np.float64
 
 
 def inverse_of(information: Array) -> Array:

@@ -37,7 +37,7 @@ def about(result: FitResult) -> list[str]:
     if result.dependence is not None and result.dependence.sentence:
         said.append(
             f"{result.dependence.sentence}; AIC and BIC take {result.evidence:.2f} times the "
-            "log-likelihood; errors of abilities and items ignore this and are too small"
+            "log-likelihood, and errors of items allow for it"
         )
     if result.quality_standard is not None and (asked := result.settings.metrics):
         said.append(quality_sentence(result.quality_standard, asked))

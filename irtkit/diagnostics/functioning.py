@@ -338,7 +338,7 @@ def _by_likelihood_ratio(
     group = np.where(focal, FOCAL, REFERENCE).astype(np.int8)
     grouped, scales = Patterns(counted.cells, counted.trials, group), []
     for some in (rows[~focal], rows[focal]):
-        ability, error = result.ability[some], result.ability_se[some]
+        ability, error = result.ability[some], result.posterior_sd[some]
         scales.append((ability.mean(), np.sqrt(np.mean(error**2) + ability.var())))
     (mean, sd), (own_mean, own_sd) = scales
     known = result.parameters.chosen(items)

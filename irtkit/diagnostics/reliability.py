@@ -160,8 +160,9 @@ def information(
     }
     of_population = sd**2 * _sums(parameters, mean + sd * _GRID)[0]
     density = np.exp(-0.5 * _GRID**2)
+    density /= density.sum()
     real, ablest = np.flatnonzero(result.answering), result.best_first[:top]
-    ability, variance = result.ability[real], result.ability_se[real] ** 2
+    ability, variance = result.ability[real], result.posterior_sd[real] ** 2
     spread = float(ability.var(ddof=1)) if len(real) > 1 else float("nan")
     return Information(
         curve=pd.DataFrame(curve, index=pd.Index(theta, name="ability")),

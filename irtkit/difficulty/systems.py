@@ -46,7 +46,7 @@ def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> 
     """
     table = respondents[~respondents["synthetic"] & (respondents["n_responses"] > 0)]
     accuracy, ability, error = (
-        table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "ability_se")
+        table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "posterior_sd")
     )
     passes, passed_by = _changes(accuracy, ability, error * errors_needed(dependence))
     ranked = table[["accuracy"]].assign(

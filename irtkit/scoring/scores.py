@@ -528,7 +528,7 @@ def _best(result: FitResult, items: CalibratedItems) -> float:
     Missing answers count as the model expects them, and all answers without responses.
     """
     real, known = np.flatnonzero(result.answering), np.flatnonzero(items.known)
-    first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
+    first = real[np.argsort(-(result.ability + result.posterior_sd)[real], kind="stable")[:_ABLEST]]
     if result.responses is None:
         scores = items.parameters.chosen(known).probability(result.ability[first]).mean(axis=1)
     else:

@@ -16,9 +16,8 @@ import numpy as np
 from irtkit.checks import check_number, check_seed
 from irtkit.data.patterns import float_blocks
 from irtkit.findings import Finding, warn
-from irtkit.responses.labels import values_by_label
 from irtkit.systems.ranks import groups_of, ranks_of
-from irtkit.systems.standing import limits_of, standings
+from irtkit.systems.standing import families_of, limits_of, standings, with_clustered_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +46,13 @@ def leaderboard(
     result
         What :func:`irtkit.fit` returned, with its responses.
     families
-        Family of each respondent, a mapping or Series by label, for a column of that name. The
-        default is the column "family" of the respondent table. Nothing else depends on it: ranks
-        take the responses of near-duplicates into account as they are.
+        Family of each respondent: a mapping or Series by label, or a column of the respondent
+        table. By default a column "family" of that table is shown. Families that are given also
+        cluster the errors of abilities. Ranks allow for copies as they are in the responses.
     clusters
-        Cluster of each item, such as its passage or task: a mapping or Series by label, or the name
-        of a column of the item table. Errors of ranks are then clustered, which needs at least some
-        twenty clusters.
+        Cluster of each item, such as its passage or task, where items were not chosen one by one:
+        a mapping or Series by label, or the name of a column of the item table. Errors of ranks and
+        abilities are then clustered, which needs some twenty clusters or more.
     level
         Coverage of the intervals.
     seed
@@ -67,8 +66,8 @@ def leaderboard(
         - rank, by expected_score; equal scores share a rank. rank_low, rank_high: intervals for the
           ranks of all systems at once, see Notes.
         - accuracy: share right of all trials.
-        - ability, ability_low, ability_high: posterior mean and quantiles under the model, with
-          items taken as known.
+        - ability, ability_low, ability_high: posterior mean, and its interval against the
+          population, which contains the errors of the items. It supposes that the model is true.
         - expected_score, expected_score_low, expected_score_high: share right of *these very*
           items. The interval is about the items not answered, and has no length without any.
         - n_responses.
@@ -135,7 +134,13 @@ def ranked(
 
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
+    by_family = None if result.item_covariance is None else families
+    if by_family is not None or clusters is not None:
+        result = with_clustered_errors(result, by_family, clusters)
     table, parts, _ = standings(result, clusters, level=level)
+    wider = result.ability_se / result.posterior_sd
+    for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
+        table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
     known = _families(result, families)
     boards = [_board(table, standing, level, seed) for standing in parts]
     board = pd.concat([rows for rows, *_ in boards])
@@ -215,10 +220,8 @@ def _families(result: FitResult, families: Any) -> pd.Series[Any] | None:
     """Family of every respondent, if any are known."""
     import pandas as pd
 
-    labels, responses = result.respondent_labels, result.responses
-    known = None if responses is None else responses.respondent_table
+    known = None if result.responses is None else result.responses.respondent_table
     if families is None and (known is None or "family" not in known.columns):
         return None
-    given = known["family"] if families is None and known is not None else families
-    values = values_by_label("families", given, labels, value="family", kind="respondent")
-    return pd.Series(values, index=pd.Index(labels), dtype=object)
+    values = families_of(result, "family" if families is None else families)
+    return pd.Series(values, index=pd.Index(result.respondent_labels), dtype=object)

@@ -225,13 +225,38 @@ def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
     """Number the clusters of items, which are named by item or in a column of the item table."""
     check_type("result", result, FitResult)
     if isinstance(clusters, str):
-        known = None if result.responses is None else result.responses.item_table
-        if known is None or clusters not in known.columns:
-            raise ValueError(
-                f"clusters: the responses have no item table with a column {short(clusters)}"
-            )
-        clusters = known[clusters]
+        clusters = _column(result, "item", "clusters", clusters)
     return numbered_clusters(clusters, result.item_labels)
+
+
+def families_of(result: FitResult, families: Any) -> list[Any] | None:
+    """Family of every respondent, by respondent or in a column of the respondent table."""
+    if isinstance(families, str):
+        families = _column(result, "respondent", "families", families)
+    if families is None:
+        return None
+    labels = result.respondent_labels
+    return values_by_label("families", families, labels, value="family", kind="respondent")
+
+
+def _column(result: FitResult, kind: str, argument: str, name: str) -> Any:
+    """Column of the item table or the respondent table."""
+    known = None if result.responses is None else getattr(result.responses, f"{kind}_table")
+    if known is None or name not in known.columns:
+        rule = f"the responses have no {kind} table with a column {short(name)}"
+        raise ValueError(f"{argument}: {rule}")
+    return known[name]
+
+
+def with_clustered_errors(result: FitResult, families: Any, clusters: Any) -> FitResult:
+    """The same result with clustered errors; a respondent without a family is one by itself."""
+    from irtkit.calibration.errors import clustered
+
+    numbers, names = None, families_of(result, families)
+    if names is not None:
+        places = {str(name): k for k, name in enumerate(names) if not is_missing_label(name)}
+        numbers = np.array([places.get(str(name), k) for k, name in enumerate(names)])
+    return clustered(result, numbers, clusters_of(result, clusters))
 
 
 def numbered_clusters(clusters: Any, items: tuple[str, ...]) -> Clusters | None:

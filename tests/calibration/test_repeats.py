@@ -85,7 +85,7 @@ def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     # of 3,000 cells; with two trials the standard error is 0.017
     assert found == pytest.approx(0.3, abs=0.06)
     plain = fit(responses.with_trial_correlation(0.0))
-    wider = (result.ability_se / plain.ability_se).mean()
+    wider = (result.posterior_sd / plain.posterior_sd).mean()
     typical = float(responses.trials[responses.trials > 1].mean())
     assert wider == pytest.approx((1 + (typical - 1) * 0.3) ** 0.5, rel=0.2)
     errors = result.items["discrimination_se"] / plain.items["discrimination_se"]

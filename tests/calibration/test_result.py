@@ -53,7 +53,8 @@ def test_tables_have_the_columns_of_the_contract(result: FitResult) -> None:
         *("guessing", "guessing_se", "intercept", "intercept_se"),
         *("average_error", "expected_error", "n_responses", "p_negative", "status"),
     ]
-    expected = ["ability", "ability_se", "accuracy", "n_responses", "synthetic"]
+    expected = ["ability", "ability_se", "board_se", "posterior_sd"]
+    expected += ["accuracy", "n_responses", "synthetic"]
     assert list(result.respondents.columns) == expected
     assert (result.items.index.name, result.respondents.index.name) == ("item", "respondent")
     assert result.respondents["synthetic"].sum() == 1

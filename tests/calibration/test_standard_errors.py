@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import standard_errors
-from irtkit.calibration.estimates import _standard_errors
+from irtkit.calibration.information import item_errors
 from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     FreeGroups,
@@ -171,7 +170,7 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     at = at._replace(hyper=HYPER)
     likelihood = MarginalLikelihood(problem.engine, fixed_nodes(*GRID))
     grid = likelihood.grid(at.items, at.populations)
-    found, _ = standard_errors.covariances(patterns, parameters, at, grid, prior)
+    found, *_ = standard_errors.covariances(patterns, parameters, at, grid, prior)
     learned = [HYPER.location, HYPER.log_scale][: parameters.n_hyper]
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits, learned])
     n = len(x) - len(learned)
@@ -223,7 +222,8 @@ def test_missing_information_is_that_of_posteriors_on_one_or_two_nodes_too() -> 
     grid = MarginalLikelihood(engine_of(rows, with_guessing=False), fixed_nodes(21, 6.0)).grid(at)
     parameters: Any = Parameterisation("2PL", 6, learns=False)
     nothing = standard_errors._Populations(rows, parameters, parameters.values(np.ones(12)), [])
-    found = standard_errors._from_incomplete_data(rows, at, grid, np.float64, nothing, None)[2]
+    one_by_one = np.eye(12).reshape(2, 6, 12).swapaxes(0, 1)
+    found = standard_errors._from_incomplete_data(rows, at, grid, nothing, one_by_one)[2]
     theta, expected = grid.nodes.theta, np.zeros((12, 12))
     p = items.probability(theta).T
     for part in posterior_weights(rows, at, grid):
@@ -375,11 +375,10 @@ def test_intervals_without_items_by_items_arrays_hold_the_truth_nineteen_times_i
 
 
 def test_standard_errors_of_difficulty_and_guessing_follow_those_of_intercept_and_logit() -> None:
-    # a = 2, d = −1 (b = 0.5), c = 0.2; ability in units of 0.5 of the fit's, whose slope is 1
+    # a = 2, d = −1 (b = 0.5), c = 0.2
     items = ItemParameters(np.array([2.0]), np.array([-1.0]), np.array([0.2]))
-    of_fit = np.array([[[0.01, 0.004, 0.0], [0.004, 0.04, 0.0], [0.0, 0.0, 0.25]]])
-    estimates: Any = SimpleNamespace(covariances=of_fit)
-    (found,) = _standard_errors(estimates, items, "3PL", 0.5)
+    of_fit = np.array([[[0.04, 0.008, 0.0], [0.008, 0.04, 0.0], [0.0, 0.0, 0.25]]])
+    (found,) = item_errors(of_fit, items, "3PL")
     gradient = np.array([-1.0 / 4, -1.0 / 2])  # of b = −d/a by a and d
     of_items = np.array([[0.04, 0.008], [0.008, 0.04]])
     expected = [0.2, np.sqrt(gradient @ of_items @ gradient), 0.2 * 0.8 * 0.5, 0.2]
@@ -449,7 +448,7 @@ def test_errors_of_several_groups_are_those_of_second_derivatives(
     after, before = ([objective.evaluate(found.x + k * h).gradient for h in steps] for k in (1, -1))
     expected = np.sqrt(np.diag(np.linalg.inv((np.array(before) - np.array(after)) / 2e-4)))
     grid = MarginalLikelihood(problem.engine, found.nodes).grid(at.items, at.populations)
-    of_items, of_groups = standard_errors.covariances(patterns, p, at, grid, prior)
+    of_items, of_groups, _ = standard_errors.covariances(patterns, p, at, grid, prior)
     off = 2e-3 if most_dense else 0.1
     assert np.sqrt(np.diag(of_groups)) == pytest.approx(expected[p.log_sds.start :], rel=off)
     assert np.sqrt(of_items[:, 1, 1]) == pytest.approx(expected[p.intercepts], rel=off)

@@ -99,7 +99,7 @@ def test_only_differences_beyond_error_count() -> None:
     table = pd.DataFrame(
         {
             "ability": [0.0, 1.0, 0.0, 1.0],
-            "ability_se": [0.3, 0.2, 0.1, 0.1],
+            "posterior_sd": [0.3, 0.2, 0.1, 0.1],
             "accuracy": [0.6, 0.5, 0.6, 0.6],
             "n_responses": 100,
             "synthetic": False,
@@ -110,7 +110,7 @@ def test_only_differences_beyond_error_count() -> None:
     # 1 is 2.77 errors above a, 4.47 above c; d has no fewer right than they
     assert ranked["passes"].tolist() == [0, 2, 0, 0]
     assert ranked["passed_by"].tolist() == [1, 0, 1, 0]
-    wider = ranked_systems(table.assign(ability_se=[0.35, 0.2, 0.1, 0.1]), None)
+    wider = ranked_systems(table.assign(posterior_sd=[0.35, 0.2, 0.1, 0.1]), None)
     assert wider.loc["b", "passes"] == 1
     assert ranked["rank_by_accuracy"].tolist() == [2, 4, 2, 2]
     assert ranked["rank_by_ability"].tolist() == [3.5, 1.5, 3.5, 1.5]
@@ -170,7 +170,7 @@ def test_where_ability_splits_ties_of_shares_right_only_that_is_said() -> None:
         {
             "accuracy": [0.9, 0.5, 0.5, 0.2],
             "ability": [2.0, 0.1, 0.0, -2.0],
-            "ability_se": 0.1,
+            "posterior_sd": 0.1,
             "synthetic": False,
             "n_responses": 10,
         },

@@ -67,8 +67,14 @@ def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
     assert (board["rank_low"] <= board["rank"]).all()
     assert (board["rank"] <= board["rank_high"]).all()
     scores = irtkit.score(result.responses, result).loc[board.index]
-    shared = [name for name in CONTRACT if name in scores]
+    bounds = ["ability_low", "ability_high"]
+    shared = [name for name in CONTRACT if name in scores and name not in bounds]
     pd.testing.assert_frame_equal(board[shared], scores[shared], check_exact=True)
+    errors = result.respondents.loc[board.index]
+    wider = (errors["ability_se"] / errors["posterior_sd"]).to_numpy()[:, None]
+    centre = board[["ability"]].to_numpy()
+    expected = centre + (scores[bounds] - centre) * wider
+    pd.testing.assert_frame_equal(board[bounds], expected)
 
 
 def test_equal_scores_share_a_rank() -> None:
@@ -133,16 +139,22 @@ def test_parts_without_a_common_response_are_ranked_apart() -> None:
         irtkit.compare_systems(result, "respondent-1", "respondent-20")
 
 
-def test_families_are_a_column_and_change_nothing_else() -> None:
+def test_families_are_a_column_and_widen_intervals_of_ability() -> None:
     responses = matrix(10)
     families = {name: "odd" if k % 2 else "even" for k, name in enumerate(responses.respondents)}
     table = pd.DataFrame({"family": families})
     given = irtkit.fit(responses).leaderboard(families=families)
-    known = irtkit.fit(responses.with_tables(None, table)).leaderboard()
-    pd.testing.assert_frame_equal(given, known)
+    in_table = irtkit.fit(responses.with_tables(None, table))
+    pd.testing.assert_frame_equal(given, in_table.leaderboard(families="family"))
     plain = irtkit.fit(responses).leaderboard()
-    pd.testing.assert_frame_equal(given.drop(columns="family"), plain)
-    assert "best of each family: " in board_text(given, level=0.95)
+    shown = in_table.leaderboard()
+    assert list(shown.pop("family")) == list(given.pop("family"))
+    pd.testing.assert_frame_equal(shown, plain)
+    assert (given.pop("ability_low") <= plain.pop("ability_low")).all()
+    assert (given.pop("ability_high") >= plain.pop("ability_high")).all()
+    pd.testing.assert_frame_equal(given, plain)
+    words = board_text(in_table.leaderboard(), level=0.95)
+    assert "best of each family: " in words
 
 
 def test_a_board_fits_a_terminal_and_steers_none() -> None:

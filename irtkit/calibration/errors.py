@@ -1,0 +1,239 @@
+"""Errors of abilities that contain those of the items, and clustered errors.
+
+A posterior mean moves with item parameters x by g = Cov(θ, s(θ)), the posterior covariance with the
+complete-data score s (Louis 1982). Its variance against the population is v + gᵀ Cov(x) g, with the
+posterior variance v. Errors of all abilities share a location and a scale, which cancel between
+systems of one board: there g is projected by Q = I − B(BᵀWB)⁻¹BᵀW, B = [1, ability], W = 1/v.
+
+Design effects of clustered errors are ratios of sandwich variances (Liang & Zeger 1986), over
+clusters and over single respondents or items: with clusters of one they are 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.information import item_errors
+from irtkit.data.patterns import float_blocks
+from irtkit.irf import logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from irtkit.calibration.information import ItemCovariance
+    from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Patterns, Places
+    from irtkit.irf import Array
+
+_MOST_TRIALS = 100_000  # Of a cell, as in the fit.
+_MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
+_POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
+
+
+def with_errors_of_items(result: FitResult, patterns: Patterns, effect: float) -> FitResult:
+    """Let errors of abilities contain those of the items.
+
+    ``effect`` is the number of respondents by that of independent ones.
+    """
+    if result.item_covariance is None:
+        return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
+    if effect > 1:
+        return _with_design_effect(result, patterns, effect)
+    return _with_ability_errors(result, patterns, result.item_covariance)
+
+
+def clustered(result: FitResult, families: Places | None, clusters: Places | None) -> FitResult:
+    """Cluster errors by numbered families of respondents, and by numbered clusters of items."""
+    if families is not None:
+        if result.item_covariance is None:
+            raise ValueError("families: the fit must be one by EM, with standard_errors=True")
+        result = _with_design_effect(result, result.patterns, 1.0, families)
+    if clusters is not None:
+        more = _added_by_clusters(result, clusters)
+        result = replace(
+            result,
+            ability_se=np.sqrt(result.ability_se**2 + more),
+            board_se=np.sqrt(result.board_se**2 + more),
+        )
+    return result
+
+
+class _Cells(NamedTuple):
+    """Answers of some respondents, in 32 bits; of sparse rows the observed cells alone."""
+
+    some: slice
+    right: Any
+    answered: Any
+    """1 with complete data."""
+    items: Any
+    """Slope, intercept and guessing of each cell."""
+    respondents: Any
+    """Ability and posterior SD of each cell."""
+    table: Callable[[Any], Any]
+    """Makes a table, respondents × items, of values of the cells."""
+
+    def scores(self, point: float, size: int) -> list[Any]:
+        """Scores by slope, intercept (and logit of guessing) at θ + point · SD, as tables."""
+        (slope, intercept, c), (theta, sd) = self.items, self.respondents
+        theta = theta + np.float32(point) * sd
+        s = logistic(slope * theta + intercept)
+        if size == 2:
+            residual = self.right - self.answered * s
+            return [self.table(theta * residual), self.table(residual)]
+        share = self.right / (c + (1 - c) * s) - self.answered
+        parts = theta * s * share, s * share, c * share
+        return [self.table(part) for part in parts]
+
+
+def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
+    """Go over the responses, some respondents at a time."""
+    from scipy.sparse import csr_array
+
+    patterns = patterns.with_most_trials(_MOST_TRIALS)
+    patterns = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    of = result.parameters
+    items = np.stack([of.discrimination, of.intercept, of.guessing])
+    items = np.nan_to_num(items).astype(np.float32)
+    abilities = np.stack([result.ability, result.posterior_sd]).astype(np.float32)
+    for some, right, answered in float_blocks(patterns, dtype=np.float32):
+        if patterns.sparse:
+            where, lengths = (answered.indices, answered.indptr), np.diff(answered.indptr)
+            table = partial(_sparse_table, csr_array, where, answered.shape)
+            own = np.repeat(abilities[:, some], lengths, axis=1)
+            yield _Cells(some, right.data, answered.data, items[:, where[0]], own, table)
+        else:
+            tried = np.float32(1) if answered is None else answered
+            yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
+
+
+def _with_ability_errors(result: FitResult, patterns: Patterns, joint: ItemCovariance) -> FitResult:
+    """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
+    joint = joint._replace(own=np.nan_to_num(joint.own))
+    mean, variance, size = result.ability, result.posterior_sd**2, joint.own.shape[1]
+    by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
+    by_population = np.stack([by_mean, 2 * (mean - result.latent_mean) * by_mean], axis=1)
+    board = np.stack([np.ones_like(mean), mean], axis=1)
+    weighted = board * np.where(result.answering, 1 / variance, 0.0)[:, None]
+
+    def by_items() -> Iterator[tuple[slice, list[Any]]]:
+        """g, from the normal posterior at two points: those of the rule of three that count."""
+        for cells in _cells(result, patterns):
+            above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
+            step = (_POINT / 6 * result.posterior_sd[cells.some, None]).astype(np.float32)
+            yield cells.some, [(high - low) * step for high, low in zip(above, below, strict=True)]
+
+    narrow_weights = weighted.astype(np.float32)
+    # BᵀWG of items and populations, and its product with Cov
+    sums, of_population = np.zeros((len(joint.own), size, 2)), by_population.T @ weighted
+    kept = [*by_items()] if sums.size * len(mean) < _MOST_KEPT else None
+    for some, moved in kept or by_items():
+        for k, g in enumerate(moved):
+            sums[:, k] += g.T @ narrow_weights[some]
+    products, population_products = joint.times(sums, of_population)
+    whole = np.tensordot(sums, products, ((0, 1), (0, 1))) + of_population.T @ population_products
+
+    total, crossed = np.empty(len(mean)), by_population @ population_products
+    along, own = by_population @ joint.population, joint.own.astype(np.float32)
+    moves, narrow = joint.moves.astype(np.float32), products.astype(np.float32)
+    for some, moved in kept or by_items():
+        total[some] = 0.0
+        for k, g in enumerate(moved):
+            for m, other in enumerate(moved):
+                total[some] += (g * other) @ own[:, k, m]
+            along[some] += g @ moves[:, k]
+            crossed[some] += g @ narrow[:, k]
+    total += np.einsum("nr,nr->n", along @ joint.core, along)
+    back = board @ np.linalg.pinv(weighted.T @ board)
+    on_board = total - 2 * (back * crossed).sum(axis=1) + ((back @ whole) * back).sum(axis=1)
+    return replace(
+        result,
+        ability_se=np.sqrt(variance + np.maximum(total, 0.0)),
+        board_se=np.sqrt(variance + np.maximum(on_board, 0.0)),
+    )
+
+
+def _with_design_effect(
+    result: FitResult, patterns: Patterns, effect: float, families: Places | None = None
+) -> FitResult:
+    """Multiply what respondents contribute to variances of item parameters.
+
+    That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by ``effect``,
+    or by the ratio of the sandwich variance over families to it.
+    """
+    from scipy.sparse import csr_array
+
+    joint: Any = result.item_covariance
+    known, who = joint._replace(own=np.nan_to_num(joint.own)), np.flatnonzero(result.answering)
+    n, size = len(who), joint.own.shape[1]
+    number = np.zeros(n, np.intp) if families is None else families[who]
+    number = np.unique(number, return_inverse=True)[1]
+    n_families = int(number.max()) + 1
+    member = csr_array((np.ones(n), (number, who)), (n_families, len(result.ability))).tocsc()
+    off, variance = result.ability - result.latent_mean, result.posterior_sd**2
+    of_population = np.stack([off, off**2 + variance - result.latent_sd**2]) / result.latent_sd**2
+    variances = np.diagonal(known.of_items(), axis1=1, axis2=2)
+    single, together = np.zeros(variances.size), np.zeros((n_families, variances.size))
+    for cells in _cells(result, patterns):
+        scores: Any = 0.0
+        for point, weight in ((0.0, 2 / 3), (_POINT, 1 / 6), (-_POINT, 1 / 6)):
+            parts = [_dense(part) for part in cells.scores(point, size)]
+            scores = scores + weight * np.stack(parts, axis=1)
+        z = known.times(scores.T, of_population[:, cells.some])[0]
+        flat, of_family = z.reshape(variances.size, -1).T, member[:, cells.some]
+        single += of_family.sum(axis=0) @ flat**2
+        together += of_family @ flat
+    alone = n / max(n - 1, 1) * single.reshape(variances.shape)
+    alone = np.maximum(alone, np.finfo(np.float64).tiny)
+    ratio: Any = effect
+    if families is not None:
+        summed = (together**2).sum(axis=0).reshape(variances.shape)
+        ratio = n_families / max(n_families - 1, 1) * summed / alone
+    share = alone / np.maximum(variances, alone)  # of what respondents say, beside the prior
+    effects = 1 + share * np.maximum(ratio - 1, 0.0)
+    joint = joint.scaled(np.sqrt(effects))
+    joint = joint._replace(population=joint.population * np.sqrt(effects.mean()))
+    errors = item_errors(joint.of_items(), result.parameters, result.model)
+    if result.fixed is not None:
+        errors[result.fixed] = result.standard_errors[result.fixed]
+    return _with_ability_errors(replace(result, standard_errors=errors), patterns, joint)
+
+
+def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
+    """What the dependence of answers within clusters of items adds to posterior variances, (n,).
+
+    With scores u and information I by ability it is v² Σ_c (ρ_c − 1) I_c, in which the design
+    effect ρ_c is Σ_i E[(Σ_j u)²] / Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
+    """
+    from scipy.sparse import csr_array
+
+    n_items, n_clusters = len(clusters), int(clusters.max()) + 1
+    member = csr_array((np.ones(n_items, np.float32), clusters, np.arange(n_items + 1)))
+    variance = result.posterior_sd**2
+    weight = np.where(result.answering, 1.0, 0.0)
+    together, apart = np.zeros((2, n_clusters))
+    known = np.empty((len(variance), n_clusters), np.float32)
+    for cells in _cells(result, result.patterns):
+        slope, intercept, c = cells.items
+        s = logistic(slope * cells.respondents[0] + intercept)
+        p = c + (1 - c) * s
+        rate = slope * s / p
+        score = cells.table(rate * (cells.right - cells.answered * p))
+        information = cells.table(rate**2 * cells.answered * p * (1 - p))
+        v, counted = variance[cells.some, None].astype(np.float32), weight[cells.some]
+        known[cells.some] = of_cluster = _dense(information @ member)
+        together += counted @ (_dense(score @ member) ** 2 + v * of_cluster**2)
+        apart += counted @ _dense((score * score + information * information * v) @ member)
+    effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
+    return np.asarray(np.maximum(variance**2 * (known @ (effects - 1)), 0.0))
+
+
+def _dense(table: Any) -> Any:
+    return table if isinstance(table, np.ndarray) else table.toarray()
+
+
+def _sparse_table(kind: Any, where: tuple[Any, Any], shape: Any, values: Any) -> Any:
+    return kind((values, *where), shape)

@@ -1,0 +1,189 @@
+"""Claims about errors of abilities, and about clustered errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
+from irtkit.calibration.fitting import silently
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from irtkit.irf import ModelName
+
+    Array = NDArray[np.float64]
+
+
+def drawn(n: int, n_items: int, model: ModelName = "2PL", seed: int = 3, **how: Any) -> Any:
+    """Responses to slopes that differ, unless the model has one, and the abilities."""
+    g = np.random.default_rng(seed)
+    slope = np.full(n_items, 1.2) if model in {"Rasch", "1PL"} else g.lognormal(0, 0.3, n_items)
+    guessing = 0.2 if model == "3PL" else 0.0
+    items = ItemParameters.from_difficulty(slope, g.normal(size=n_items), guessing)
+    ability = g.normal(size=n)
+    return simulate_responses(items, ability, seed=g, **how), ability
+
+
+def posterior_means(x: Array, responses: ResponseMatrix, model: ModelName) -> Array:
+    """Posterior means with slopes, intercepts, logits of guessing, or (Rasch) log SD last."""
+    n_items, theta = responses.n_items, np.linspace(-12, 12, 1201)
+    guessing = expit(x[2 * n_items :]) if model == "3PL" else 0.0
+    sd = np.exp(x[-1]) if model == "Rasch" else 1.0
+    curves = expit(np.outer(theta, x[:n_items]) + x[n_items : 2 * n_items])
+    p = guessing + (1 - guessing) * curves
+    right, wrong = 1.0 * (responses.values == 1), 1.0 * (responses.values == 0)
+    joint = right @ np.log(p).T + wrong @ np.log1p(-p).T - theta**2 / (2 * sd**2)
+    weights = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return np.asarray(weights @ theta / weights.sum(axis=1))
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items(
+    model: ModelName, missing: float
+) -> None:
+    responses, _ = drawn(80, 12, model, missing=missing)
+    result = fit(responses, model)
+    of, joint = result.parameters, result.item_covariance
+    assert joint is not None
+    parts, n, k = [of.discrimination, of.intercept], responses.n_items, joint.own.shape[1]
+    parts += [logit(of.guessing)] * (model == "3PL")
+    parts += [np.log([result.latent_sd])] * (model == "Rasch")
+    x = np.concatenate(parts)
+    moves = [*joint.moves.swapaxes(0, 1), *([joint.population[1:]] * (model == "Rasch"))]
+    along = np.concatenate(moves)
+    covariance = along @ joint.core @ along.T
+    covariance[: k * n, : k * n] += np.block([[np.diag(b) for b in a] for a in joint.own.T])
+    step = 1e-4 * np.eye(len(x))
+    after, before = (
+        [posterior_means(x + sign * one, responses, model) for one in step] for sign in (1, -1)
+    )
+    g = (np.array(after) - before).T / 2e-4
+    variance = result.posterior_sd**2
+    expected = np.sqrt(variance + np.einsum("ik,kl,il->i", g, covariance, g))
+    # posteriors are taken as normal: of 12 items their skewness moves errors by a few thousandths
+    assert result.ability_se == pytest.approx(expected, rel=0.01)
+    assert (expected / result.posterior_sd).max() > 1.02
+    board = np.stack([np.ones_like(variance), result.ability], axis=1)
+    weighted = board / variance[:, None]
+    g -= board @ np.linalg.solve(weighted.T @ board, weighted.T @ g)
+    expected = np.sqrt(variance + np.einsum("ik,kl,il->i", g, covariance, g))
+    assert result.board_se == pytest.approx(expected, rel=0.005)
+
+
+def test_intervals_of_abilities_hold_the_truth_where_items_are_many() -> None:
+    # 0.95 in benchmarks/ability_intervals.py, 0.77 of posterior SDs; a board shares its scale, so
+    # that shares of one data set have an SD of 0.08, and the mean of 12 one of 0.025
+    held = []
+    for seed in range(12):
+        responses, ability = drawn(30, 200, seed=seed)
+        result = fit(responses)
+        off = np.abs(result.ability - ability)
+        held.append([(off < 1.96 * se).mean() for se in (result.ability_se, result.posterior_sd)])
+    with_items, without = np.mean(held, axis=0)
+    assert with_items == pytest.approx(0.95, abs=0.05)
+    assert without < 0.85
+
+
+def test_sparse_rows_and_copies_of_items_have_the_errors_of_dense_ones() -> None:
+    responses, _ = drawn(60, 80, missing=0.4)
+    rows, columns = np.nonzero(responses.values >= 0)
+    frame = pd.DataFrame({"respondent": rows, "item": columns})
+    frame["response"] = responses.values[rows, columns]
+    dense, sparse = (fit(ResponseMatrix.from_long(frame, sparse=kind)) for kind in (False, True))
+    for name in ("ability_se", "board_se"):
+        assert getattr(sparse, name) == pytest.approx(getattr(dense, name), rel=1e-4)
+
+
+def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path: Path) -> None:
+    responses, _ = drawn(40, 10)
+    result = fit(responses, standard_errors=False)
+    assert np.array_equal(result.ability_se, result.posterior_sd)
+    assert np.array_equal(result.board_se, result.posterior_sd)
+    families = np.arange(40) // 2
+    with pytest.raises(ValueError, match="standard_errors=True"):
+        result.with_clustered_errors(families=families)
+    full = fit(responses)
+    full.save(tmp_path / "result.npz")
+    again, first = (
+        one.with_clustered_errors(families=families)
+        for one in (load(tmp_path / "result.npz"), full)
+    )
+    assert np.array_equal(again.board_se, first.board_se)
+
+
+def test_near_duplicates_widen_errors_of_items() -> None:
+    responses, _ = drawn(40, 60)
+    copies = ResponseMatrix(np.repeat(responses.values, 4, axis=0))
+    result, alone = fit(copies), fit(responses)
+    joint = result.item_covariance
+    assert joint is not None
+    plain = np.sqrt(joint.of_items()[:, 1, 1])
+    ratio = result.standard_errors[:, 3] / plain
+    assert np.median(ratio) == pytest.approx(2.0, rel=0.1)  # four copies of each
+    assert ratio.max() < 2.1
+    assert np.median(result.standard_errors / alone.standard_errors, axis=0)[3] == pytest.approx(
+        1, abs=0.15
+    )
+
+
+def test_clusters_of_one_change_nothing_and_families_count_once() -> None:
+    responses, _ = drawn(60, 30)
+    result = fit(responses)
+    single = result.with_clustered_errors(families=range(60), clusters=range(30))
+    for name in ("standard_errors", "ability_se", "board_se"):
+        assert getattr(single, name) == pytest.approx(getattr(result, name), nan_ok=True)
+    family = np.repeat(np.arange(60), 3)
+    with silently():
+        copied = fit(ResponseMatrix(np.repeat(responses.values, 3, axis=0)))
+    labels = dict(zip(copied.respondent_labels, family, strict=True))
+    errors = copied.with_clustered_errors(families=labels).standard_errors[:, 3]
+    joint = copied.item_covariance
+    assert joint is not None
+    ratio = errors / np.sqrt(joint.of_items()[:, 1, 1])
+    assert np.median(ratio) == pytest.approx(3**0.5, rel=0.05)
+
+
+def test_passages_widen_errors_of_abilities_until_they_are_right() -> None:
+    g = np.random.default_rng(1)
+    passage, ability = np.arange(100) // 5, g.normal(size=200)
+    own = g.normal(size=(200, 20))[:, passage]
+    right = g.random((200, 100)) < expit(ability[:, None] + own - g.normal(size=100))
+    with silently():
+        result = fit(ResponseMatrix(right.astype(int)))
+    names = pd.Series(passage, result.item_labels)
+    found = result.with_clustered_errors(clusters=names)
+    off = np.abs(found.ability - ability)
+    # 0.95 and 0.89 in benchmarks/ability_intervals.py, with an SD between data sets of 0.02
+    assert (off < 1.96 * found.ability_se).mean() == pytest.approx(0.95, abs=0.04)
+    assert (found.ability_se / result.ability_se).mean() == pytest.approx(1.22, abs=0.05)
+    board = result.leaderboard(clusters=names)
+    plain = result.leaderboard()
+    width, before = (one["ability_high"] - one["ability_low"] for one in (board, plain))
+    wider = pd.Series(found.ability_se / result.ability_se, result.respondent_labels)
+    assert (width / before).to_numpy() == pytest.approx(wider[board.index].to_numpy())
+
+
+def test_fixed_items_are_known_and_synthetic_respondents_have_errors() -> None:
+    responses, _ = drawn(100, 12)
+    first = fit(responses)
+    again = fit(responses, fixed=first.items)
+    # what is left are errors of the mean and the SD of ability: Cov(θ, score) is v/σ² by the mean,
+    # and 2(θ̂ − μ)v/σ² by log σ
+    assert again.latent_mean_se is not None
+    assert again.latent_sd_se is not None
+    centre = np.argmin(np.abs(again.ability - again.latent_mean))
+    added = again.latent_mean_se * (again.posterior_sd[centre] / again.latent_sd) ** 2
+    expected = np.hypot(again.posterior_sd[centre], added)
+    assert again.ability_se[centre] == pytest.approx(expected, rel=2e-3)
+    some = fit(irtkit.add_synthetic(responses, ("always-right",)))
+    assert np.isfinite(some.board_se).all()
