@@ -24,8 +24,8 @@ from machine import arguments, describe, sentence, store
 from warnings_of_fit import CLEAN, SEEN, responses
 
 import irtkit
+from irtkit.data.guessing import at_chance
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import at_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -145,7 +145,7 @@ def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str
     counts = {rule: dict.fromkeys(("sets", "pairs", "wrong"), 0) for rule in rules}
     for made, theta in data:
         fitted = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
-        accuracy, ours = fitted.counts.accuracy, errors_needed(fitted.dependence)
+        accuracy, ours = fitted.counts.accuracy, errors_needed(fitted.near_duplicates)
         beyond = fitted.ability[:, None] - fitted.ability
         beyond /= np.hypot(fitted.posterior_sd[:, None], fitted.posterior_sd)
         for rule, least in zip(rules, (1.96, 2.576, ours), strict=True):

@@ -2,13 +2,13 @@
 
 A random 2 % of the items is inverted in data sets drawn anew for every setting. Items are called
 negative as `irtkit.flag_items` calls them, at a false-discovery rate of 5 %, twice: with every
-respondent counted as independent ("alone"), and with evidence weighed by how far respondents answer
-alike (`irtkit.signs.dependence`), as is done by default. Printed: the number of items called, the
+respondent counted as independent ("alone"), and with evidence weighed by near-duplicates
+(`irtkit.data.near_duplicates`), as is done by default. Printed: the number of items called; the
 share of them that is false (0 where none is called), the mean of which over data sets the rate is
 meant to hold, and that of all calls together; the share of the inverted items called; the share
-that evidence counts for; the number of independent respondents; and how much one pattern stands out
-in what one ability leaves unexplained (`irtkit.data.dimensionality`), of which a fit then warns
-("warned", share of the data sets).
+that evidence counts for; the effective number of respondents; how far the largest eigenvalue lies
+above that of one ability (`irtkit.data.dimensionality`); and the share of the data sets with a
+finding about that ("warned"). Stored as well: the share with near-duplicates found ("said").
 
 Families: parents with abilities and answers of their own; children copy the answers and flip each
 with the probability given. Slopes are lognormal (SD 0.3), difficulties and abilities normal, items
@@ -20,7 +20,6 @@ Run with ``make studies``; ``--out benchmarks/results/near_copies.json`` stores 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +27,9 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.data.dimensionality import dimensionality
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import Patterns, patterns_of
-from irtkit.signs import called_negative, dependence, proportion_score, slope_signs
+from irtkit.data.slopes import called_negative, slope_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Drawn = tuple[Any, Any]
     Draw = Callable[[np.random.Generator], Drawn]
 
-SHARE = 0.02
+SHARE, SEED = 0.02, 41
 
 
 def responses(
@@ -244,31 +244,9 @@ SETTINGS: dict[str, Draw] = {
 }
 
 
-CONSTANTS: dict[str, tuple[Any, ...]] = {
-    "_MAX_LEARNED": (2**14, 2**20),
-    "_DEGREE": (1, 2, 4),
-    "_BENDS": (2, 3, 6),
-    "_MAX_ITEMS": (250, 1000),
-    "_MAX_PAIRS": (2**13, 2**16, 2**21),
-    "_LEAST_VARIANCE": (0.001, 0.03),
-    "_OBSERVED": (0.0, 1 / 3, 1.0),
-    "_PSEUDO_VARIANCE": (0.0, 0.1, 1.0),
-    "_LEAST_Z": (1.0, 1.5, 2.5, 3.0),
-    "_GUARD": (0.0, 1.0, 3.0),
-    "_UNLIKE": (1.0, 1.5, 3.0, 4.0),
-    "_STRONGEST_PULL": (1.0, 9.0, 1e9),
-}
-VARIED_ON = (
-    *("independent 200 × 500", "abilities exponential", "accuracy 0.95"),
-    *("20 % inverted, exponential", "independent 1,000 × 30", "70 % missing", "10 × 20, 2 %"),
-    *("40 × 5, 20 %", "40 × 5, 20 %, 100 items", "30 × 7, 2 %, 20 items"),
-    *("two dimensions, r −0.5", "two kinds of respondents, r 0"),
-)
-
-
 def drawn(name: str, seed: int) -> tuple[Patterns, Any]:
     """One data set of a setting, and which items are inverted."""
-    numbers = [seed, int(name.split()[1])] if name.startswith("planted") else [seed, 14]
+    numbers = [seed, SEED, int(name.split()[1])] if name.startswith("planted") else [seed, SEED]
     values, wrong = SETTINGS[name](np.random.default_rng(numbers))
     return patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=False), wrong
 
@@ -278,16 +256,17 @@ def measured(name: str, sets: int) -> dict[str, Any]:
     rows = []
     for seed in range(sets):
         patterns, wrong = drawn(name, seed)
-        weighed = slope_signs(patterns)
+        duplicates = near_duplicates(patterns)
+        weighed = slope_signs(patterns, duplicates.share)
         row: list[float] = []
         for signs in (weighed.weighted(1.0), weighed):
             called = called_negative(signs.verdict.p_negative, 0.05)
             false, found = (called & ~wrong).sum(), (called & wrong).sum()
             row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
-        _, *told = weighed.dependence
-        left = dimensionality(patterns)
+        left = dimensionality(patterns, duplicates)
         z = 0.0 if left is None else left.eigenvalue
-        rows.append([*row, *told, z, left is not None, bool(weighed.dependence.sentence)])
+        told = duplicates.share, duplicates.n_eff
+        rows.append([*row, *told, z, left is not None, duplicates.found])
     table = np.array(rows, dtype=float)
     figures: dict[str, Any] = {"setting": name, "data_sets": sets}
     for kind, (called, false, each, found) in zip(
@@ -317,47 +296,12 @@ def line(figures: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def constants(folder: Path | None) -> None:
-    """Print the mean share by setting for every value of every constant."""
-    matrices = {name: [drawn(name, seed)[0] for seed in range(6)] for name in VARIED_ON}
-    for name in ("lalor2016_snli_5gs_human", "aid_optdigits"):
-        if folder is None:
-            break
-        found = irtkit.read_responses(folder / f"{name}.csv.gz")
-        matrices[name] = [patterns_of(found, synthetic_is_real=False)]
-    alike = {
-        name: [(one, proportion_score(one)) for one in sets] for name, sets in matrices.items()
-    }
-
-    def shares(label: str) -> None:
-        means = (
-            np.mean([dependence.dependence_of(*one).share for one in s]) for s in alike.values()
-        )
-        print(f"{label:27}", *(f"{mean:.3f}" for mean in means), flush=True)
-
-    print(*alike, sep="; ")
-    shares("as it is")
-    for name, values in CONSTANTS.items():
-        before = getattr(dependence, name)
-        for value in values:
-            setattr(dependence, name, value)
-            shares(f"{name} {value:.4g}")
-        setattr(dependence, name, before)
-    dependence._median_slope = lambda *_: 0.0  # noqa: SLF001  # a part is left out
-    shares("slopes that differ left in")
-
-
 def main() -> None:
     """Print the table, and store the figures where asked."""
     parser = arguments(__doc__)
     parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
     parser.add_argument("--only", default="", help="settings whose name holds this")
-    parser.add_argument("--constants", action="store_true", help="vary the constants instead")
-    parser.add_argument("--data", type=Path, help="folder of two real matrices for --constants")
     options = parser.parse_args()
-    if options.constants:
-        constants(options.data)
-        return
     head = [
         f"{kind}: {n}"
         for kind in ("alone", "weighed")

@@ -5,8 +5,7 @@ are counted. Printed: the share of data sets with each kind of finding. "parts":
 hardly linked groups; "apart": these, or a gap between systems that answered different items is
 shrunk or hidden; "few": fewer than eight systems; "chance": no ability differences; "further
 ability": not unidimensional; "item groups": that, or groups of items hang together;
-"near-duplicates": the effective number of systems is less than 0.9 of their number
-(`irtkit.data.near_duplicates`, which prints and audits ask for; only looked at where wanted).
+"near-duplicates": the effective number of systems is less than 0.9 of their number.
 Beside each setting stands the finding that must come in all data sets, "clean" if none may come, or
 "seen" if nothing is promised.
 
@@ -33,10 +32,10 @@ from scipy.stats import spearmanr
 import irtkit
 from irtkit.calibration.caveats import with_caveats
 from irtkit.data.connectivity import connectivity_of
+from irtkit.data.guessing import at_chance
 from irtkit.data.homogeneity import no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import at_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +53,7 @@ KINDS: dict[str, set[str]] = {
     "item groups": {"further-ability", "item-groups"},
     "near-duplicates": {"near-duplicates"},
 }
-SEED = 30
+SEED = 41
 
 
 def responses(
@@ -449,8 +448,6 @@ def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
     for seed in range(sets):
         result = fitted(draw, seed)
         codes = {one.code for one in result.findings}
-        if wanted == "near-duplicates" and near_duplicates(result.patterns).found:
-            codes.add("near-duplicates")
         for kind, wanted_codes in KINDS.items():
             raised[kind] += bool(codes & wanted_codes)
     shares = {kind: count / sets for kind, count in raised.items()}
@@ -542,7 +539,9 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                     product(np.ones(patterns.n))  # a fit has packed its answers and counted them
                 _ = patterns.margins
                 start = time.perf_counter()
-                by_chance, guessing = no_ability_differences(patterns), at_chance(patterns)
+                n_eff = near_duplicates(patterns).n_eff
+                by_chance = no_ability_differences(patterns, n_eff)
+                guessing = at_chance(patterns)
                 with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=False)
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")

@@ -381,8 +381,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
     # From diagnostics
-    "design-effect": "Near-duplicates: {n} respondents answer like about {independent} independent "
-    "ones. Statistics are divided by the design effect {effect:.3g}",
     "few-anchors": "Few anchors: {n} of {of} items differ between the groups, too many to tell "
     "which ones do",
     "groups-not-converged": "Not converged: the calibration of both groups stopped early. p-values "
@@ -400,8 +398,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "range. The exact p-value is smaller",
     "few-finite-items": "Rough p-value: {n} of {of} items have too little variance for a finite "
     "estimate, and the chi-square distribution does not hold for them",
-    "weighted-evidence": "Near-duplicates: {n} respondents answer like about {independent} "
-    "independent ones. Log-likelihoods count {evidence:.2f} times",
+    "weighted-evidence": "Near-duplicates: {n:system} answer like about {n_eff} independent "
+    "ones. Log-likelihoods count {evidence:.2f} times",
     "few-for-parameters": "Rough p-value: the chi-square distribution is for many respondents, and "
     "there are {n} for {n_parameters:parameter}",
     # From scoring
@@ -524,6 +522,11 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{correlation:.2f} beyond what the {model!s} explains, so that {trials:.3g} trials (the "
     "median) carry the information of {effective:.1f}. Errors are wider. Item errors remain too "
     "small if the cause is a misfit of the model",
+    "near-duplicates": "Near-duplicates: {n:system} answer like about {n_eff} independent ones. "
+    "Verdicts on items, AIC and BIC give their responses {share:.2f} times the weight. Standard "
+    "errors of items allow for it",
+    "design-effect": "Near-duplicates: {n:system} answer like about {n_eff} independent ones. "
+    "Statistics are divided by their design effect, {effect:.3g}",
     "further-ability": "Not unidimensional: the largest residual eigenvalue is {z:.1f} SD above "
     "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
     "some of {n_systems:system} are near-duplicates]]. Verdicts on wrong keys are unreliable",

@@ -9,12 +9,14 @@ import pytest
 
 from irtkit import ResponseMatrix
 from irtkit.data.homogeneity import no_ability_differences
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 
 
 def found(values: Any) -> bool:
     responses = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values)
-    return no_ability_differences(patterns_of(responses, synthetic_is_real=False))
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    return no_ability_differences(patterns, near_duplicates(patterns).n_eff)
 
 
 def drawn(seed: int, n: int, m: int, sd: float) -> Any:

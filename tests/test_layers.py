@@ -29,7 +29,6 @@ LAYERS = (
         "storage",
         "irf",
         "data",
-        "signs",
         "quadrature",
         "simulation",
     ),

@@ -36,7 +36,7 @@ def test_the_example_prints_what_stands_under_it() -> None:
     assert printed.getvalue() == expected
     words = " ".join(README.split())
     assert names["result"].warnings == ()
-    assert names["result"].dependence.sentence in words
+    assert f"like about {names['result'].near_duplicates.n_eff:.0f} independent" in words
 
 
 def test_its_commands_are_those_of_the_command_line() -> None:

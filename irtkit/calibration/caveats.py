@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.result import FitResult
     from irtkit.data.connectivity import Connectivity
+    from irtkit.data.guessing import AtChance
     from irtkit.data.patterns import Patterns
-    from irtkit.signs import AtChance
 
 _FEWEST = 8  # With fewer systems, slopes correlate 0.1 to 0.2 with the true ones (SD of logs 0.3).
 _SAID_BELOW = 0.9  # Share of the information in repeated trials below which it is said: 5 % wider.
-_FEWER = 0.9  # Effective share of all systems, below which they may be near-duplicates.
 _METHODS = {"em": "EM", "vi": "Variational"}  # Classes of `irtkit` by the method of a result.
 
 
@@ -55,6 +54,7 @@ def with_caveats(
         *_of_design(result, structure),
         *([_warning("no-differences")] if by_chance and not sloped else []),
         *(_correlated_trials(result, patterns) if counted_anew else []),
+        *_near_duplicates(result),
         *_unexplained(result, patterns),
     ]
     return replace(result, findings=tuple(findings), components=structure[0])
@@ -168,19 +168,27 @@ def _correlated_trials(result: FitResult, patterns: Patterns) -> Iterator[Findin
         yield _warning("correlated-trials", model=result.model, **values)
 
 
+def _near_duplicates(result: FitResult) -> Iterator[Finding]:
+    """Systems that answer like fewer independent ones."""
+    found = result.near_duplicates
+    if found.found:
+        values = {"n": found.n, "n_eff": round(found.n_eff), "share": found.share}
+        yield Finding("near-duplicates", "note", values, (Remedy({"families": ...}, "families"),))
+
+
 def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     """What one ability does not explain: a further one, or groups of items."""
-    found = dimensionality(patterns)
+    duplicates = result.near_duplicates
+    found = dimensionality(patterns, duplicates)
     if found is None:
         return
-    few = found.n_eff < _FEWER * found.n
-    duplicates = {"n_systems": found.n, "n_eff": round(found.n_eff)} if few else {}
+    copies = {"n_systems": duplicates.n} if duplicates.found else {}
     if found.eigenvalue > BOUND:
         about = None if result.responses is None else result.responses.item_table
         several = about is not None and "task" in about and about["task"].nunique() > 1
         tasks = (Remedy({"task": ...}, "each-task"),) if several else ()
-        yield _warning("further-ability", *tasks, z=found.eigenvalue, bound=BOUND, **duplicates)
+        yield _warning("further-ability", *tasks, z=found.eigenvalue, bound=BOUND, **copies)
     else:
         clusters = Remedy({"clusters": ...}, "clusters")
         values = {"z": found.squares, "bound": BOUND_OF_SQUARES}
-        yield _warning("item-groups", clusters, **values, **duplicates)
+        yield _warning("item-groups", clusters, **values, **copies)

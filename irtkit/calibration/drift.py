@@ -75,9 +75,8 @@ def with_fixed(result: FitResult, patterns: Patterns, anchors: CalibratedItems) 
     with np.errstate(all="ignore"):
         covariances = earlier_covariances(result, anchors.latent_mean, anchors.latent_sd)
         z, drifts, variances = drift_of(result, patterns, covariances)
-        dependence = result.dependence if drifts.any() else None
-        if dependence is not None and dependence.independent < result.n_answering:
-            copies = result.n_answering / dependence.independent
+        if result.near_duplicates.found:
+            copies = result.near_duplicates.n / result.near_duplicates.n_eff
             z, drifts, variances = drift_of(result, patterns, covariances, copies)
     result = replace(result, drift_z=z, drifts=drifts)
     if result.latent_mean_se is None or result.latent_sd_se is None:

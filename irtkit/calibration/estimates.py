@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
+    from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.data.patterns import Counts, Places
+    from irtkit.data.slopes import ProportionScore
     from irtkit.irf import Array
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
-    from irtkit.signs import ProportionScore
 
 
 _UNBOUNDED_INFORMATION = 0.05  # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
@@ -108,6 +109,7 @@ def result_of(
     responses: ResponseMatrix,
     counts: Counts,
     proportion: ProportionScore,
+    duplicates: NearDuplicates,
     *,
     model: ModelName,
     method: str,
@@ -161,6 +163,7 @@ def result_of(
         board_se=posterior_sd,
         posterior_sd=posterior_sd,
         synthetic=synthetic,
+        near_duplicates=duplicates,
         counts=counts,
         latent_sd=latent_sd,
         latent_mean=0.0 if population is None else population.mean,

@@ -19,10 +19,11 @@ from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
+from irtkit.data.guessing import at_chance
 from irtkit.data.homogeneity import no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import part_of, patterns_of
-from irtkit.signs import at_chance, proportion_score
+from irtkit.data.slopes import proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,12 +71,14 @@ def fitted(
     )
     proportion = proportion_score(patterns)
     counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
-    by_chance = no_ability_differences(counted)
+    duplicates = near_duplicates(patterns)
+    by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(
         estimates,
         responses,
         patterns.counts,
         proportion,
+        duplicates,
         model=model,
         method=method.name,
         settings=settings,
@@ -83,8 +86,7 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
-    near = near_duplicates(patterns)
-    result = with_errors_of_items(result, patterns, near.n / near.n_eff if near.found else 1.0)
+    result = with_errors_of_items(result, patterns, duplicates.n / duplicates.n_eff)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)

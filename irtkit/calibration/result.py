@@ -11,12 +11,13 @@ import numpy as np
 from irtkit import storage
 from irtkit.checks import as_numbers, counted
 from irtkit.data.connectivity import Components
+from irtkit.data.near_duplicates import NearDuplicates
 from irtkit.data.patterns import Counts, patterns_of
+from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
 from irtkit.responses import refuse_sparse
-from irtkit.signs import Dependence, Verdict, slope_signs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.patterns import Patterns
+    from irtkit.data.slopes import SlopeSigns
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
-    from irtkit.signs import SlopeSigns
 
 FORMAT = storage.Format("irtkit result", 7)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
@@ -131,6 +132,8 @@ class FitResult:
     posterior_sd: NDArray[np.float64]
     """Posterior SDs, items taken as known."""
     synthetic: NDArray[np.bool_]
+    near_duplicates: NearDuplicates = field(repr=False)
+    """How many real respondents there are, and as how many independent ones they answer."""
     counts: Counts
     latent_sd: float
     """SD of ability among real respondents: 1, and estimated for Rasch."""
@@ -177,8 +180,6 @@ class FitResult:
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
-    saved_dependence: Dependence | None = field(default=None, repr=False)
-    """How dependent the respondents of a result are that was read from a file."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -334,7 +335,7 @@ class FitResult:
 
         1, or less where near-duplicate respondents are found.
         """
-        return 1.0 if self.dependence is None else self.dependence.evidence
+        return self.near_duplicates.share
 
     @property
     def aic(self) -> float:
@@ -515,8 +516,7 @@ class FitResult:
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        of_slopes = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
-        record = {**storage.fields_of(self), "responses": None, **of_slopes}
+        record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
         record["findings"] = [one.stored() for one in self.findings]
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
@@ -547,7 +547,7 @@ class FitResult:
     @cached_property
     def signs(self) -> SlopeSigns:
         """What the responses say about the signs of slopes; an error if they were not saved."""
-        return slope_signs(self.patterns)
+        return slope_signs(self.patterns, self.evidence)
 
     @property
     def verdict(self) -> Verdict:
@@ -556,13 +556,6 @@ class FitResult:
             return self.saved_verdict
         nothing = np.full(len(self.item_labels), np.nan)
         return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
-
-    @property
-    def dependence(self) -> Dependence | None:
-        """How far respondents answer alike; None if the result was saved without it."""
-        if self.saved_verdict is not None:
-            return self.saved_dependence
-        return None if self.responses is None else self.signs.dependence
 
     def plot_items(self, items: Any, ax: Any = None) -> Any:
         """Draw observed and fitted curves of some items: :func:`irtkit.plots.item_curves`.
@@ -626,7 +619,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
         counts=Counts,
         quadrature=Quadrature,
         saved_verdict=Verdict,
-        saved_dependence=Dependence,
+        near_duplicates=NearDuplicates,
         components=Components,
         item_covariance=ItemCovariance,
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import counted
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.findings import Finding, Remedy
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.printed import LABEL, in_lines, plain, printable, shortened, table_of
-from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +34,6 @@ def in_words(result: FitResult) -> str:
 def about(result: FitResult) -> list[str]:
     """What is said of a fit without its tables, a sentence or line each."""
     said = [f"{one.severity}: {one}" for one in (*result.findings, *notes(result))]
-    if result.dependence is not None and result.dependence.sentence:
-        said.append(
-            f"{result.dependence.sentence}; AIC and BIC take {result.evidence:.2f} times the "
-            "log-likelihood, and errors of items allow for it"
-        )
     if result.quality_standard is not None and (asked := result.settings.metrics):
         said.append(quality_sentence(result.quality_standard, asked))
     n_synthetic = int(result.synthetic.sum())

@@ -46,6 +46,7 @@ from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.findings import reasons_text
@@ -58,7 +59,6 @@ from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
 from irtkit.printed import in_lines, printable, table_of
 from irtkit.responses.cells import check_repeats
-from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
 _LISTED = 5  # items and systems that the demo prints: a screen in all

@@ -18,12 +18,12 @@ from irtkit.checks import counted
 from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, reading_only
 from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
+from irtkit.data.guessing import at_chance
 from irtkit.data.patterns import patterns_of
 from irtkit.io.tables import is_file, read_metrics
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
 from irtkit.printed import printable
-from irtkit.signs import at_chance
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:

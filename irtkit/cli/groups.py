@@ -10,11 +10,11 @@ import click
 from irtkit.cli.inputs import how_to_read, names_of, read_column, read_rows, reading_only
 from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.functioning import METHODS, differential_functioning
 from irtkit.io import write_table
 from irtkit.io.tables import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
-from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
     import pandas as pd

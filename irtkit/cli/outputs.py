@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.cli.paths import FIT_FILES
+from irtkit.data.slopes import called_negative
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines, printable
-from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,7 +96,7 @@ def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
     """What summary.json holds."""
-    items, dependence = result.items, result.dependence
+    items, duplicates = result.items, result.near_duplicates
     negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
     known = None if result.responses is None else result.responses.source
     return {
@@ -109,7 +109,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "findings": [one.to_dict() for one in result.findings],
         "counts": {
             "respondents": result.n_real,
-            "independent_respondents": None if dependence is None else dependence.independent,
+            "independent_respondents": round(duplicates.n_eff),
             "synthetic_respondents": int(result.synthetic.sum()),
             "items": len(items),
             "responses": int(items["n_responses"].sum()),

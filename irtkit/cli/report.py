@@ -9,9 +9,9 @@ import click
 from irtkit.cli.fitting import reading_and_fitting, result_of, with_metrics
 from irtkit.cli.inputs import read_families, read_labelled
 from irtkit.cli.paths import NAME, PATH, FileOut
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.printed import printable
 from irtkit.report import report
-from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -85,8 +85,6 @@ def leaderboard_command(
     if at_chance:
         click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
     sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
-    if result.dependence is not None and result.dependence.sentence:
-        sentences.append(result.dependence.sentence)
     click.echo(board_text(board, level=level, sentences=sentences, top=top))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))

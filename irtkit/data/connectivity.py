@@ -24,35 +24,30 @@ from irtkit.data.patterns import REAL, part_of
 from irtkit.irf import EXTREME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
 
-_FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2
-"""The mean of a logistic curve with slope a over N(0, 1) has nearly the slope a/√(1 + this · a²)
-(Johnson & Kotz 1970)."""
-_SLOW = 0.5  # Eigenvalues looked at are below this. Cells missing at random have 0.35 to 0.97.
-_MOST_SLOW, _ACCURACY = 3, 0.01  # Eigenvectors looked at, and the error of eigenvalues.
+_FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
+_SLOW, _MOST_SLOW, _ACCURACY = (
+    0.5,
+    3,
+    0.01,
+)  # Eigenvalues looked at.
 _DENSE = 20  # Respondents up to which all eigenvectors are computed: ARPACK keeps as many.
-_SHOWN, _LOST = 0.85, 0.15  # A gap is shrunk if less of it is shown, and it loses more SDs.
-_HARDLY = 0.5  # Share of a gap below which its two sides count as components.
-_BY_CHANCE = 0.01  # Probability of reporting a gap if there is none, over all x.
-_SURELY_SEEN = 4.5
-"""Expected z of a gap of 1 SD that is hardly ever missed: critical values are 2.6 to 2.9, and z is
-a little less as slopes are estimated (``benchmarks/warnings_of_fit.py``)."""
+_SHOWN, _LOST, _HARDLY = 0.85, 0.15, 0.5  # Shown of a shrunk gap, SDs lost; shown of two parts.
+_BY_CHANCE, _SURELY_SEEN = 0.01, 4.5  # Level over all x; expected z that is hardly ever missed.
 _NO_INFORMATION = 1e-9  # Least λ: differences of nearly equal sums may be below 0.
 
 
 class Components(NamedTuple):
     """Component of every respondent and item: 1 has the most respondents, 0 means none."""
 
-    respondents: NDArray[np.int64]
-    """Shape (n_respondents,); 0 for synthetic ones and those without a response that links."""
+    respondents: NDArray[np.int64]  # 0 for synthetic ones and those without a response that links.
     items: NDArray[np.int64]
-    """Shape (n_items,); 0 for those without a response that links."""
 
     @property
     def n(self) -> int:
@@ -63,18 +58,12 @@ class Components(NamedTuple):
 class Gap(NamedTuple):
     """A contrast of respondents by the items they answered, and how far abilities show it."""
 
-    x: Array
-    """Shape (n_respondents,): below 0 on one side, above 0 on the other."""
-    shown: float
-    """Share of a gap that abilities show, λ/(1 + λ)."""
-    size: float
-    """Difference of the means of the sides, as fitted, in SDs of ability."""
-    z: float
-    """Score test of no gap."""
-    expected_z: float
-    """Mean of z if the gap is 1 SD."""
-    within: float
-    """Information on the ability of a respondent."""
+    x: Array  # Below 0 on one side, above 0 on the other; (n_respondents,).
+    shown: float  # Share of a gap that abilities show, λ/(1 + λ).
+    size: float  # Difference of the means of the sides, as fitted, in SDs of ability.
+    z: float  # Score test of no gap.
+    expected_z: float  # Mean of z if the gap is 1 SD.
+    within: float  # Information on the ability of a respondent.
 
     @property
     def unshrunken(self) -> float:
@@ -102,14 +91,10 @@ class Gap(NamedTuple):
 class Connectivity(NamedTuple):
     """What keeps abilities from being compared; by default nothing."""
 
-    components: Components | None = None
-    """Disconnected ones, or the two sides of a gap that hardly shows."""
-    linked: bool = False
-    """Whether components have responses in common."""
-    gap: Gap | None = None
-    """A gap that is shrunk or might be missed, unless its sides are components."""
-    significant: bool = False
-    """Whether there is that gap."""
+    components: Components | None = None  # Or the two sides of a gap that hardly shows.
+    linked: bool = False  # Whether components have responses in common.
+    gap: Gap | None = None  # A gap that is shrunk or might be missed, unless it makes components.
+    significant: bool = False  # Whether there is that gap.
 
 
 def connectivity_of(
@@ -156,7 +141,10 @@ def connectivity_of(
     widest = np.diff(ordered).argmax()
     sides = gap_along(np.sign(weakest.x[who] - ordered[widest : widest + 2].mean()))
     if sides.shown < _HARDLY and sides.exceeds_error:
-        return Connectivity(_sides(patterns, sides.x), linked=True)
+        side = np.sign(sides.x) * (-1 if np.sign(sides.x).sum() < 0 else 1)
+        of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
+        of_respondents = np.select([side > 0, side < 0], [1, 2])
+        return Connectivity(Components(of_respondents, of_items), linked=True)
     gap = max(sure, key=lambda gap: gap.z, default=weakest)
     return Connectivity(gap=gap, significant=bool(sure))
 
@@ -193,16 +181,6 @@ def _components(
     mean, square = (patterns.response_sums(of_respondents**k) / responses for k in (1, 2))
     alone = ~items & (mean**2 == square)  # answered in one component only
     return Components(respondents, np.where(alone, mean, of_items).astype(np.int64))
-
-
-def _sides(patterns: Patterns, x: Array) -> Components:
-    """Respondents by the sign of x, and items by which side answered them more."""
-    side = np.sign(x) * (-1 if np.sign(x).sum() < 0 else 1)
-    of_items = patterns.response_sums(side)
-    answered = patterns.margins.item_responses[REAL] > 0
-    return Components(
-        np.select([side > 0, side < 0], [1, 2]), np.where(answered, 1 + (of_items < 0), 0)
-    )
 
 
 def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
@@ -245,17 +223,14 @@ def _slow_contrasts(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    values, vectors = _largest(product, patterns.n)
-    yield from (scale * vectors.T)[values > 2 - _SLOW]
-
-
-def _largest(product: Callable[[Array], Array], n: int) -> tuple[Array, Array]:
-    """Some of the largest eigenvalues of a symmetric matrix, and their eigenvectors."""
-    if n <= _DENSE:
+    if (n := patterns.n) <= _DENSE:
         values, vectors = np.linalg.eigh(np.array([product(unit) for unit in np.eye(n)]))
-        return values[-_MOST_SLOW:], vectors[:, -_MOST_SLOW:]
-    from scipy.sparse.linalg import LinearOperator, eigsh
+        values, vectors = values[-_MOST_SLOW:], vectors[:, -_MOST_SLOW:]
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh
 
-    matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
-    found = eigsh(matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), tol=_ACCURACY)
-    return found[0], found[1]
+        matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
+        values, vectors = eigsh(
+            matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), tol=_ACCURACY
+        )
+    yield from (scale * vectors.T)[values > 2 - _SLOW]

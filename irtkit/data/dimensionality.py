@@ -17,27 +17,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.data.near_duplicates import families_of, near_duplicates
-from irtkit.data.patterns import REAL, dense_cells, part_of
+from irtkit.data.patterns import REAL, part_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.data.patterns import Patterns, Places
 
     Floats = NDArray[np.float32]
 
 _MOST_ITEMS, _MOST_CELLS = 512, 2**18  # Items and cells looked at.
-_MOST_THINNED = 1024  # Respondents whose families are known.
-_RARE = 0.05  # Least proportion correct, and incorrect, of an item.
-_LEAST_RESPONDENTS, _LEAST_ITEMS, _LEAST_RESPONSES = 30, 20, 10  # Fewer show too little.
+_RARE, _LEAST_RESPONSES = 0.05, 10  # Least proportion correct, and incorrect, and responses.
+_LEAST_RESPONDENTS, _LEAST_ITEMS = 30, 20  # Fewer show too little.
 _PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
-_LEAST_SQUARE = 0.02  # Mean square that residuals are taken to have at least.
-_RIDGE = 1e-3  # Responses added where an item was not answered on both sides of a kink.
-_SCREEN = 2.02  # 99 % quantile of the law of Tracy and Widom.
-_DRAWS, _FEW, _DRAWS_OF_FEW = 20, 60, 50  # Draws; more of fewer than 60 respondents, cheap there.
-_FIRST_DRAWS = 5  # Draws one of which reaches the observed value end the test.
-BOUND = 3.53  # (99.9 % quantile − mean) / SD of the law of Tracy and Widom.
+_LEAST_SQUARE, _RIDGE = 0.02, 1e-3  # Least mean square of residuals; responses added at kinks.
+_SCREEN, BOUND = 2.02, 3.53  # Tracy–Widom: 99 % quantile, and (99.9 % quantile − mean) / SD.
+_DRAWS, _FEW, _DRAWS_OF_FEW, _FIRST_DRAWS = 20, 60, 50, 5  # More draws of few; the first may end.
 BOUND_OF_SQUARES = 5.0  # Data of one ability with an SD of 3 (60 × 200) reach 4.
 _LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
 
@@ -45,30 +41,20 @@ _LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
 class Dimensionality(NamedTuple):
     """How far both statistics lie above those of one ability, in standard deviations."""
 
-    eigenvalue: float
-    """Of the largest eigenvalue: a further ability."""
-    squares: float
-    """Of the sum of squares of all eigenvalues: a further ability, or groups of items."""
-    n: int
-    """Real respondents with a response."""
-    n_eff: float
-    """Their effective number; that of each family one was looked at if it is less than 0.9 n."""
+    eigenvalue: float  # Of the largest eigenvalue: a further ability.
+    squares: float  # Of the squares of all eigenvalues: a further ability, or groups of items.
 
 
-def dimensionality(patterns: Patterns) -> Dimensionality | None:
-    """Test whether one ability explains the responses; None if nothing speaks against it."""
+def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensionality | None:
+    """Test whether one ability explains the responses; None if nothing speaks against it.
+
+    Of near-duplicates one of each family is looked at, as its members have more in common than
+    their ability.
+    """
     z = _excess(_cells(patterns))
-    if z is None:
-        return None
-    duplicates, items = near_duplicates(patterns), np.arange(patterns.n_items)
-    if duplicates.found:  # the members of a family have more in common than their ability
-        rows = np.flatnonzero(patterns.answering)
-        if len(rows) > _MOST_THINNED:
-            rows = np.sort(np.random.default_rng(0).choice(rows, _MOST_THINNED, replace=False))
-        some = part_of(patterns, rows, items)
-        first = np.unique(families_of(some), return_index=True)[1]
-        z = _excess(_cells(part_of(some, np.sort(first), items)))
-    return None if z is None else Dimensionality(*z, duplicates.n, duplicates.n_eff)
+    if z is not None and duplicates.found:
+        z = _excess(_cells(part_of(patterns, duplicates.distinct, np.arange(patterns.n_items))))
+    return None if z is None else Dimensionality(*z)
 
 
 def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
@@ -108,7 +94,7 @@ def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
     most = _MOST_CELLS // max(len(items), 1)
     if len(who) > most:
         who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
-    right, tried = dense_cells(patterns, who, items)
+    right, tried = patterns.dense(who, items, np.float32)
     kept = np.count_nonzero(tried, axis=1) >= _LEAST_RESPONSES
     asked = np.count_nonzero(tried[kept], axis=0) >= _LEAST_RESPONSES
     right, tried = right[kept][:, asked], tried[kept][:, asked]

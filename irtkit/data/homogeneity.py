@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL
 
 if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
 
-_LEVEL = 0.05  # Of both tests.
 _USUAL = 0.5  # Variance that abilities add, relative to V² − Σ(p(1 − p))²: (0.8 · 0.9)² for SD 0.8.
-_FEWEST = 3  # Respondents: two have only one difference.
+_LEVEL, _FEWEST = 0.05, 3  # Of both tests; respondents, as two have only one difference.
 
 
-def no_ability_differences(patterns: Patterns) -> bool:
+def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     """Whether accuracies vary as by chance, and less than abilities with an SD of 0.8 would make.
 
     The second condition keeps a test without power from finding that abilities do not differ.
@@ -51,5 +49,5 @@ def no_ability_differences(patterns: Patterns) -> bool:
     usual = float(inflation.mean()), float((spread * inflation**2).mean())
     if below(*usual, len(variance)) >= _LEVEL:  # and no fewer respondents make it less
         return False
-    n = max(near_duplicates(patterns).n_eff, 2.0)
+    n = max(n_eff, 2.0)
     return below(1.0, float(spread.mean()), n) < 1 - _LEVEL and below(*usual, n) < _LEVEL

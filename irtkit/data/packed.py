@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
 
-_PER_BYTE, _BYTES = 8, 256
-_CELLS_AT_ONCE = 2**18
+_PER_BYTE, _BYTES, _CELLS_AT_ONCE = 8, 256, 2**18
 _BITS = (np.arange(_BYTES)[:, None] >> np.arange(_PER_BYTE) & 1).astype(np.float64)
 """The answers that a byte stands for, (256, 8)."""
 

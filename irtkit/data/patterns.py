@@ -26,18 +26,12 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-REAL, SYNTHETIC = 0, 1
-"""Groups of respondents; further groups of real ones are 2, 3, …"""
+REAL, SYNTHETIC = 0, 1  # Groups of respondents; further groups of real ones are 2, 3, …
 GROUPS = (REAL, SYNTHETIC)
-BLOCK = 2**18
-"""Numbers worked on at once: 2 MiB in 64 bits, what a processor's second cache holds."""
-_MANY_ROWS = 256
-"""Respondents from which on answers are packed: as many as a byte has values."""
-_KEPT_CELLS = 2**20
-"""Cells up to which answers are kept in 64 bits as well: 8 MiB spare a conversion per product."""
-_WORTH_MERGING = 0.75
-"""Share of distinct rows or columns below which copies are merged. Finding them costs about one
-evaluation of the likelihood, and a fit takes ten."""
+BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cache holds.
+_MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
+_KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits too, which spares conversions.
+_WORTH_MERGING = 0.75  # Share of distinct rows or columns below which copies are merged.
 
 
 def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
@@ -129,7 +123,7 @@ class Patterns:
     @cached_property
     def _answered(self) -> Array | None:
         """Responses in 64 bits, if right answers are kept so and some cell is missing."""
-        return None if self._right is None else answered_of(np, self.cells, self.trials)
+        return None if self._right is None else self.dense()[1]
 
     @cached_property
     def margins(self) -> Margins:
@@ -208,13 +202,15 @@ class Patterns:
         parts = float_blocks(self)
         return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
 
-    def dense(self, rows: Any = slice(None), items: slice = slice(None)) -> tuple[Array, Array]:
+    def dense(
+        self, rows: Any = slice(None), items: Any = slice(None), dtype: Any = np.float64
+    ) -> tuple[Any, Any]:
         """Right responses, 0 where missing, and how many there are, of some rows and items."""
-        cells: Any = self.cells[rows, items]
-        trials: Any = None if self.trials is None else self.trials[rows, items]
+        right = self.cells[rows][:, items]
+        tried = right >= 0 if self.trials is None else self.trials[rows][:, items]
         if self.sparse:
-            cells, trials = cells.toarray(), trials.toarray()
-        return right_of(np, cells), answered_of(np, cells, trials)
+            right, tried = right.toarray(), tried.toarray()
+        return np.maximum(right, 0).astype(dtype), tried.astype(dtype)
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""
@@ -273,11 +269,7 @@ class Patterns:
 
 
 class Counts(NamedTuple):
-    """Counts of responses, which outlive the responses themselves.
-
-    Every trial of a repeated response counts. Item counts leave synthetic respondents out; arrays
-    are of whole numbers and have shape (n_items,) or (n_respondents,).
-    """
+    """Counts of responses; every trial counts, and by item those of real respondents alone."""
 
     item_right: NDArray[np.int64]
     item_responses: NDArray[np.int64]
@@ -314,12 +306,9 @@ def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
 class Margins(NamedTuple):
     """Counts of responses; every trial of a repeated one counts."""
 
-    item_right: Array
-    """Shape (n_groups, n_items): right responses of every group, two at least."""
+    item_right: Array  # Of every group, two at least: (n_groups, n_items).
     item_responses: Array
-    """Shape (2, n_items): their responses."""
     respondent_right: Array
-    """Shape (n,): right responses of every respondent."""
     respondent_responses: Array
 
 
@@ -340,14 +329,9 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
 
 def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
     """Some respondents and items; the same patterns if that is all of them."""
-    n, m = patterns.cells.shape
-    if (len(rows), len(columns)) == (n, m):
+    if (len(rows), len(columns)) == patterns.cells.shape:
         return patterns
-    cells, trials = (
-        None if table is None else table[np.ix_(rows, columns)]
-        for table in (patterns.cells, patterns.trials)
-    )
-    return Patterns(cells, trials, patterns.group[rows])
+    return patterns.chosen(rows).with_columns(columns)
 
 
 def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
@@ -429,20 +413,6 @@ def float_blocks(
         yield some, right, answered
 
 
-def dense_cells(patterns: Patterns, who: Places, items: Places) -> tuple[Any, Any]:
-    """Right responses and responses of some respondents to some items, dense and in 32 bits."""
-    right = patterns.cells[who][:, items]
-    tried = right >= 0 if patterns.trials is None else patterns.trials[who][:, items]
-    if patterns.sparse:
-        right, tried = right.toarray(), tried.toarray()
-    return np.maximum(right, 0).astype(np.float32), tried.astype(np.float32)
-
-
 def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:
     """Right responses of cells, in 64 bits; ``xp`` is NumPy or its counterpart in JAX."""
     return (cells if complete else xp.maximum(cells, 0)).astype(xp.float64)
-
-
-def answered_of(xp: Any, cells: Any, trials: Any) -> Any:
-    """Responses of cells, in 64 bits."""
-    return (cells >= 0 if trials is None else trials).astype(xp.float64)

@@ -11,15 +11,15 @@ import numpy as np
 from irtkit.calibration import FitResult, fit
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, did_you_mean, first_names, short
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import Patterns, patterns_of
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
 from irtkit.diagnostics.fitted import by_respondent
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import category_name, is_missing_label
-from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
-from irtkit.signs.dependence import dependence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -292,15 +292,15 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     means has the variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. A small group shows little in
     all respondents, and groups show less than all do: the larger of the two factors is taken.
     """
-    whole = dependence_of(patterns, proportion_score(patterns))
-    if whole.independent == whole.n_respondents:
+    whole = near_duplicates(patterns)
+    if not whole.found:
         return 1.0
     parts = [patterns.chosen(np.flatnonzero(group)) for group in (~focal, focal)]
-    each = [dependence_of(part, proportion_score(part)) for part in parts]
-    variance = sum(1 / max(own.effective, 1.0) for own in each)
-    by_group = variance / sum(1 / own.n_respondents for own in each)
-    effect = max(by_group, whole.n_respondents / whole.effective)
-    about = {"n": whole.n_respondents, "independent": whole.independent, "effect": effect}
+    each = [near_duplicates(part) for part in parts]
+    variance = sum(1 / max(own.n_eff, 1.0) for own in each)
+    by_group = variance / sum(1 / own.n for own in each)
+    effect = max(by_group, whole.n / whole.n_eff)
+    about = {"n": whole.n, "n_eff": round(whole.n_eff), "effect": effect}
     warn(Finding("design-effect", "warning", about))
     return effect
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
+from irtkit.data.slopes import false_discovery
 from irtkit.diagnostics.fitted import (
     Fitted,
     check_bootstrap,
@@ -27,7 +28,6 @@ from irtkit.diagnostics.fitted import (
 )
 from irtkit.irf import logistic
 from irtkit.responses import ResponseMatrix
-from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ def p_values(
         few = parts.complete.sum() < _LEAST_RESPONDENTS
         p = np.full(len(found.df), np.nan)
         usable = np.isfinite(found.statistic) & (not few)
-        share = 1.0 if result.dependence is None else result.dependence.share
+        share = result.evidence
         p[usable] = chdtrc(found.df[usable], share * found.statistic[usable])
     return np.where(np.isnan(found.statistic), np.nan, p)
 

@@ -123,7 +123,7 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
             f"determine the {margins.n_parameters} parameters of the {result.model}, or hardly. M2 "
             'cannot be computed. Try: a simpler model, or prior="weak".'
         )
-    share = 1.0 if result.dependence is None else result.dependence.share
+    share = result.evidence
     counted, n_counted = share * m2, share * n
     p = float(chdtrc(df, counted))
     if bootstrap:

@@ -219,9 +219,9 @@ def _limits(smaller: FitResult, larger: FitResult) -> Iterator[Finding]:
     both = zip(smaller.status, larger.status, strict=True)
     if n := sum(not {"no variance", "unbounded"}.isdisjoint(statuses) for statuses in both):
         yield Finding("few-finite-items", "note", {"n": n, "of": len(larger.status)})
-    if larger.evidence < 1 and larger.dependence is not None:
-        found = larger.dependence
-        about = {"n": found.n_respondents, "independent": found.independent}
+    if larger.evidence < 1:
+        found = larger.near_duplicates
+        about = {"n": found.n, "n_eff": round(found.n_eff)}
         yield Finding("weighted-evidence", "note", {**about, "evidence": larger.evidence})
     elif larger.n_answering < larger.n_parameters:
         about = {"n": larger.n_answering, "n_parameters": larger.n_parameters}

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.data.slopes import false_discovery
 from irtkit.diagnostics.fitted import fitted
 from irtkit.diagnostics.item_statistics import mean_squares
 from irtkit.irf import logistic, softplus
-from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
     import pandas as pd

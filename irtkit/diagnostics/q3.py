@@ -126,7 +126,7 @@ def local_dependence(
     for some in blocks(len(q3), len(nodes)):
         expected[some] = -(drawn[one[some]] * drawn[other[some]]).sum(axis=1)
     bound = np.clip(q3, -1 + 1e-12, 1 - 1e-12)
-    share = 1.0 if result.dependence is None else result.dependence.share
+    share = result.evidence
     z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(np.maximum(share * n - 3, 1))
     labels = np.array(result.item_labels, dtype=object)[parts.places]
     columns = {

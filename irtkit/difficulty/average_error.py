@@ -17,9 +17,9 @@ import numpy as np
 
 from irtkit.checks import check_number, check_yes_or_no
 from irtkit.data.patterns import patterns_of
+from irtkit.data.slopes import independent_share
 from irtkit.data.wilson import wilson_interval
 from irtkit.io.reading import as_responses
-from irtkit.signs import independent_share
 
 if TYPE_CHECKING:
     import pandas as pd

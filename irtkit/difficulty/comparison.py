@@ -350,7 +350,7 @@ def _predicted(
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is None:
         return None, ""
-    return held_out, held_out_sentence(held_out, getattr(result, "dependence", None))
+    return held_out, held_out_sentence(held_out, getattr(result, "near_duplicates", None))
 
 
 def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | None, str]:
@@ -363,7 +363,7 @@ def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | N
     respondents = getattr(result, "respondents", None)
     if respondents is None:
         return None, ""
-    systems = ranked_systems(respondents, getattr(result, "dependence", None))
+    systems = ranked_systems(respondents, getattr(result, "near_duplicates", None))
     doubted = getattr(result, "one_ability_doubted", False)
     partial = bool((systems["n_responses"] < (result.items["n_responses"] > 0).sum()).any())
     sentence = systems_sentence(

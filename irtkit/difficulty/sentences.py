@@ -17,8 +17,8 @@ from irtkit.difficulty.rank_agreement import ranks
 if TYPE_CHECKING:
     import pandas as pd
 
+    from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.difficulty.rank_agreement import RankAgreement
-    from irtkit.signs import Dependence
 
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
@@ -84,7 +84,7 @@ def moves_sentence(
     return f"The largest moves {between}, of {len(moves)} ranks (1 = easiest): {'; '.join(named)}."
 
 
-def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = None) -> str:
+def held_out_sentence(held_out: pd.DataFrame, duplicates: NearDuplicates | None = None) -> str:
     """Say whether a model predicts responses it has not seen better than average error does.
 
     The interval is that of all gains at once, so that the best may be chosen.
@@ -117,8 +117,8 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
             f"{opponent}: at best the {best.name} ({numbers}).{tie}"
         )
     alike = ""
-    if dependence is not None and dependence.sentence:
-        alike = f" {dependence.sentence}: part of the gain may be what copies tell of each other."
+    if duplicates is not None and duplicates.found:
+        alike = " Some systems are near-duplicates, which may be part of the gain."
     return (
         f"Responses left out at random are predicted better by the {best.name} than by {opponent} "
         f"({numbers}).{tie}{alike}"

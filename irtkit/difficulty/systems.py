@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.irf import Array
-    from irtkit.signs import Dependence
 
 _Z95, _Z99 = 1.96, 2.576
 """Standard errors to either side of intervals, where respondents are many."""
 _NAMED = 3  # systems that the sentence names
 
 
-def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> pd.DataFrame:
+def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None) -> pd.DataFrame:
     """Rank real respondents that answered something by share right and by ability.
 
     Parameters
     ----------
-    respondents, dependence
+    respondents, duplicates
         The table of a fit, and how far they answer alike, if that is known.
 
     Returns
@@ -48,7 +48,7 @@ def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> 
     accuracy, ability, error = (
         table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "posterior_sd")
     )
-    passes, passed_by = _changes(accuracy, ability, error * errors_needed(dependence))
+    passes, passed_by = _changes(accuracy, ability, error * errors_needed(duplicates))
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=ranks(levels(-accuracy)),
         ability=ability,
@@ -62,14 +62,14 @@ def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> 
     return ranked.sort_values("rank_by_ability", kind="stable")
 
 
-def errors_needed(dependence: Dependence | None) -> float:
+def errors_needed(duplicates: NearDuplicates | None) -> float:
     """Posterior SDs of a difference beyond which two abilities differ; see the module."""
     from scipy.special import stdtrit
 
-    if dependence is None:
+    if duplicates is None:
         return _Z99
-    independent = max(dependence.effective, 2.0)
-    effect = max(dependence.n_respondents / independent, 1.0)
+    independent = max(duplicates.n_eff, 2.0)
+    effect = max(duplicates.n / independent, 1.0)
     return float(np.sqrt(effect) * stdtrit(independent - 1, 0.995))
 
 

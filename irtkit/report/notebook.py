@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.summary import about, hardest_first
+from irtkit.data.slopes import called_negative
 from irtkit.difficulty.comparison import measures_legend
 from irtkit.findings import reasons_text
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe
 from irtkit.report.words import LABEL, count, cut, number, share, shown
-from irtkit.signs import called_negative
 from irtkit.systems.printed import board_legend, comparison_sentences, scores_in_words
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_yes_or_no, short
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
-from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
     import os

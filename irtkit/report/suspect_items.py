@@ -70,8 +70,7 @@ def _title(curve: ItemCurve) -> str:
 
 def curve_caption(found: Findings) -> str:
     """What lines, dots and bars of the curve of an item are."""
-    alike = found.result.dependence.sentence if found.result.dependence else ""
-    taken = f"; but {safe(alike)}" if alike else ""
+    taken = "; but some are near-duplicates" if found.result.evidence < 1 else ""
     return (
         "Line: share right by the model, dashed where no system is. Dots: share right in groups "
         "of systems of about the same size, from the least able to the ablest; bars: "

@@ -404,18 +404,18 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     Misfit is measured on the calibrated respondents. Their errors are too small by 1 − 2/n with n
     the effective sample size, as residuals of a regression with two parameters per item.
     """
-    responses, dependence = result.responses, result.dependence
-    if responses is None or dependence is None:
+    responses, duplicates = result.responses, result.near_duplicates
+    if responses is None:
         return None
     patterns = result.patterns
     rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
-    if len(rows) < _FEWEST or dependence.independent < _FEWEST:
+    if len(rows) < _FEWEST or duplicates.n_eff < _FEWEST:
         return None
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
     unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
     known = np.flatnonzero(unit.known)
-    items, shrunk = unit.chosen(known), 1 - 2 / dependence.independent
+    items, shrunk = unit.chosen(known), 1 - 2 / duplicates.n_eff
 
     def misfit(places: Places) -> float:
         cells = Cells.of(patterns, rows, known)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding, Remedy, reasons_text
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
-from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import SIMILAR, linked, similar_respondents
 from irtkit.suspects.flags import flagged, negatives
 
@@ -99,10 +99,9 @@ class Audit:
         found = [*map(str, silent_items(result))]
         if len(others):
             found.append(str(_counted("uninformative-items", others, result)))
-        fit = [one for one in result.findings if one.code != AT_CHANCE]
+        settled = {AT_CHANCE, *(["near-duplicates"] if self.clustered else [])}
+        fit = [one for one in result.findings if one.code not in settled]
         found += [f"{one.severity.capitalize()}: {one}" for one in fit]
-        if result.dependence is not None and result.dependence.sentence and not self.clustered:
-            found.append(result.dependence.sentence)
         found += [str(one) for one in self.findings if one.severity == "note"]
         return [f"{one}." for one in found]
 

@@ -13,18 +13,18 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_type, check_unique, check_yes_or_no, short
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
-from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.suspects.families import clustered_share, family_codes
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.signs import SlopeSigns
+    from irtkit.data.slopes import SlopeSigns
     from irtkit.suspects.families import Families
 
 _UNINFORMATIVE = {"flat", "extreme"}
@@ -166,7 +166,7 @@ def flagged(
         verdict = signs.verdict
         findings += power_limits(signs, fdr, len(np.unique(family[~result.synthetic])), "families")
     elif signs is not None:
-        findings += power_limits(signs, fdr, signs.dependence.independent)
+        findings += power_limits(signs, fdr, round(result.near_duplicates.n_eff))
     slope = result.parameters.discrimination
     negative = called_negative(verdict.p_negative, fdr, slope=slope)
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]

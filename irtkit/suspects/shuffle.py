@@ -17,13 +17,13 @@ from irtkit.calibration import fit
 from irtkit.calibration.fitting import check_data, silently
 from irtkit.calibration.methods import EM
 from irtkit.checks import MOST_TIMES, check_seed, check_unique, short
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME, model_name
 from irtkit.printed import in_lines
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 
 if TYPE_CHECKING:

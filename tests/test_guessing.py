@@ -11,13 +11,13 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix
+from irtkit.data.guessing import at_chance
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import at_chance, called_negative
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.signs import AtChance
+    from irtkit.data.guessing import AtChance
 
 
 def found(responses: Any, n_options: Any = None) -> AtChance | None:
@@ -133,7 +133,7 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
     assert {*rte.at_chance} == {*accuracy.index[accuracy <= 0.6]}
     best = accuracy.idxmax()
     printed = str(rte)
-    assert printed.index("Systems at chance") < printed.index("90 respondents answer like")
+    assert printed.index("Systems at chance") < printed.index("90 systems answer like")
     assert printed.split("highest-scoring respondents:")[1].splitlines()[3].split()[0] == best
     assert rte.respondent_labels[rte.best_first[0]] == best
     with warnings.catch_warnings(action="ignore"):
@@ -145,7 +145,7 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
     assert audit.count("Systems at chance") == 1
 
 
-def test_of_rte_without_them_ability_follows_accuracy_and_no_item_is_negative(
+def test_of_rte_without_them_ability_follows_accuracy_and_items_measure_a_further_ability(
     rte: irtkit.FitResult,
 ) -> None:
     assert rte.responses is not None
@@ -154,4 +154,4 @@ def test_of_rte_without_them_ability_follows_accuracy_and_no_item_is_negative(
     table = result.respondents
     assert len(table) == 31
     assert table["ability"].corr(table["accuracy"], method="spearman") > 0.9
-    assert not called_negative(result.items["p_negative"]).any()
+    assert result.one_ability_doubted
