@@ -10,7 +10,7 @@ Printed are the sets in which it was said that trials count for less, and those 
 the mean of the estimated ρ, and of the standard errors of ability; how often 95 % intervals hold
 the ability, brought to mean 0 and SD 1 among the respondents as that of fits is, and slopes and
 intercepts on the scale of the population; beside them what holds the ability if trials are taken as
-independent; how often 95 % intervals of average error hold that of the population; the false ones
+independent; the false ones
 among the items called negative; and how long a fit takes, in fits that take trials as independent.
 Of identical runs the fit is set beside that of one of them.
 
@@ -27,7 +27,6 @@ import numpy as np
 from machine import arguments, describe, store
 
 import irtkit
-from irtkit.difficulty import average_error_interval, expected_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,12 +77,12 @@ STUDIES = (
 )
 HEADER = (
     *("data and fit", "ρ", "sets", "said", "counted", "estimated ρ", "SE of ability"),
-    *("coverage of ability", "if independent", "of slopes", "of intercepts", "of average error"),
+    *("coverage of ability", "if independent", "of slopes", "of intercepts"),
     *("false negatives", "time", "from one run"),
 )
 
 
-COVERED = ("ability", "ability_if_independent", "discrimination", "intercept", "average_error")
+COVERED = ("ability", "ability_if_independent", "discrimination", "intercept")
 
 
 class Drawn(NamedTuple):
@@ -138,7 +137,6 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
     }
     negative = {str(item) for item, why in reasons.items() if "negative" in why}
     called = np.isin(result.item_labels, list(negative))
-    told, expected = average_error_interval(responses), expected_error(items)
     return {
         "said": any("repeated trials" in str(one.message) for one in caught),
         "correlation": result.settings.trial_correlation,
@@ -146,7 +144,6 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
         "ability": _within(result.ability - truth, result.ability_se),
         "ability_if_independent": _within(independent.ability - truth, independent.ability_se),
         **of_items,
-        "average_error": float(((told["low"] <= expected) & (expected <= told["high"])).mean()),
         "called_negative": int(called.sum()),
         "falsely_negative": int((called & (items.discrimination > 0)).sum()),
         "not_converged": not result.converged,

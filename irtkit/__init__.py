@@ -6,7 +6,6 @@ the modules.
 """
 
 from irtkit import plots
-from irtkit.annotation import impact, impact_summary
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.methods import EM, Variational
@@ -23,8 +22,13 @@ from irtkit.diagnostics import (
     model_fit,
     respondent_fit,
 )
-from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
-from irtkit.difficulty.agreement import fleiss_kappa
+from irtkit.difficulty import (
+    DifficultyComparison,
+    average_error,
+    compare_difficulties,
+    fleiss_kappa,
+    impact,
+)
 from irtkit.findings import Finding, IRTWarning
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
@@ -85,7 +89,6 @@ __all__ = [
     "fleiss_kappa",
     "gate",
     "impact",
-    "impact_summary",
     "information",
     "item_fit",
     "learning_surface",

@@ -482,6 +482,42 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "few-clusters": "Few clusters: errors and intervals of {systems} are unknown, because clusters "
     "must outnumber the terms of the regression",
     "no-surface": "No surface: the status of {systems} is {status!s}",
+    # From difficulty
+    "same-order": "Same order: {measure_1!s} and {measure_2!s} order the items alike, except for "
+    "ties (Spearman correlation {spearman:.3f})",
+    "order-changed": "Order changed: {measure_1!s} and {measure_2!s} have a Spearman correlation "
+    "of {spearman:.3f} (95% interval {spearman_low:.3f} to {spearman_high:.3f})[[. {moved:item} of "
+    "{n} move by more than a tenth of the ranks, most of all {items}]]",
+    "no-order": "No order: {measure_1!s} or {measure_2!s} is the same for all items",
+    "no-difficulty": "No difficulty: {n:item} of {of} cannot be ordered by difficulty, with a flat "
+    "curve or a slope below 0",
+    "quality-standard": "Quality standard: items are scored from 0 (easy) to 1 (hard)[[. Higher is "
+    "better for {higher!s}]][[. Lower is better for {lower!s}]][[. Constant and left out: "
+    "{constant!s}]][[. {n:item} without a score]]",
+    "same-quality": "Same quality standard: quality_standard has the order of average_error and is "
+    "left out",
+    "nothing-predicted": "Nothing predicted: predictions need two systems, two items, and an item "
+    "that some get right and others wrong",
+    "predicts-better": "Better predictions: the {model!s} predicts held-out responses better than "
+    "the 1PL, which like average error only counts right answers. The log-likelihood per response "
+    "is {gain:.4f} higher (95% interval {gain_low:.4f} to {gain_high:.4f}) and the accuracy "
+    "{accuracy:.1%} (1PL: {usual:.1%})[[. The {n:system} answer like {effective:.3g} independent "
+    "ones, and near-duplicates may explain part of the gain]]",
+    "predicts-alike": "Similar predictions: no model predicts held-out responses significantly "
+    "better than the 1PL, which like average error only counts right answers. The best, the "
+    "{model!s}, gains {gain:.4f} in log-likelihood per response (95% interval {gain_low:.4f} to "
+    "{gain_high:.4f})",
+    "predicts-worse": "Worse predictions: the {model!s} predicts held-out responses worse than the "
+    "1PL, which like average error only counts right answers. The log-likelihood per response "
+    "changes by {gain:.4f} (95% interval {gain_low:.4f} to {gain_high:.4f})",
+    "not-ranked": "Not ranked: abilities of these systems cannot be compared. Other findings say "
+    "why",
+    "same-places": "Same places: no two systems change places significantly between accuracy and "
+    "ability (Spearman correlation {spearman:.3f})",
+    "places-changed": "Places changed: {n:pair} of systems change places significantly between "
+    "accuracy and ability (Spearman correlation {spearman:.3f}), most of all {systems}",
+    "item-errors-ignored": "Item errors ignored: not all systems answered the same items, and "
+    "these intervals take item parameters as known. result.leaderboard() includes their errors",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "

@@ -34,9 +34,9 @@ pair = alike.index[[0, -1]]
 result.probability([-1.0, 0.0, 1.0])[list(pair)].round(2)
 
 # %% [markdown]
-# Does a model predict answers that were left out better than average error does? The comparison
-# fits both on four fifths of the answers and asks them for the rest; it claims a gain only where
-# its interval is clear of 0.
+# Does a model predict held-out answers better than average error does? The comparison fits both to
+# four fifths of the systems, and predicts a fifth of the answers of the others from the rest. The
+# 1PL stands for average error.
 
 # %%
 with warnings.catch_warnings(action="ignore"):

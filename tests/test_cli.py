@@ -136,7 +136,7 @@ def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path:
 def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: Path) -> None:
     done = run("compare", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "average_error and difficulty" in done.stdout
+    assert "Same order: average_error" in done.stdout
     table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
     assert {"average_error", "difficulty"} <= set(table.columns)
     systems = irtkit.read_table(tmp_path / "tables" / "systems.csv")
@@ -153,18 +153,18 @@ def test_metrics_stand_beside_average_error_and_say_their_direction(
     options = ("--metrics", path, "--higher-is-better", "t", "--model", "1PL", "--out", "tables")
     done = run("fit", results, *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "by s (lower is better), t (higher is better)" in " ".join(done.stdout.split())
+    assert "Higher is better for t. Lower is better for s" in " ".join(done.stdout.split())
     header = (tmp_path / "tables" / "items.csv").read_text().splitlines()[0]
     assert '"average_error","expected_error","quality_standard","n_responses"' in header
     summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
     assert summary["settings"]["metrics"]["higher_is_better"] == {"s": False, "t": True}
     items = irtkit.read_table(tmp_path / "tables" / "items.csv")
     compared = run("compare", results, *options, folder=tmp_path)
-    assert "s (lower is better), t (higher is better)" in " ".join(compared.stdout.split())
+    assert "Higher is better for t. Lower is better for s" in " ".join(compared.stdout.split())
     table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
     assert table["quality_standard"].equals(items["quality_standard"])
     turned = run("fit", results, *options[:2], "--higher-is-better", "none", folder=tmp_path)
-    assert "t (lower is better)" in " ".join(turned.stdout.split())
+    assert "Lower is better for s, t" in " ".join(turned.stdout.split())
 
 
 def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
         (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
-        (["fit", "results.csv", "--metrics", "time"], "metrics='time' is no file"),
+        (["fit", "results.csv", "--metrics", "time"], "higher_is_better= must name"),
         (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
         (["compare", "results.csv", "--higher-is-better", "t"], "-better is for --metrics"),
     ],

@@ -52,7 +52,7 @@ FILES = ("predicted.json", "manual.csv")
 def test_the_summary_has_extremes_first(run: Callable[..., Done]) -> None:
     done = run(*FILES)
     assert (done.code, done.err) == (0, "")
-    assert "Mean impact 0.333 over 2 samples, 0.500 pooled; 0 above 1" in done.out
+    assert "Mean of 2 samples, 0 of them above 1; 0.500 pooled" in done.out
     rows = [line.split() for line in done.out.splitlines() if line.startswith("clip-")]
     assert rows == [
         ["clip-1", "0.667", "6", "9", "4", "1", "0"],
@@ -91,7 +91,7 @@ def test_durations_and_weights_reach_the_cost(run: Callable[..., Done], tmp_path
         assert run(*FILES, *options, "--out", "impact.csv").code == 0
         costs.append(irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0])
     assert costs == pytest.approx([4, 2, 2, 0])  # the worked values
-    assert "2 fixes" in run(*FILES, "--tolerance", "1").out
+    assert "2 to fix" in run(*FILES, "--tolerance", "1").out
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_durations_and_weights_reach_the_cost(run: Callable[..., Done], tmp_path
         (("nothing.json", "manual.csv"), "nothing.json: no such file"),
         (("predicted.json", "bad.csv"), "bad.csv: row 1: end must not be before start"),
         ((*FILES, "--duration", "8s"), "--duration must be a number or a CSV file, got '8s'"),
-        ((*FILES, "--duration", "-1"), "duration must be"),
+        ((*FILES, "--duration", "-1"), "must be above 0, got -1"),
         ((*FILES, "--duration", "lengths.csv"), "duration has no value for the sample 'clip-2'"),
         ((*FILES, "--tolerance", "-1"), "tolerance must be"),
         ((*FILES, "--weights", "1,1"), "--weights must be TYPE,START,END"),

@@ -24,7 +24,6 @@ LAYERS = (
         "printed",
         "progress",
         "responses",
-        "metrics",
         "io",
         "storage",
         "irf",
@@ -43,7 +42,7 @@ LAYERS = (
         "prediction",
         "curves",
     ),
-    *("annotation", "datasets", "pictures", "plots", "report", "cli", "__main__"),
+    *("datasets", "pictures", "plots", "report", "cli", "__main__"),
 )
 CALIBRATION = (
     *("methods", "lbfgs", "priors", "item_prior", "item_distribution", "expected"),
@@ -59,7 +58,8 @@ CALIBRATION = (
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 SHOWN = {"report"}
 DOWNWARD = {
-    CALIBRATED / "result.py": {"systems", "plots", *SHOWN},
+    CALIBRATED / "result.py": {"systems", "difficulty", "plots", *SHOWN},
+    CALIBRATED / "summary.py": {"difficulty"},
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,
     PACKAGE / "suspects" / "audit.py": SHOWN,

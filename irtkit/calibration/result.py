@@ -500,8 +500,8 @@ class FitResult:
         >>> result.items["quality_standard"].round(2).to_dict()
         {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
         """
+        from irtkit.difficulty.quality import quality_of
         from irtkit.io.tables import as_metrics
-        from irtkit.metrics import quality_of
 
         if self.responses is None:
             raise ValueError("the responses were not saved with this result")

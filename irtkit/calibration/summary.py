@@ -10,7 +10,6 @@ import numpy as np
 from irtkit.checks import counted
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.findings import Finding, Remedy
-from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.printed import LABEL, in_lines, plain, printable, shortened, table_of
 
 if TYPE_CHECKING:
@@ -35,7 +34,9 @@ def about(result: FitResult) -> list[str]:
     """What is said of a fit without its tables, a sentence or line each."""
     said = [f"{one.severity}: {one}" for one in (*result.findings, *notes(result))]
     if result.quality_standard is not None and (asked := result.settings.metrics):
-        said.append(quality_sentence(result.quality_standard, asked))
+        from irtkit.difficulty.quality import quality_finding
+
+        said.append(str(quality_finding(result.quality_standard, asked)))
     n_synthetic = int(result.synthetic.sum())
     synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")

@@ -20,9 +20,9 @@ from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
 from irtkit.data.guessing import at_chance
 from irtkit.data.patterns import patterns_of
+from irtkit.difficulty.quality import quality_of
 from irtkit.io.tables import is_file, read_metrics
 from irtkit.irf import MODELS
-from irtkit.metrics import quality_of
 from irtkit.printed import printable
 from irtkit.simulation import add_synthetic
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from irtkit.calibration import FitResult
-    from irtkit.metrics import QualityStandard
+    from irtkit.difficulty import QualityStandard
     from irtkit.responses import ResponseMatrix
 
 model_option = click.option(

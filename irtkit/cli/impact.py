@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from irtkit.annotation import impact_summary
-from irtkit.annotation.files import read_annotations, read_durations
 from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import PATH, FileOut
+from irtkit.difficulty.annotation import impact, read_annotations, read_durations
 from irtkit.io import write_table
 
 if TYPE_CHECKING:
-    from irtkit.annotation import ImpactSummary
+    from irtkit.difficulty import Impact
 
 _SHOWN_COLUMNS = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
 
@@ -56,7 +55,7 @@ def impact_command(
     PREDICTED and MANUAL hold annotations by sample: CSV with the columns sample, type, start and
     end, or JSON, a list of such records or an object from the sample to its records.
     """
-    summary = impact_summary(
+    summary = impact(
         read_annotations(predicted),
         read_annotations(manual),
         weights=_weights(weights),
@@ -69,11 +68,11 @@ def impact_command(
         write_table(summary.table, out)
         say_written(out)
     if too_high:
-        click.echo(f"\nmean impact {summary.mean:.6g} is above --max {maximum:.6g}")
+        click.echo(f"\nmean impact {summary.impact:.6g} is above --max {maximum:.6g}")
     return int(too_high)
 
 
-def _show(summary: ImpactSummary, top: int) -> None:
+def _show(summary: Impact, top: int) -> None:
     click.echo(f"{summary}\n")
     shown = summary.table[_SHOWN_COLUMNS].head(max(top, 0))
     if len(shown):

@@ -1,36 +1,38 @@
-"""How hard each item is, by several measures, and how far the measures agree.
+"""How hard items are by several measures, how far these agree, and seed methods without a model.
 
-- ``average_error``: share of real respondents that got the item wrong, and the same share as the
-  item response model expects it;
-- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score, in
-  `irtkit.metrics`, below the fit that puts it beside its items);
+- ``average_error``: proportion of wrong responses;
+- ``comparison``: measures side by side, and systems ranked by accuracy and by ability;
+- ``held_out``: predictions of responses that models have not seen;
+- ``rank_agreement``: rank correlations with intervals;
+- ``quality``: several metrics of every answer on one scale (Kolena's difficulty score);
 - ``task_signals``: metrics of single answers from predictions and truths;
-- ``held_out``: what models and average error say about responses they have not seen, the latter
-  by the additive logistic model of ``additive``;
-- ``systems``: whether systems rank otherwise by ability than by share right;
-- ``comparison``: measures side by side, with rank correlations and plain sentences;
-- ``rank_agreement``: the rank correlations, and whether two orders contradict each other;
-- ``spearman_score``: how well a predictor orders the items, and what its ties do to the score.
+- ``spearman_score``: how well a predictor orders the items (GUANinE);
+- ``agreement``: Fleiss' kappa;
+- ``annotation``: the impact of predicted annotations.
 """
 
-from irtkit.difficulty.average_error import average_error, average_error_interval, expected_error
+from irtkit.difficulty.agreement import FleissKappa, fleiss_kappa
+from irtkit.difficulty.annotation import Impact, impact
+from irtkit.difficulty.average_error import average_error
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.held_out import held_out_predictions
+from irtkit.difficulty.quality import QualityStandard, quality_standard
 from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score
 from irtkit.difficulty.task_signals import absolute_error, detection_score, misclassifications
-from irtkit.metrics import QualityStandard, quality_standard
 
 __all__ = [
     "DifficultyComparison",
+    "FleissKappa",
+    "Impact",
     "QualityStandard",
     "SpearmanScore",
     "absolute_error",
     "average_error",
-    "average_error_interval",
     "compare_difficulties",
     "detection_score",
-    "expected_error",
+    "fleiss_kappa",
     "held_out_predictions",
+    "impact",
     "misclassifications",
     "quality_standard",
     "spearman_score",

@@ -8,7 +8,7 @@ import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
 from irtkit.difficulty.comparison import measures_legend
-from irtkit.difficulty.rank_agreement import rank_agreement
+from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.pictures import NEGATIVE, SUSPECT
 from irtkit.printed import percent
 from irtkit.report import svg
@@ -109,7 +109,7 @@ def predicted(found: Findings) -> str:
     if some.sum() < 2:
         few = "<p>Fewer than two items have both a predicted and a fitted difficulty.</p>"
         return section("predicted", "Predicted difficulty", few)
-    rho = rank_agreement(drawn.x_values[some], drawn.y_values[some]).spearman
+    rho = spearman(levels(drawn.x_values[some]), levels(drawn.y_values[some]))
     picture = svg.points(
         drawn,
         "Predicted and fitted difficulty of every item that has both",

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from irtkit.calibration.summary import hardest_first
-from irtkit.metrics.quality_standard import quality_sentence
+from irtkit.difficulty.quality import quality_finding
 from irtkit.pictures import trace
 from irtkit.printed import percent
 from irtkit.report import svg
@@ -116,7 +116,7 @@ def method(found: Findings) -> str:
         spread = "Abilities are on the scale of the items that were fixed."
     quality = []
     if result.quality_standard is not None and settings.metrics:
-        quality.append(f"{quality_sentence(result.quality_standard, settings.metrics)}.")
+        quality.append(f"{quality_finding(result.quality_standard, settings.metrics)}.")
     scale = f"{_FORMULA}{_WITHOUT[result.model]}. {_ESTIMATED[result.method]} {spread}"
     summary = escape(str(result))
     drawn = svg.trace(trace(result), "Progress of the fit")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from irtkit.difficulty import average_error, average_error_interval, expected_error
+from irtkit.difficulty import average_error
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic
@@ -43,41 +43,6 @@ def test_average_error_of_repeated_trials_is_the_share_of_wrong_trials() -> None
     np.testing.assert_allclose(average_error(add_synthetic(responses)), expected, rtol=1e-15)
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(6)
-    truth = generator.uniform(0.05, 0.95, 2000)
-    responses = ResponseMatrix((generator.random((40, 2000)) > truth).astype(int))
-    table = average_error_interval(responses)
-    held = ((table["low"] <= truth) & (truth <= table["high"])).mean()
-    assert held == pytest.approx(0.95, abs=0.015)  # 3 binomial SDs
-
-
-def test_repeated_trials_are_no_further_respondents() -> None:
-    right = np.random.default_rng(0).random((40, 10)) < np.linspace(0.2, 0.8, 10)
-    one = average_error_interval(ResponseMatrix(right.astype(int)))
-    copies = average_error_interval(ResponseMatrix.from_counts(5 * right, np.full((40, 10), 5)))
-    columns = ["average_error", "low", "high"]
-    np.testing.assert_allclose(copies[columns], one[columns])
-    assert (copies["n_responses"] == 5 * one["n_responses"]).all()
-    # trials of respondents who are alike are independent, and so many
-    tried = np.full((40, 10), 5)
-    alike = np.random.default_rng(1).binomial(tried, np.linspace(0.2, 0.8, 10))
-    many = average_error_interval(ResponseMatrix.from_counts(alike, tried))
-    width = (many["high"] - many["low"]) / (one["high"] - one["low"])
-    assert width.mean() == pytest.approx(5**-0.5, rel=0.1)
-
-
-def test_the_interval_of_an_item_without_responses_is_nan() -> None:
-    table = average_error_interval(ResponseMatrix([[1, -1], [0, -1]]))
-    assert table.iloc[1][["average_error", "low", "high"]].isna().all()
-    assert table["n_responses"].tolist() == [2, 0]
-
-
-def test_a_level_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="level"):
-        average_error_interval(ResponseMatrix([[1, 0]]), level=1.0)
-
-
 def test_synthetic_respondents_count_when_asked_for() -> None:
     crowd = add_synthetic(RESPONSES, ("always-right", "always-wrong"))
     np.testing.assert_array_equal(average_error(crowd), average_error(RESPONSES))
@@ -94,14 +59,14 @@ def items(
 
 
 def test_an_item_at_the_mean_ability_is_missed_by_half() -> None:
-    np.testing.assert_allclose(expected_error(items([0.3, 1.0, 40.0], [0.0] * 3)), 0.5, atol=1e-12)
+    np.testing.assert_allclose(items([0.3, 1.0, 40.0], [0.0] * 3).expected_error(), 0.5, atol=1e-12)
 
 
 def test_a_steep_item_is_missed_by_those_below_its_difficulty() -> None:
     difficulty = [-2.003, -0.517, 0.0, 1.111]
     # slope 300 stands for a step: φ(b) π² / 6 / 300² < 1e-5 away, and the grid 1e-3
     np.testing.assert_allclose(
-        expected_error(items([300.0] * 4, difficulty)), special.ndtr(difficulty), atol=1e-3
+        items([300.0] * 4, difficulty).expected_error(), special.ndtr(difficulty), atol=1e-3
     )
 
 
@@ -114,28 +79,15 @@ def test_expected_error_is_the_integral(slope: float) -> None:
         return float(wrong * np.exp(-0.5 * (theta / 1.5) ** 2) / (1.5 * np.sqrt(2 * np.pi)))
 
     exact = integrate.quad(density_of_error, -15, 15, points=[0.7], limit=500, epsabs=1e-11)[0]
-    np.testing.assert_allclose(expected_error(item, latent_sd=1.5), exact, atol=1e-9)
+    np.testing.assert_allclose(item.expected_error(1.5), exact, atol=1e-9)
 
 
 def test_turning_an_item_round_turns_its_expected_error_round() -> None:
-    forward, backward = expected_error(items([1.3, -1.3], [0.8, 0.8]))
+    forward, backward = items([1.3, -1.3], [0.8, 0.8]).expected_error()
     assert forward + backward == pytest.approx(1, abs=1e-12)
     assert forward > 0.5
 
 
 def test_guessing_takes_its_share_of_the_errors() -> None:
-    without = expected_error(items([1.0, 2.0], [0.0, 1.0]))
-    np.testing.assert_allclose(expected_error(items([1.0, 2.0], [0.0, 1.0], 0.25)), 0.75 * without)
-
-
-def test_the_number_of_items_changes_nothing() -> None:
-    many = items([1.0, 2.0] * 1500, [0.5, -0.5] * 1500)
-    np.testing.assert_allclose(
-        expected_error(many), np.tile(expected_error(items([1.0, 2.0], [0.5, -0.5])), 1500)
-    )
-
-
-@pytest.mark.parametrize("latent_sd", [0.0, -1.0, np.nan, np.inf])
-def test_an_impossible_spread_of_ability_is_refused(latent_sd: float) -> None:
-    with pytest.raises(ValueError, match=r"latent_sd must be .*above 0"):
-        expected_error(items([1.0], [0.0]), latent_sd=latent_sd)
+    without = items([1.0, 2.0], [0.0, 1.0]).expected_error()
+    np.testing.assert_allclose(items([1.0, 2.0], [0.0, 1.0], 0.25).expected_error(), 0.75 * without)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.difficulty.quality import quality_of
 from irtkit.io.tables import as_metrics, read_metrics
-from irtkit.metrics import quality_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_content_that_is_no_table_is_refused_with_its_file(
 def test_a_value_that_is_no_number_is_named(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("model,item,t\n007,1e5,fast\n")
-    with pytest.raises(ValueError, match="t must be a finite number, got 'fast' at respondent"):
+    with pytest.raises(ValueError, match="value must be a finite number, got 'fast' at respondent"):
         quality_of(RESPONSES, as_metrics(path), [])
 
 

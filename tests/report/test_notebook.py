@@ -121,7 +121,7 @@ def test_the_hardest_items_have_difficulties_that_are_blank_where_they_tell_noth
 def test_a_comparison_says_what_its_measures_are(digits: Any) -> None:
     text = shown(digits.result)["comparison"]._repr_html_()
     assert "expected_error: average_error as the model expects it of all systems" in text
-    assert "kendall: how far" in text
+    assert "kendall: rank correlations" in text
     assert "ties:" not in text
 
 

@@ -417,7 +417,7 @@ def test_quality_predictions_and_comparison_have_their_places(
         assert name in text
     measures = "expected_error: average_error as the model expects it of all systems; difficulty: "
     assert measures in words_in(path)
-    assert "kendall: how far the orders of the items agree" in words_in(path)
+    assert "kendall: rank correlations of the items" in words_in(path)
     assert ("quality_standard: Kolena" in words_in(path)) == (
         "quality_standard" in comparison.table
     )

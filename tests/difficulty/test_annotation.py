@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from irtkit.annotation import Impact, impact, impact_summary
-from irtkit.annotation.annotations import annotation, one_sample
-from irtkit.annotation.matching import Weights, changed_fields, cost_matrix
+from irtkit.difficulty import Impact, impact
+from irtkit.difficulty.annotation import (
+    Sample,
+    _by_sample,
+    changes,
+    costs,
+    read_annotations,
+    read_durations,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 # The worked example (tests/data/README.md). The source prints the starts; types and ends here are
 # ours, chosen so that every cost and pairing of the worked values comes out.
@@ -36,6 +44,14 @@ def pairs(result: Impact) -> list[tuple[int, int]]:
     both = result.edits.dropna(subset=["predicted", "manual"])
     found = zip(both["predicted"].astype(int), both["manual"].astype(int), strict=True)
     return sorted(found, key=lambda pair: pair[1])
+
+
+def of_one(rows: Any) -> Sample:
+    return _by_sample(rows, "")[""]
+
+
+def weights(*values: float) -> dict[str, float]:
+    return dict(zip(("type", "start", "end"), values, strict=True))
 
 
 def frame(rows: Sequence[tuple[str, float, float]], **more: Any) -> pd.DataFrame:
@@ -75,14 +91,13 @@ def test_every_worked_value_comes_out_whatever_the_duration(worked_values: Any) 
 def test_every_worked_value_in_seconds_comes_out(worked_values: Any) -> None:
     worked = worked_values["impact"]["seconds"]
     result = impact(PREDICTED, MANUAL)
-    points = result.rules.penalties
     assert result.cost == pytest.approx(worked["cost"], abs=1e-9)
     assert [[i + 1, j + 1] for i, j in pairs(result)] == worked["pairs"]
     assert result.edits["penalty"][:3].tolist() == worked["changed"]
     assert worked["penalties"] == {
         "fix": result.fixes,
-        "delete": result.deletes * points.delete,
-        "add": result.adds * points.add,
+        "delete": result.deletes * 2,
+        "add": result.adds * 3,
     }
     assert (result.penalty, result.scratch) == (worked["penalty"], worked["scratch"])
     assert result.impact == pytest.approx(worked["impact"], abs=1e-9)
@@ -90,8 +105,8 @@ def test_every_worked_value_in_seconds_comes_out(worked_values: Any) -> None:
 
 def test_reading_1_as_equal_gives_the_worked_value_of_that_reading(worked_values: Any) -> None:
     worked = worked_values["impact"]["one_means_equal"]
-    one, other = one_sample(PREDICTED, "predicted"), one_sample(MANUAL, "manual")
-    cost = 1 - cost_matrix(one, other, Weights(1, 0, 0)) + cost_matrix(one, other, Weights(0, 1, 1))
+    one, other = of_one(PREDICTED), of_one(MANUAL)
+    cost = 1 - costs(one, other, weights(1, 0, 0)) + costs(one, other, weights(0, 1, 1))
     rows, columns = linear_sum_assignment(cost)
     assert cost[rows, columns].sum() == pytest.approx(worked["cost"], abs=1e-9)
     assert np.column_stack([rows + 1, columns + 1]).tolist() == worked["pairs"]
@@ -100,10 +115,10 @@ def test_reading_1_as_equal_gives_the_worked_value_of_that_reading(worked_values
 @settings(max_examples=50)
 @given(samples, samples)
 def test_the_assignment_is_the_best_of_all_permutations(predicted: Any, manual: Any) -> None:
-    one, other = one_sample(predicted, "predicted"), one_sample(manual, "manual")
-    cost = cost_matrix(one, other, Weights(2, 1, 0.5))
-    n_changed = changed_fields(one, other, 0).sum(axis=2)
-    if len(one) > len(other):
+    one, other = of_one(predicted), of_one(manual)
+    cost = costs(one, other, weights(2, 1, 0.5))
+    n_changed = changes(one, other, 0).sum(axis=2)
+    if len(one.rows) > len(other.rows):
         cost, n_changed = cost.T, n_changed.T
     rows = np.arange(len(cost))
     chosen = np.array(list(permutations(range(cost.shape[1]), len(cost))), dtype=int)
@@ -130,15 +145,6 @@ def test_the_order_of_rows_changes_nothing(orders: Any, manual: Any) -> None:
     pd.testing.assert_frame_equal(one.edits[content], other.edits[content])
 
 
-@settings(max_examples=50)
-@given(samples, samples)
-def test_every_annotation_is_in_the_breakdown_once(predicted: Any, manual: Any) -> None:
-    result = impact(predicted, manual)
-    assert sorted(result.edits["predicted"].dropna()) == list(range(len(predicted)))
-    assert sorted(result.edits["manual"].dropna()) == list(range(len(manual)))
-    assert result.edits["penalty"].sum() == result.penalty
-
-
 def test_without_manual_annotations_only_no_predictions_have_an_impact() -> None:
     nothing, spurious = impact([], []), impact([("a", 0, 1)], [])
     assert (nothing.impact, nothing.penalty) == (0, 0)
@@ -150,7 +156,6 @@ def test_without_manual_annotations_only_no_predictions_have_an_impact() -> None
 def test_impact_above_1_is_worse_than_nothing() -> None:
     result = impact([("b", 5, 6), *PREDICTED], [("a", 0, 5)])
     assert result.impact > 1
-    assert "cost more than they save" in str(result)
 
 
 def test_times_within_the_tolerance_as_written_are_unchanged() -> None:
@@ -179,21 +184,17 @@ def test_the_breakdown_has_the_labels_of_the_rows() -> None:
     assert result.edits["manual"].tolist()[:3] == [7, 8, 9]
 
 
-def test_types_are_compared_as_text() -> None:
-    assert impact([(1.0, 0, 1)], [("1", 0, 1)]).impact == 0
-
-
 def test_a_summary_puts_extremes_first_and_adds_up() -> None:
     predicted = {"good": MANUAL, "bad": PREDICTED, "spurious": PREDICTED[:1], "empty": []}
     manual = {"good": MANUAL, "bad": MANUAL[:1], "missed": MANUAL[:2], "empty": []}
-    summary = impact_summary(predicted, manual)
+    summary = impact(predicted, manual)
     assert summary.table.index.tolist() == ["bad", "missed", "good", "empty", "spurious"]
     assert summary.table["impact"].tolist()[:4] == [pytest.approx(7 / 3), 1, 0, 0]
-    assert summary.mean == pytest.approx((7 / 3 + 1) / 4, abs=1e-12)
+    assert summary.impact == pytest.approx((7 / 3 + 1) / 4, abs=1e-12)
     assert summary.pooled == pytest.approx((7 + 6 + 2) / 18, abs=1e-12)
     assert (summary.fixes, summary.deletes, summary.adds, summary.n_undefined) == (1, 4, 2, 1)
-    assert "Highest impact bad 2.333, missed 1.000, good 0.000; lowest empty 0.000" in str(summary)
-    assert "1 sample has predictions and no manual annotations" in str(summary)
+    assert "Highest: bad 2.333, missed 1.000, good 0.000." in str(summary)
+    assert "Without manual annotations, and so without impact: 1." in str(summary)
     assert summary.edits["penalty"].sum() == summary.penalty
 
 
@@ -201,11 +202,11 @@ def test_a_long_table_and_a_mapping_have_the_same_summary() -> None:
     predicted = {"s1": PREDICTED, "s2": MANUAL}
     manual = {"s1": MANUAL, "s2": PREDICTED}
     tables = [
-        pd.concat([frame(rows, clip=name) for name, rows in of.items()])
+        pd.concat([frame(rows, sample=name) for name, rows in of.items()])
         for of in (predicted, manual)
     ]
-    one = impact_summary(*tables, sample="clip", duration={"s1": 9, "s2": 1})
-    other = impact_summary(predicted, manual, duration=pd.Series({"s1": 9, "s2": 1}))
+    one = impact(*tables, duration={"s1": 9, "s2": 1})
+    other = impact(predicted, manual, duration=pd.Series({"s1": 9, "s2": 1}))
     pd.testing.assert_frame_equal(one.table, other.table)
     pd.testing.assert_frame_equal(one.edits, other.edits)
     single = impact(PREDICTED, MANUAL, duration=9)
@@ -213,12 +214,12 @@ def test_a_long_table_and_a_mapping_have_the_same_summary() -> None:
 
 
 def test_the_gate_is_shut_above_the_threshold_only() -> None:
-    summary = impact_summary({"s": PREDICTED}, {"s": MANUAL})
+    summary = impact({"s": PREDICTED}, {"s": MANUAL})
     assert [summary.exceeds(limit) for limit in (0.6, 2 / 3, 0.7)] == [True, False, False]
     with pytest.raises(ValueError, match="maximum must be"):
         summary.exceeds(math.nan)
     with pytest.raises(ValueError, match="no sample has manual annotations"):
-        impact_summary({"s": PREDICTED}, {}).exceeds(0.6)
+        impact({"s": PREDICTED}, {}).exceeds(0.6)
 
 
 @pytest.mark.parametrize(
@@ -226,32 +227,30 @@ def test_the_gate_is_shut_above_the_threshold_only() -> None:
     [
         (("a", 2, 1), "row 1: end must not be before start, but end 1.0 is before start 2.0"),
         (("a", math.nan, 1), "row 1: start must be a finite number, got nan"),
-        (("a", 0, math.inf), "row 1: end must be a finite number, got inf"),
         (("a", "0", 1), "row 1: start must be a finite number, got '0'"),
         (("a", True, 1), "row 1: start must be a finite number, got True"),
-        ((None, 0, 1), "row 1: type is missing"),
         ((" ", 0, 1), "row 1: type is missing"),
-        (("a", 0), "row 1: must be a DataFrame or tuples of type, start, end"),
+        (("a", 0), "row 1: must be a tuple of type, start, end"),
     ],
 )
 def test_a_bad_annotation_is_named_by_its_argument_and_row(row: Any, said: str) -> None:
     with pytest.raises(ValueError, match="^predicted, " + said):
         impact([("a", 0, 1), row], MANUAL)
     with pytest.raises(ValueError, match="^manual, sample 's', " + said):
-        impact_summary({"s": MANUAL}, {"s": [("a", 0, 1), row]})
+        impact({"s": MANUAL}, {"s": [("a", 0, 1), row]})
 
 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (frame(MANUAL, score=1), "manual has the unknown name 'score'"),
-        (frame(MANUAL).drop(columns="end"), "manual has no 'end'; there must be type, start, end"),
-        (frame(MANUAL).set_axis(["type", "end", "end"], axis=1), "manual has no 'start'"),
+        (frame(MANUAL, score=1), "manual must have just type, start, end, .* fit 'score'"),
+        (frame(MANUAL).drop(columns="end"), "manual must have just .* fit 'end'"),
+        (frame(MANUAL).set_axis(["type", "end", "end"], axis=1), "manual must have .* fit 'start'"),
         (frame(MANUAL).assign(end=-1), "manual, row 0: end must not be before start"),
-        (frame(MANUAL, sample="s"), "manual has the unknown name 'sample'"),
+        ([["abc"]], "manual, row 0: must be a tuple"),
     ],
 )
-def test_a_table_with_other_columns_is_refused(table: pd.DataFrame, said: str) -> None:
+def test_a_table_with_other_columns_is_refused(table: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         impact(PREDICTED, table)
 
@@ -261,29 +260,22 @@ def test_a_table_with_other_columns_is_refused(table: pd.DataFrame, said: str) -
     [
         ({"weights": {"type": -1}}, r"weights\['type'\] must be at least 0, got -1"),
         ({"weights": {"begin": 1}}, "weights has the unknown key 'begin'"),
-        ({"weights": {"end": math.nan}}, r"weights\['end'\]"),
         ({"penalties": {"fix": 0}}, r"penalties\['fix'\] must be above 0, got 0"),
-        ({"penalties": {"edit": 1}}, "penalties has the unknown key 'edit'"),
-        ({"duration": 0}, "duration must be above 0"),
-        ({"duration": -5}, "duration must be above 0, got -5"),
+        ({"duration": 0}, "duration.* must be above 0"),
         ({"tolerance": -0.1}, "tolerance must be"),
-        ({"tolerance": math.inf}, "tolerance must be a finite number"),
         ({"duration": 1e-308, "weights": {"end": 1e300}}, "the cost of a pair overflows"),
     ],
 )
 def test_impossible_settings_are_refused(keywords: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         impact(PREDICTED, MANUAL, **keywords)
-    with pytest.raises(ValueError, match=said):
-        impact_summary({"s": PREDICTED}, {"s": MANUAL}, **keywords)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("clips", MANUAL), "predicted must be a DataFrame or tuples"),
-        ((MANUAL, ["abc"]), "manual, row 0: must be a DataFrame or tuples"),
-        (({"s": MANUAL}, MANUAL), "predicted must be a DataFrame or tuples"),
+        (("clips", MANUAL), "predicted must be a DataFrame, tuples or a mapping, got str"),
+        (({"s": MANUAL}, MANUAL), "both be of one sample or both of several"),
     ],
 )
 def test_arguments_of_another_kind_are_refused(arguments: Any, said: str) -> None:
@@ -291,33 +283,98 @@ def test_arguments_of_another_kind_are_refused(arguments: Any, said: str) -> Non
         impact(*arguments)
     with pytest.raises(TypeError, match="unpair must be True or False"):
         impact(PREDICTED, MANUAL, unpair="yes")
-    with pytest.raises(TypeError, match="tolerance must be a number, got 'wide'"):
-        impact(PREDICTED, MANUAL, tolerance="wide")
 
 
 def test_samples_that_do_not_fit_are_named() -> None:
     one = {"s": MANUAL}
     with pytest.raises(ValueError, match="hold no sample"):
-        impact_summary({}, {})
+        impact({}, {})
     with pytest.raises(ValueError, match="duration has no value for the sample 's'"):
-        impact_summary(one, one, duration={"t": 1})
+        impact(one, one, duration={"t": 1})
     with pytest.raises(ValueError, match="duration of the sample 's' must be above 0"):
-        impact_summary(one, one, duration={"s": 0})
+        impact(one, one, duration={"s": 0})
     with pytest.raises(ValueError, match="manual must have every sample once: '1' occurs twice"):
-        impact_summary(one, {1: MANUAL, "1": MANUAL})
+        impact(one, {1: MANUAL, "1": MANUAL})
     with pytest.raises(ValueError, match="predicted, row 2: sample is missing"):
-        impact_summary(frame(MANUAL, sample=["s", "s", None]), one)
-    with pytest.raises(ValueError, match=r"predicted, row 0 \(sample 's'\): end must not be"):
-        impact_summary(frame([("a", 1, 0)], sample="s"), one)
-    with pytest.raises(ValueError, match="predicted has no 'clip'"):
-        impact_summary(frame(MANUAL, sample="s"), one, sample="clip")
+        impact(frame(MANUAL, sample=["s", "s", None]), one)
+    with pytest.warns(UserWarning, match="no sample in common, such as 'S' and 's'"):
+        impact({"S": MANUAL}, one)
 
 
-def test_an_annotation_is_a_plain_tuple() -> None:
-    assert annotation("a", np.int64(1), np.float32(2)) == ("a", 1.0, 2.0)
+# Files
+
+CSV = "sample,type,start,end\nclip-1,serve,0,2.5\nclip-2,,,\nclip-1,rally,7,12\n"
+RECORDS = [
+    {"sample": "clip-1", "type": "serve", "start": 0, "end": 2.5},
+    {"sample": "clip-1", "type": "rally", "start": 7, "end": 12},
+]
+OBJECT = {
+    "clip-1": [{key: record[key] for key in ("end", "type", "start")} for record in RECORDS],
+    "clip-2": [],
+}
 
 
-def test_samples_that_are_called_differently_are_warned_of() -> None:
-    one, other = {"Clip1": [("a", 0, 1)]}, {"clip1": [("a", 0, 1)]}
-    with pytest.warns(UserWarning, match="no sample in common: 'Clip1'"):
-        impact_summary(one, other)
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV,
+        "\ufeff" + CSV.replace("\n", "\r\n"),
+        CSV.replace(",", ";"),
+        "end,sample,start,type\n2.5,clip-1,0,serve\n12,clip-1,7,rally\n,clip-2,,\n",
+        json.dumps(OBJECT),
+        "\n "
+        + json.dumps([*RECORDS, {"sample": "clip-2", "type": "", "start": None, "end": None}]),
+    ],
+)
+def test_all_forms_of_a_file_hold_the_same_annotations(
+    file: Callable[..., Path], content: str
+) -> None:
+    found = read_annotations(file(content))
+    assert list(found) == ["clip-1", "clip-2"]
+    assert found["clip-1"].types.tolist() == ["serve", "rally"]
+    assert found["clip-1"].times.tolist() == [[0, 2.5], [7, 12]]
+    assert len(found["clip-2"].rows) == 0
+    assert impact(found, found).impact == 0
+
+
+def test_labels_stay_as_they_are_written(file: Callable[..., Path]) -> None:
+    found = read_annotations(file('sample,type,start,end\n007,"a, b\nc",0,1\nNA,1e5,0,1\n'))
+    types = {name: of.types.tolist() for name, of in found.items()}
+    assert types == {"007": ["a, b\nc"], "NA": ["1e5"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("sample,type,start\ns,a,0\n", "the header must have just .* fit 'end'"),
+        (CSV + "clip-3,serve,,1\n", "row 4: start must be a finite number, got ''"),
+        (CSV + "clip-3,serve,0,nan\n", "row 4: end must be a finite number, got 'nan'"),
+        (CSV + "clip-3,serve,0,1_0\n", "row 4: end must be a finite number, got '1_0'"),
+        (CSV + "clip-3,serve,5,1\n", "row 4: end must not be before start"),
+        (CSV + "clip-3,,0,1\n", "row 4: type is missing"),
+        (CSV + ",serve,0,1\n", "row 4: sample is missing"),
+        ("[1, 2", "the file is not JSON"),
+        ("[1]", "row 0: must be a tuple"),
+        ('{"s": [{"type": "a", "start": 0}]}', "sample 's', row 0 must have just .* fit 'end'"),
+        ('{"s": [], "s": []}', "'s' occurs twice in one object"),
+        (json.dumps([RECORDS[0] | {"x": 1}]), "row 0 must have just .* fit 'x'"),
+        (json.dumps([RECORDS[0] | {"start": "0"}]), "start must be a finite number, got '0'"),
+    ],
+)
+def test_bad_content_is_refused_with_file_and_place(
+    file: Callable[..., Path], content: str, said: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"^results\.csv: .*{said}"):
+        read_annotations(file(content))
+
+
+def test_durations_are_read_by_sample(file: Callable[..., Path]) -> None:
+    assert read_durations(file("duration,sample\n30,007\n1.5,NA\n")) == {"007": 30, "NA": 1.5}
+    for content, said in (
+        ("sample,length\ns,1\n", "fit 'duration'"),
+        ("sample,duration\ns,long\n", "row 1: duration must be a number, got 'long'"),
+        ("sample,duration\ns,1\ns,2\n", "'s' occurs twice"),
+    ):
+        with pytest.raises(ValueError, match=rf"^results\.csv: .*{said}"):
+            read_durations(file(content))

@@ -1,0 +1,482 @@
+"""The impact metric: how much work predicted annotations save the people who annotate.
+
+An annotation is a type with a start and an end. Predicted annotations of a sample are paired with
+the manual ones at the least cost (Kuhn 1955), which is for a pair
+
+    W_type [types differ] + W_start |Δstart| + W_end |Δend|,
+
+times divided by the duration of the sample, if given. Of equal costs the assignment with the fewest
+changed fields is taken, so that the order of rows does not matter. Then
+
+    impact = penalty / scratch,    scratch = add × manual annotations,
+    penalty = fix × changed fields + delete × predictions left over + add × annotations left over,
+
+with fix 1, delete 2 and add 3. 0 is perfect, below 1 helpful, above 1 worse than no predictions.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.checks import (
+    as_number,
+    check_number,
+    check_unique,
+    check_yes_or_no,
+    first_names,
+    short,
+)
+from irtkit.files import as_path, head_of
+from irtkit.responses.labels import category_name
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+FIELDS = ("type", "start", "end")
+_TIE = 1e-12  # Cost of a changed field, as a proportion of the largest cost.
+_LARGEST = 1e100  # Cost of a pair up to which totals do not overflow.
+_ROUNDING = 1e-12  # Relative rounding of a mean: a maximum that is met is not exceeded.
+_SHOWN = 3  # Samples that are named.
+_COLUMNS = ["sample", "action", "fields", "penalty", "predicted", "manual"]
+_COLUMNS += [f"{whose}_{name}" for name in FIELDS for whose in ("predicted", "manual")]
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """Impact on one sample or a data set, made by `impact`."""
+
+    impact: float
+    """penalty / scratch, the mean over the samples that have one; NaN if none has."""
+    pooled: float
+    """Total penalty / total scratch."""
+    penalty: float
+    scratch: float
+    cost: float
+    """Total cost of the assignments, in the units of the weights and times."""
+    fixes: int
+    """Changed fields of pairs, up to three each."""
+    deletes: int
+    adds: int
+    n_undefined: int
+    """Samples with predictions and no manual annotations, which have no impact."""
+    table: pd.DataFrame
+    """Index ``sample`` ("" if there is only one, without a name), highest impact first, then those
+    without one. Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``,
+    ``adds``, ``n_predicted`` and ``n_manual``."""
+    edits: pd.DataFrame
+    """A row per pair and per annotation left over: ``sample``, ``action`` ("keep", "fix", "delete",
+    "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and ``manual`` (the
+    label of the row, or its position in a list), and type, start and end of both."""
+
+    def exceeds(self, maximum: float) -> bool:
+        """Whether the impact is above a threshold (by more than rounding).
+
+        Raises
+        ------
+        ValueError
+            If the threshold is not a finite number from 0, or no sample has an impact.
+        """
+        check_number("maximum", maximum, least=0)
+        if math.isnan(self.impact):
+            raise ValueError("no sample has manual annotations: there is no impact to compare")
+        return self.impact > maximum + _ROUNDING
+
+    def __str__(self) -> str:
+        defined = self.table["impact"].dropna()
+        lines = [f"Impact {self.impact:.3f}: 0 is perfect, 1 as much work as without predictions."]
+        if defined.empty:
+            lines = ["Impact is undefined: there are no manual annotations."]
+        elif len(self.table) > 1:
+            shown = defined.head(_SHOWN).items()
+            highest = ", ".join(f"{name} {value:.3f}" for name, value in shown)
+            lines.append(
+                f"Mean of {len(defined)} samples, {(defined > 1).sum()} of them above 1; "
+                f"{self.pooled:.3f} pooled. Highest: {highest}."
+            )
+        lines.append(
+            f"Work left: {self.fixes} to fix, {self.deletes} to delete, {self.adds} to add; "
+            f"penalty {self.penalty:g}, {self.scratch:g} from scratch."
+        )
+        if self.n_undefined:
+            lines.append(f"Without manual annotations, and so without impact: {self.n_undefined}.")
+        return "\n".join(lines)
+
+
+def impact(
+    predicted: Any,
+    manual: Any,
+    *,
+    weights: Mapping[str, float] | None = None,
+    penalties: Mapping[str, float] | None = None,
+    duration: float | Mapping[Any, float] | pd.Series[float] | None = None,
+    tolerance: float = 0.0,
+    unpair: bool = False,
+) -> Impact:
+    """Impact of predicted annotations on the work of annotating a sample or a data set.
+
+    Parameters
+    ----------
+    predicted, manual
+        DataFrames with the columns type, start and end, or lists of such tuples. For several
+        samples a column sample comes first, or they are mappings from a sample to its annotations.
+        See Notes.
+    weights
+        Weights of the cost that decides which annotations are paired: a mapping with "type",
+        "start" and "end", each 1 by default. Times count in their own unit.
+    penalties
+        Penalties of the work that is left: "fix" (1, for each field), "delete" (2) and "add" (3).
+    duration
+        Duration of the sample, in the unit of the times, or a mapping from the sample. The cost
+        then counts times as proportions of it.
+    tolerance
+        Largest difference of starts or ends that needs no fixing, in the unit of the times.
+    unpair
+        Whether to leave a pair unmatched if fixing it costs more than deleting one and adding the
+        other. With the default penalties it never does.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column is missing or unknown, a type is missing, a time is not finite, an end is before
+        its start, a sample has no duration, or a setting is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If no sample is in both.
+
+    Notes
+    -----
+    Types and samples are compared as text. A sample in only one of the two has no annotations in
+    the other. An empty list in a mapping, or a row with nothing but the sample, is a sample without
+    annotations.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> predicted = {"clip-1": [("serve", 0, 2)], "clip-2": [("serve", 5, 6), ("rally", 6, 9)]}
+    >>> manual = {"clip-1": [("serve", 0, 2)], "clip-2": [("rally", 6, 8)]}
+    >>> found = irtkit.impact(predicted, manual)
+    >>> found.impact, found.exceeds(0.6)
+    (0.5, False)
+    >>> found.edits[["sample", "action", "fields", "predicted", "manual"]]
+       sample  action fields  predicted  manual
+    0  clip-1    keep                 0     0.0
+    1  clip-2     fix    end          1     0.0
+    2  clip-2  delete                 0     NaN
+    """
+    import pandas as pd
+
+    rules = _rules(weights, penalties, tolerance, unpair=unpair)
+    first, second = _by_sample(predicted, "predicted"), _by_sample(manual, "manual")
+    names = list(dict.fromkeys((*second, *first)))
+    if not names:
+        raise ValueError("predicted and manual hold no sample")
+    if ("" in first) != ("" in second):
+        raise TypeError("predicted and manual must both be of one sample or both of several")
+    if first and second and not first.keys() & second.keys():
+        warnings.warn(
+            "predicted and manual have no sample in common, such as "
+            f"{short(next(iter(first)))} and {short(next(iter(second)))}",
+            stacklevel=2,
+        )
+    durations: Any = duration
+    if hasattr(durations, "items"):
+        durations = {category_name(label): value for label, value in durations.items()}
+        if lacking := [name for name in names if name not in durations]:
+            raise ValueError(f"duration has no value for the sample {short(lacking[0])}")
+    rows, edits = [], []
+    for name in names:
+        one, other = (of.get(name) or _of_rows((), "") for of in (first, second))
+        own = durations[name] if isinstance(durations, dict) else durations
+        if own is not None:
+            check_number(f"duration{f' of the sample {short(name)}' if name else ''}", own, above=0)
+        found, own_edits = _scored(one, other, rules, own)
+        rows.append(found | {"n_predicted": len(one.rows), "n_manual": len(other.rows)})
+        edits += [(name, *edit) for edit in own_edits]
+    table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
+    impacts = table["impact"].dropna()
+    work = ("penalty", "scratch", "cost", "fixes", "deletes", "adds")
+    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in work}
+    return Impact(
+        impact=math.fsum(impacts) / len(impacts) if len(impacts) else math.nan,
+        pooled=_share(totals["penalty"], totals["scratch"]),
+        **totals,
+        n_undefined=len(table) - len(impacts),
+        table=table.sort_values(["impact", "penalty"], ascending=False, kind="stable"),
+        edits=pd.DataFrame(edits, columns=_COLUMNS),
+    )
+
+
+def _settings(
+    argument: str, given: Mapping[str, float] | None, defaults: dict[str, float], **bounds: float
+) -> dict[str, float]:
+    """Defaults with the values that were given in their place."""
+    for name, value in (given or {}).items():
+        if name not in defaults:
+            keys = ", ".join(defaults)
+            raise ValueError(f"{argument} has the unknown key {short(name)}, not of {keys}")
+        check_number(f"{argument}[{short(name)}]", value, **bounds)
+    return defaults | dict(given or {})
+
+
+class _Rules(NamedTuple):
+    """Settings of an impact, checked."""
+
+    weights: dict[str, float]
+    penalties: dict[str, float]
+    tolerance: float
+    unpair: bool
+
+
+def _rules(weights: Any, penalties: Any, tolerance: float, *, unpair: bool) -> _Rules:
+    check_number("tolerance", tolerance, least=0)
+    check_yes_or_no(unpair=unpair)
+    work = {"fix": 1.0, "delete": 2.0, "add": 3.0}
+    return _Rules(
+        _settings("weights", weights, dict.fromkeys(FIELDS, 1.0), least=0),
+        _settings("penalties", penalties, work, above=0),
+        tolerance,
+        unpair,
+    )
+
+
+class Sample(NamedTuple):
+    """The annotations of a sample, in order of start, end and type."""
+
+    rows: list[Any]  # Label of each in the input, or its position.
+    types: NDArray[np.object_]
+    times: NDArray[np.float64]  # Start and end, (n, 2).
+
+
+def costs(
+    predicted: Sample, manual: Sample, weights: Mapping[str, float], duration: float | None = None
+) -> NDArray[np.float64]:
+    """Cost of every pair, (n_predicted, n_manual)."""
+    apart = np.abs(predicted.times[:, None] - manual.times) / (duration or 1.0)
+    moved = apart @ np.array([weights["start"], weights["end"]])
+    return np.asarray(weights["type"] * (predicted.types[:, None] != manual.types) + moved)
+
+
+def changes(predicted: Sample, manual: Sample, tolerance: float) -> NDArray[np.bool_]:
+    """Which of type, start and end of every pair differ, (n_predicted, n_manual, 3).
+
+    Times are compared as they are written: 1.1 is within 0.1 of 1.0.
+    """
+    larger = np.maximum(np.abs(predicted.times)[:, None], np.abs(manual.times))
+    allowed = tolerance + np.spacing(larger) if tolerance > 0 else 0.0
+    moved = np.abs(predicted.times[:, None] - manual.times) > allowed
+    types = np.asarray(predicted.types[:, None] != manual.types, dtype=bool)
+    return np.concatenate([types[:, :, None], moved], axis=2)
+
+
+def _scored(
+    predicted: Sample, manual: Sample, rules: _Rules, duration: float | None
+) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
+    """Numbers of `Impact`, and rows of its table of edits."""
+    from scipy.optimize import linear_sum_assignment
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        cost = costs(predicted, manual, rules.weights, duration)
+    if not (cost <= _LARGEST).all():
+        raise ValueError("the cost of a pair overflows: times, weights or 1/duration are too large")
+    changed = changes(predicted, manual, rules.tolerance)
+    tie = _TIE * (cost.max(initial=0.0) or 1.0)
+    pairs = np.column_stack(linear_sum_assignment(cost + tie * changed.sum(axis=2)))
+    total = float(cost[pairs[:, 0], pairs[:, 1]].sum())
+    fix, delete, add = (rules.penalties[name] for name in ("fix", "delete", "add"))
+    if rules.unpair:
+        pairs = pairs[fix * changed[pairs[:, 0], pairs[:, 1]].sum(axis=1) <= delete + add]
+
+    def one(sample: Sample, k: int | None) -> tuple[Any, ...]:
+        if k is None:
+            return None, None, math.nan, math.nan
+        return sample.rows[k], sample.types[k], *sample.times[k].tolist()
+
+    def edit(i: int | None, j: int | None, *work: Any) -> tuple[Any, ...]:
+        both = zip(one(predicted, i), one(manual, j), strict=True)
+        return *work, *(value for pair in both for value in pair)
+
+    edits, fixes = [], 0
+    for i, j in pairs.tolist():
+        names = [name for name, differs in zip(FIELDS, changed[i, j], strict=True) if differs]
+        fixes += len(names)
+        edits.append(edit(i, j, "fix" if names else "keep", "; ".join(names), fix * len(names)))
+    deleted = np.setdiff1d(np.arange(len(predicted.rows)), pairs[:, 0]).tolist()
+    added = np.setdiff1d(np.arange(len(manual.rows)), pairs[:, 1]).tolist()
+    edits += [edit(i, None, "delete", "", delete) for i in deleted]
+    edits += [edit(None, j, "add", "", add) for j in added]
+    penalty = fix * fixes + delete * len(deleted) + add * len(added)
+    scratch = add * len(manual.rows)
+    found = {
+        "impact": _share(penalty, scratch),
+        "penalty": penalty,
+        "scratch": scratch,
+        "cost": total,
+        "fixes": fixes,
+        "deletes": len(deleted),
+        "adds": len(added),
+    }
+    return found, edits
+
+
+def _share(penalty: float, scratch: float) -> float:
+    """Penalty / scratch; without scratch 0 if there is no penalty either, else NaN."""
+    if scratch == 0:
+        return 0.0 if penalty == 0 else math.nan
+    return penalty / scratch
+
+
+def _by_sample(given: Any, argument: str) -> dict[str, Sample]:
+    """Annotations of samples, in the order in which they first occur; of one, under no name."""
+    if isinstance(given, Mapping):
+        names = [_sample_name(label, argument) for label in given]
+        check_unique(f"{argument} must have every sample once", names)
+        found = {}
+        for name, own in zip(names, given.values(), strict=True):
+            place = f"{argument}, sample {short(name)}".lstrip(", ")
+            is_checked = isinstance(own, Sample)
+            found[name] = own if is_checked else _of_rows(_rows(own, FIELDS, place), place)
+        return found
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        kind = type(given).__name__
+        raise TypeError(f"{argument} must be a DataFrame, tuples or a mapping, got {kind}")
+    if not hasattr(given, "columns"):
+        given = [*given]
+    header: Any = given.columns if hasattr(given, "columns") else next(iter(given), ())
+    header = header if hasattr(header, "__len__") else ()
+    named = hasattr(given, "columns") or isinstance(header, Mapping)
+    if "sample" not in header if named else len(header) != len(FIELDS) + 1:
+        return {"": _of_rows(_rows(given, FIELDS, argument), argument)}
+    rows: dict[str, list[tuple[Any, ...]]] = {}
+    for row, label, *values in _rows(given, ("sample", *FIELDS), argument):
+        of_sample = rows.setdefault(_sample_name(label, _place(argument, row)), [])
+        if any(category_name(value) for value in values):
+            of_sample.append((row, *values))
+    return {name: _of_rows(of_sample, argument) for name, of_sample in rows.items()}
+
+
+def _sample_name(label: Any, place: str) -> str:
+    if not (name := category_name(label)):
+        raise ValueError(f"{place}: sample is missing")
+    return name
+
+
+def _place(argument: str, row: Any) -> str:
+    return f"{argument}, row {short(row)}" if argument else f"row {short(row)}"
+
+
+def _rows(given: Any, columns: Sequence[str], argument: str) -> Iterator[tuple[Any, ...]]:
+    """Label of every row, followed by its values in the order of the columns."""
+    if hasattr(given, "columns"):
+        check_names(list(given.columns), columns, argument)
+        yield from given[list(columns)].itertuples(name=None)
+        return
+    for row, values in enumerate(given):
+        if isinstance(values, Mapping):
+            check_names(list(values), columns, _place(argument, row))
+            yield row, *(values[name] for name in columns)
+        elif isinstance(values, str) or np.ndim(values) == 0 or len(values) != len(columns):
+            rule = f"must be a tuple of {first_names(columns)}"
+            raise ValueError(f"{_place(argument, row)}: {rule}, got {short(values)}")
+        else:
+            yield row, *values
+
+
+def _of_rows(rows: Any, argument: str) -> Sample:
+    """Annotations in order, of rows (label, type, start, end)."""
+    found = []
+    for row, kind, *given in rows:
+        place, name = _place(argument, row), category_name(kind)
+        start, end = map(as_number, given)
+        if not name:
+            raise ValueError(f"{place}: type is missing")
+        for field, number, value in zip(("start", "end"), (start, end), given, strict=True):
+            if not math.isfinite(number):
+                raise ValueError(f"{place}: {field} must be a finite number, got {short(value)}")
+        if end < start:
+            raise ValueError(
+                f"{place}: end must not be before start, but end {end} is before start {start}"
+            )
+        found.append((start, end, name, row))
+    found.sort(key=lambda one: one[:3])
+    times = np.array([one[:2] for one in found], dtype=np.float64).reshape(-1, 2)
+    types = np.array([one[2] for one in found], dtype=object)
+    return Sample([one[3] for one in found], types, times)
+
+
+def check_names(given: list[Any], names: Sequence[str], place: str) -> None:
+    """Refuse columns or keys other than the names, each of which must be there once."""
+    for name in (*names, *given):
+        if name not in given or name not in names or given.count(name) > 1:
+            listed = first_names(names)
+            raise ValueError(f"{place} must have just {listed}, which does not fit {short(name)}")
+
+
+def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
+    """Read the annotations of many samples from a file, for `irtkit.impact`.
+
+    A CSV has the columns sample, type, start and end. A row with nothing but the sample is a sample
+    without annotations. JSON is a list of such records, or an object from each sample to its list.
+
+    Raises
+    ------
+    ValueError
+        If the content is not as it should be. The message begins with the name of the file.
+    OSError
+        If there is no such file.
+    """
+    from irtkit.io.json_text import json_document
+    from irtkit.io.text import naming
+
+    file = as_path(path)
+    with naming(file):
+        if head_of(file).lstrip().startswith((b"[", b"{")):
+            return _by_sample(json_document(file, unique=True), "")
+        return _by_sample(_csv(file, ("sample", *FIELDS), ("start", "end")), "")
+
+
+def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
+    """Read a CSV with the columns ``sample`` and ``duration``.
+
+    Raises
+    ------
+    ValueError
+        If the columns are others, a sample occurs twice or a duration is not a number.
+    OSError
+        If there is no such file.
+    """
+    from irtkit.io.text import naming
+
+    file = as_path(path)
+    with naming(file):
+        table = _csv(file, ("sample", "duration"), ("duration",))
+        check_unique("every sample must occur once", table["sample"])
+        return {
+            name: check_number(f"{_place('', row)}: duration", value)
+            for row, name, value in table.itertuples(name=None)
+        }
+
+
+def _csv(file: Any, columns: Sequence[str], numeric: Sequence[str]) -> pd.DataFrame:
+    """Table of a file, rows numbered from 1; cells that are no number stay text."""
+    import pandas as pd
+
+    from irtkit.io.text import read_text_table
+
+    table = read_text_table(file)
+    check_names([*table.columns], columns, "the header")
+    for name in numeric:
+        found = pd.to_numeric(table[name], errors="coerce")
+        table[name] = found.astype(object).where(found.notna(), table[name])
+    return table[list(columns)].set_axis(range(1, len(table) + 1))
