@@ -7,9 +7,8 @@ the modules.
 
 from irtkit import plots
 from irtkit.calibration import FitResult, fit, load
-from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.methods import EM, Variational
-from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
+from irtkit.calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.curves import characteristic_curves, expected_performance, learning_surface
 from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 from irtkit.diagnostics import (

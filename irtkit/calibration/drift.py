@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from irtkit.calibration.likelihood import MarginalLikelihood
-from irtkit.calibration.maximise import GridSchedule
+from irtkit.calibration.search import GridSchedule
 from irtkit.data.patterns import REAL, part_of
 from irtkit.irf import (
     ItemParameters,

@@ -1,34 +1,38 @@
 """Items fitted with a distribution learned from the matrix itself (empirical Bayes).
 
 With few respondents the likelihood says little about a single item, but much about how items are
-distributed (:mod:`.item_distribution`). After a fit with the weak prior, whose abilities are kept,
-the numbers of the distribution are made most likely with the items integrated out, and items
-are set to their posterior means.
-
-The integrals are sums over Gauss–Hermite points around the mode of each item, one set as a regular
-and one as an inverted item (Naylor & Smith 1982). The points stay where they are while the
-distribution moves, each weighted by the density that it then has, and are placed anew until nothing
-moves.
-
-The likelihood of an item by itself is that of the responses, and of the right ones, expected at
-each node while abilities are held at their posteriors (Bock & Aitkin 1981). Where nodes are denser
-than items bend, both are carried to *places* further apart by the transpose of interpolation, which
-keeps sums of smooth functions: taking the nodes between two bounds as one moved slopes near 0 by
-more than a standard error, and another way for other bounds.
+distributed. After a fit with the weak prior, whose abilities are kept, the numbers of the
+distribution are made most likely with the items integrated out, and items are set to their
+posterior means. The integrals are sums over Gauss–Hermite points around the mode of each item, one
+set as a regular and one as an inverted item (Naylor & Smith 1982). The likelihood of an item by
+itself is that of the responses, and of the right ones, expected at each node while abilities are
+held at their posteriors (Bock & Aitkin 1981).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.item_distribution import STEEP, ItemDistribution, Standardised
 from irtkit.calibration.likelihood import MarginalLikelihood
-from irtkit.calibration.maximise import at_vector, problem_of, with_unit_scale
+from irtkit.calibration.priors import (
+    AtPrior,
+    Beta,
+    Density,
+    Hyper,
+    LogDensity,
+    Normal,
+    Steep,
+    Term,
+    WeakPrior,
+    summed,
+)
+from irtkit.calibration.search import at_vector, problem_of, with_unit_scale
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, complete_data_information, curvatures, curves_of, softplus
+from irtkit.irf import Items, complete_data_information, curvatures, curves_of, logistic, softplus
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
@@ -38,40 +42,244 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.maximise import GridSchedule, Maximum, Problem
+    from irtkit.calibration.search import GridSchedule, Maximum, Problem
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, Curves
+    from irtkit.irf import Array
 
     Places = NDArray[np.intp]
 
-_ROUNDS = 20
-"""Most times that points are placed anew; five settled 12 × 600."""
-_SETTLED = 0.01
-"""Gain in log marginal likelihood, all items together, below which the distribution is settled:
-what is left moves slopes by 0.014 of their standard errors at most (30 × 3000; 0.09 at 0.1)."""
+STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
+"""The limit that slopes meet under the weak prior."""
+_LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
+"""Numbers of a distribution that are above 0, and between 0 and 1."""
+_ROUNDS = 20  # Most times that points are placed anew; five settled 12 × 600.
+_SETTLED = (
+    0.01  # Gain in log marginal likelihood at which it ends: 0.014 standard errors of slopes.
+)
+# Change of each number of a distribution that points are trusted for until they are placed anew:
+# they soon lie too far apart for narrower densities.
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
 _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
-"""Change of each number of an `ItemDistribution`, in their order, that points are trusted for until
-they are placed anew: they soon lie too far apart for narrower densities."""
-_LEAST_TRUST = 0.05
-"""Part of that below which a step that leads down is one within the error of the integrals."""
-_MOST_STEPS_ON_POINTS = 12
-"""Steps of L-BFGS-B with points where they are: more would trust them too far."""
-_ITEMS_LEARNED_FROM = 2000
-"""Most items that eight numbers are learned from (of more, every k-th): to 1/√2000 of their spread,
-or 1/√1000 of it."""
+_LEAST_TRUST = 0.05  # Part of it below which a step down is within the error of the integrals.
+_MOST_STEPS_ON_POINTS = 12  # Steps of L-BFGS-B with points where they are.
+_ITEMS_LEARNED_FROM = 2000  # Most items that eight numbers are learned from (of more, every k-th).
 _MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
 """Newton steps to a mode, the longest of them in asinh of the slope, the one at which they end, and
-the fall of a log-likelihood that is rounding. Points 1e-3 beside a mode serve as well."""
-_UNLIKELY = 14.0
-"""Log odds against it beyond which an item is not taken as inverted, or as regular: of a million
-such items one would be."""
-_LEAST_SLOPE = 0.05
-"""Least median slope, and spread of intercepts, to start from: less tells nothing apart."""
+the fall of a log-likelihood that is rounding."""
+_UNLIKELY = 14.0  # Log odds beyond which an item is not taken as inverted, or as regular.
+_LEAST_SLOPE = 0.05  # Least median slope, and spread of intercepts, to start from.
+_FARTHEST, _STEEP_QUANTILE = 0.3, 0.9  # Logits between places of items at this quantile of slopes.
+_NO_MASS = 1e-9  # Share of all responses below which a place is left out.
 _ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 _STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
+# Log weights of an integral over the plane, from those of one with a normal density.
 _LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
-"""Of an integral over the plane, from those of one with a normal density."""
+
+
+@dataclass(frozen=True)
+class TwoSided(Density):
+    """Mixture of N(centre, spread²) and, with weight ``inverted``, N(−centre, spread²)."""
+
+    centre: float
+    spread: float
+    inverted: float
+
+    def at(self, x: Array) -> LogDensity:
+        """Logarithm of the sum of both; as curvature stands that of either."""
+        kinds = (
+            math.log(1 - self.inverted) + Normal(self.centre, self.spread).at(x).value,
+            math.log(self.inverted) + Normal(-self.centre, self.spread).at(x).value,
+        )
+        odds = math.log(self.inverted / (1 - self.inverted))
+        share_inverted = logistic(odds - 2 * self.centre * x / self.spread**2)
+        derivative = (self.centre * (1 - 2 * share_inverted) - x) / self.spread**2
+        return LogDensity(np.logaddexp(*kinds), derivative, np.full_like(x, self.spread**-2))
+
+
+@dataclass(frozen=True)
+class ItemDistribution:
+    """Distribution of slopes and intercepts among the items.
+
+    A slope a is regular or, with probability π, inverted, and u = asinh(±a/λ) is N(c, s²): near 0
+    that is a normal distribution of the slope itself, far out of its logarithm. An intercept is
+    N(±δ − βa, v² + w²a²): difficulty N(β, w²) plus a part N(±δ, v²) that has nothing to do with the
+    slope; e is the intercept standardised, N(0, 1). An inverted item is a regular one with right
+    and wrong exchanged.
+
+    ``slope`` is the median slope of regular items, ``bend`` is λ in units of it, and
+    ``log_slope_spread`` is s, the SD of log a where slopes are well above λ. ``inverted`` is the
+    share π of inverted items. ``difficulty`` and ``difficulty_spread`` are mean and SD of
+    difficulty (β, w), ``intercept`` and ``intercept_spread`` those of the other part of intercepts
+    (δ, v).
+    """
+
+    slope: float
+    bend: float
+    log_slope_spread: float
+    inverted: float
+    difficulty: float
+    difficulty_spread: float
+    intercept: float
+    intercept_spread: float
+    chance: Any = None
+    """That of the weak prior, whose density of guessing is kept."""
+    learns: ClassVar[bool] = False
+    keys: ClassVar[None] = None
+
+    def described(self) -> dict[str, Any]:
+        """Return what was learned, for the settings of a result."""
+        numbers = {name: value for name, value in asdict(self).items() if value is not None}
+        return {"kind": "empirical", **numbers}
+
+    def chosen(self, items: Any) -> ItemDistribution:
+        """The distribution, and the chance level of some of the items."""
+        return replace(self, chance=WeakPrior(chance=self.chance).chosen(items).chance)
+
+    def in_units(self, scale: float, shift: float) -> ItemDistribution:
+        """Return the distribution after a → scale·a and d → d + shift·a."""
+        return replace(
+            self,
+            slope=self.slope * scale,
+            difficulty=(self.difficulty - shift) / scale,
+            difficulty_spread=self.difficulty_spread / scale,
+        )
+
+    @classmethod
+    def from_vector(cls, vector: Array) -> ItemDistribution:
+        """Return the distribution of which :attr:`vector` is ``vector``."""
+        numbers = vector.copy()
+        numbers[_LOGARITHMS] = np.exp(vector[_LOGARITHMS])
+        numbers[_LOGITS] = logistic(vector[_LOGITS])
+        return cls(*map(float, numbers))
+
+    @property
+    def vector(self) -> Array:
+        """All eight numbers, unbounded: logarithms, a logit, and both means as they are."""
+        numbers = np.array(list(asdict(self).values())[:8], dtype=np.float64)
+        numbers[_LOGARITHMS] = np.log(numbers[_LOGARITHMS])
+        numbers[_LOGITS] = np.log(numbers[_LOGITS] / (1 - numbers[_LOGITS]))
+        return numbers
+
+    @property
+    def turn(self) -> float:
+        """λ: about where the normal distribution of slopes turns into a lognormal one."""
+        return self.bend * self.slope
+
+    @property
+    def centre(self) -> float:
+        """c, the mean of u."""
+        return math.asinh(1 / self.bend)
+
+    def variance(self, slope: Array) -> Array:
+        """Variance of intercepts given the slope."""
+        return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
+
+    def standardised(self, slope: Array, intercept: Array, sign: Array) -> tuple[Array, Array]:
+        """Coordinates u and e of items; ``sign`` is −1 for inverted ones."""
+        off = intercept - sign * self.intercept + self.difficulty * slope
+        return np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope))
+
+    def items(self, u: Array, e: Array, sign: Array) -> tuple[Array, Array]:
+        """Slopes and intercepts at some coordinates."""
+        slope = sign * self.turn * np.sinh(u)
+        mean = sign * self.intercept - self.difficulty * slope
+        return slope, mean + e * np.sqrt(self.variance(slope))
+
+    def jacobian(self, slope: Array, e: Array, sign: Array) -> tuple[Array, Array, Array]:
+        """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e; ∂a/∂e is 0."""
+        by_u = sign * np.sqrt(slope**2 + self.turn**2)
+        sd = np.sqrt(self.variance(slope))
+        with_slope = e * self.difficulty_spread**2 * slope / sd - self.difficulty
+        return by_u, with_slope * by_u, sd
+
+    def log_density(self, slope: Array, intercept: Array, sign: Array) -> Array:
+        """Log density of (slope, intercept) and of the sign."""
+        u, e = self.standardised(slope, intercept, sign)
+        square = ((u - self.centre) / self.log_slope_spread) ** 2 + e**2
+        volume = (slope**2 + self.turn**2) * self.variance(slope)
+        odds = np.where(sign < 0, self.inverted, 1 - self.inverted)
+        constant = np.log(odds) - math.log(self.log_slope_spread)
+        return np.asarray(constant - 0.5 * (square + np.log(volume)))
+
+    def gradient(self, slope: Array, intercept: Array, sign: Array, weights: Array) -> Array:
+        """Derivative by the vector of a weighted sum of log densities, (8,)."""
+        u, e = self.standardised(slope, intercept, sign)
+        off_centre = (u - self.centre) / self.log_slope_spread
+        beyond, variance = slope**2 + self.turn**2, self.variance(slope)
+        pull = weights * off_centre / self.log_slope_spread
+        surplus = weights * (e**2 - 1) / variance
+        by_mean = weights * e / np.sqrt(variance)
+        by_turn = (
+            pull * (sign * slope / np.sqrt(beyond)) - weights * (self.turn**2 / beyond)
+        ).sum()
+        total = weights.sum()
+        return np.array(
+            [
+                by_turn,
+                by_turn - pull.sum() / math.sqrt(1 + self.bend**2),
+                (weights * off_centre**2).sum() - total,
+                (weights * (sign < 0)).sum() - self.inverted * total,
+                -(by_mean * slope).sum(),
+                (surplus * slope**2).sum() * self.difficulty_spread**2,
+                (by_mean * sign).sum(),
+                surplus.sum() * self.intercept_spread**2,
+            ]
+        )
+
+    @property
+    def slope_density(self) -> TwoSided:
+        """Density of u, with the sign of the slope."""
+        return TwoSided(self.centre, self.log_slope_spread, self.inverted)
+
+    @property
+    def guessing_density(self) -> Beta:
+        """Density of guessing, that of the weak prior."""
+        return WeakPrior(chance=self.chance).guessing_density
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
+        """Log density of u and e of the items, its gradient and its curvature.
+
+        Each item is of the kind that its slope has the sign of. Slopes meet the limit of the weak
+        prior, and guessing has the density that it has there.
+        """
+        del hyper, common_slope
+        slope, intercept, logit = items
+        sign = np.where(slope < 0, -1.0, 1.0)
+        u, e = self.standardised(slope, intercept, sign)
+        by_u, with_slope, sd = self.jacobian(slope, e, sign)
+        terms = [
+            Term(Normal(self.centre, self.log_slope_spread).at(u), {0: 1 / by_u}, {}),
+            Term(Normal(0.0, 1.0).at(e), {0: -with_slope / (by_u * sd), 1: 1 / sd}, {}),
+            Term(STEEP.at(slope), {0: 1.0}, {}),
+        ]
+        if logit is not None:
+            terms.append(Term(self.guessing_density.at(logit), {2: 1.0}, {}))
+        return summed(terms, items, copies=copies)
+
+    def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of intercepts given slopes, and of location and scale, which stay free.
+
+        ``hyper.location`` stands for −β and the scale τ for the median slope. The variance V of an
+        intercept follows a/τ, so that −½ log V counts as well.
+        """
+        del common_slope
+        slope, location, weak = items.slope, hyper.location, WeakPrior()
+        unit = self.slope * math.exp(-hyper.log_scale)
+        variance = self.variance(unit * slope)
+        sd = np.sqrt(variance)
+        residual = items.intercept - np.sign(slope) * self.intercept - location * slope
+        by_residual = {0: -location / sd, 1: 1 / sd}
+        of_intercept = Term(Normal(0.0, 1.0).at(residual / sd), by_residual, {0: -slope / sd})
+        rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
+        by_log_variance = 0.5 * ((residual / sd) ** 2 - 1)
+        of_variance = LogDensity(-0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5))
+        of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
+        terms = [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0}, {})]
+        return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))
+
+
 _EXPECTED = ItemDistribution(
     slope=1.0,
     bend=1.0,
@@ -81,10 +289,9 @@ _EXPECTED = ItemDistribution(
     difficulty_spread=1.0,  # as that of ability
     intercept=0.0,
     intercept_spread=0.5,
-)
+).vector
+# How sure it is, with the weight of about one item; not at all of the typical slope.
 _EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
-"""How sure they are, in the order of `ItemDistribution`: with the weight of about one item, so that
-what hardly any item tells of stays near them; none of the typical slope, which every item does."""
 _LOWEST, _HIGHEST = (
     ItemDistribution(*numbers).vector
     for numbers in (
@@ -94,36 +301,22 @@ _LOWEST, _HIGHEST = (
 )
 
 
-_LOGITS, _STEEP = 0.3, 0.9
-"""How far places are apart, in logits of items at this quantile of steepness: the log-likelihood of
-12 responses to an item three times as steep is then off by 1e-4, of the others by far less."""
-_NO_MASS = 1e-9
-"""Share of all responses below which a place is left out."""
-
-
-class Local(NamedTuple):
-    """Gradient and expected information by slope and intercept, (n, 2) and (n, 2, 2)."""
-
-    score: Array
-    information: Array
-
-
 class ItemLikelihoods:
     """Likelihoods of the items of a fit as functions of their slopes and intercepts.
 
     Guessing stays where it is. Slopes meet the absolute limit of the weak prior: an item that
-    splits the respondents perfectly is as likely with any steeper slope.
+    splits the respondents perfectly is as likely with any steeper slope. Where nodes are denser
+    than items bend, expected responses are carried to *places* further apart by the transpose of
+    interpolation, which keeps sums of smooth functions.
     """
 
     def __init__(self, patterns: Patterns, items: Items, grid: Grid) -> None:
-        self.n_items = len(items.slope)
-        self._guessing = items.logit_guessing
+        self.n_items, self._logit = len(items.slope), items.logit_guessing
         theta, copies = grid.nodes.theta, patterns.copies(np.ones(self.n_items)).astype(np.intp)
-        # curves at the nodes themselves: few respondents say little of how items are distributed,
-        # and what is learned of it moves by 1e5 times an error of interpolation
+        # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
         exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
-        steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), _STEEP))
-        n_places = max(int(np.ptp(theta) * steep / _LOGITS) + 1, STENCIL)
+        steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), _STEEP_QUANTILE))
+        n_places = max(int(np.ptp(theta) * steep / _FARTHEST) + 1, STENCIL)
         places, carried = theta, np.eye(len(theta))
         if n_places < len(theta):
             places = np.linspace(theta[0], theta[-1], n_places)
@@ -135,13 +328,10 @@ class ItemLikelihoods:
             responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
         mass = responses.sum(axis=0)
         kept = np.abs(mass @ carried) > _NO_MASS * mass.sum()
-        carried = carried[:, kept]
-        self._theta: Array = places[kept]
-        self._responses: Array = responses @ carried
+        self._theta, self._right = places[kept], right[:, kept]
+        self._responses: Array = responses @ carried[:, kept]
         self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
-        self._right: Array = right[:, kept]
-        """Right responses at each place; without guessing their Σθ and Σ1."""
-        if self._guessing is None:
+        if self._logit is None:  # Σθ and Σ1 over right responses are enough
             self._right = self._right @ self._functions
 
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
@@ -150,38 +340,35 @@ class ItemLikelihoods:
         for part in self._parts(len(items), slope.shape[1]):
             some, a, d = items[part], slope[part], intercept[part]
             z = a[:, :, None] * self._theta + d[:, :, None]
-            rise = softplus(z)
-            right, responses = self._right[some], self._responses_of(some)
-            if self._guessing is None:
-                value[part] = a * right[:, :1] + d * right[:, 1:] - _sum(rise, responses)
+            log_wrong, right, responses = -softplus(z), self._right[some], self._responses_of(some)
+            if self._logit is None:
+                value[part] = a * right[:, :1] + d * right[:, 1:] + _sum(log_wrong, responses)
                 continue
-            _, p, c = self._curves(np.repeat(some, a.shape[1]), a.ravel(), d.ravel())
-            log_right = np.log(p).reshape(z.shape)
-            log_wrong = np.log1p(-c).reshape(*a.shape, 1) - rise
-            value[part] = _sum(log_right - log_wrong, right) + _sum(log_wrong, responses)
+            logit = self._logit[some][:, None, None]
+            log_wrong = log_wrong - softplus(logit)
+            log_odds = np.logaddexp(-softplus(-logit), z + log_wrong) - log_wrong
+            value[part] = _sum(log_odds, right) + _sum(log_wrong, responses)
         return value + STEEP.at(slope).value
 
-    def local(self, items: Places, slope: Array, intercept: Array) -> Local:
-        """Gradient and expected information of some items at slopes and intercepts, (n,)."""
+    def local(self, items: Places, slope: Array, intercept: Array) -> tuple[Array, Array]:
+        """Gradient by slope and intercept, (n, 2), and expected information, (n, 2, 2)."""
         score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
         for part in self._parts(len(items), 1):
             some = items[part]
-            at = self._curves(some, slope[part], intercept[part])
-            responses, right = self._responses_of(some), self._right[some]
-            if self._guessing is None:
-                score[part] = right - (responses * at.p) @ self._functions
+            logit = None if self._logit is None else self._logit[some]
+            at = curves_of(Items(slope[part], intercept[part], logit), self._theta)
+            responses = self._responses_of(some)
+            if logit is None:
+                score[part] = self._right[some] - (responses * at.p) @ self._functions
             else:
-                score[part] = ((right / at.p - responses) * at.s) @ self._functions
-            by_logit = curvatures(at, responses)[:1]
-            information[part] = complete_data_information(by_logit, self._theta)
+                score[part] = ((self._right[some] / at.p - responses) * at.s) @ self._functions
+            information[part] = complete_data_information(
+                curvatures(at, responses)[:1], self._theta
+            )
         limit = STEEP.at(slope)
         score[:, 0] += limit.derivative
         information[:, 0, 0] += limit.curvature
-        return Local(score, information)
-
-    def _curves(self, some: Places, slope: Array, intercept: Array) -> Curves:
-        logit = None if self._guessing is None else self._guessing[some]
-        return curves_of(Items(slope, intercept, logit), self._theta)
+        return score, information
 
     def _responses_of(self, some: Places) -> Array:
         return self._responses if len(self._responses) == 1 else self._responses[some]
@@ -191,22 +378,10 @@ class ItemLikelihoods:
 
 
 def _sum(table: Array, weights: Array) -> Array:
-    """Sum over nodes; shapes (n, n_points, n_nodes) and (n or 1, n_nodes)."""
+    """Sum over places; shapes (n, n_points, n_places) and (n or 1, n_places)."""
     if len(weights) == 1:
         return np.asarray(table @ weights[0])
     return np.asarray((table @ weights[:, :, None])[:, :, 0])
-
-
-class _Modes(NamedTuple):
-    """Where the posterior of items of a kind is highest, and how wide it is there."""
-
-    item: Places
-    sign: Array
-    """Shape (n,): 1 for regular, −1 for inverted."""
-    at: Array
-    """u and e, (n, 2)."""
-    factor: Array
-    """Lower triangular factor of their covariance, (n, 2, 2)."""
 
 
 class _Points(NamedTuple):
@@ -214,21 +389,22 @@ class _Points(NamedTuple):
 
     item: Places
     sign: Array
-    """Shape (n, 1)."""
+    """Shape (n, 1): 1 for regular, −1 for inverted."""
     slope: Array
     """Shape (n, n_points)."""
     intercept: Array
     log_weight: Array
     """Log likelihood and log weight in an integral over slope and intercept."""
 
-
-class _Shares(NamedTuple):
-    """What each point counts for in the posterior of its item."""
-
-    value: Array
-    """Shape (n, n_points)."""
-    log_marginal: Array
-    """Log marginal likelihood of each item, (n_items,)."""
+    def shares(self, distribution: ItemDistribution) -> tuple[Array, Array]:
+        """What each point counts for in the posterior of its item; log marginal likelihoods."""
+        joint = self.log_weight + distribution.log_density(self.slope, self.intercept, self.sign)
+        place = np.unique(self.item, return_inverse=True)[1].ravel()
+        peak = np.full(int(place.max()) + 1, -np.inf)
+        np.maximum.at(peak, place, joint.max(axis=1))
+        share = np.exp(joint - peak[place, None])
+        total = np.bincount(place, share.sum(axis=1))
+        return share / total[place, None], peak + np.log(total)
 
 
 def empirical_bayes(
@@ -241,10 +417,14 @@ def empirical_bayes(
     items, patterns = problem.items(maximum.x), problem.engine.patterns
     grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
     likelihoods = ItemLikelihoods(patterns, items, grid)
-    whole = _by_data(patterns)
-    sample = whole[:: -(-len(whole) // _ITEMS_LEARNED_FROM)]
-    distribution = _learned(likelihoods, sample, _rough(items.chosen(whole)))
-    slope, intercept = _posterior_means(likelihoods, distribution)
+    distribution = _learned(likelihoods, _by_data(patterns), items)
+    n_items = likelihoods.n_items
+    slope, intercept = np.zeros(n_items), np.zeros(n_items)
+    for part in blocks(n_items, 2 * len(_STEPS)):
+        points = _points(likelihoods, np.arange(part.start, part.stop), distribution)
+        share, _ = points.shares(distribution)
+        slope += np.bincount(points.item, (share * points.slope).sum(axis=1), n_items)
+        intercept += np.bincount(points.item, (share * points.intercept).sum(axis=1), n_items)
     plain = problem_of(patterns, problem.parameters.model, None, problem.mesh)
     x = plain.parameters.vector(Items(slope, intercept, items.logit_guessing))
     moved = with_unit_scale(plain, at_vector(plain, x, maximum, schedule), schedule)
@@ -254,20 +434,6 @@ def empirical_bayes(
     weak: Any = problem.prior
     learned = replace(distribution.in_units(scale, shift), chance=weak.chance)
     return plain._replace(prior=learned), moved
-
-
-def _rough(items: Items) -> ItemDistribution:
-    """Return a distribution to start from: half of the intercepts' variance goes with slopes."""
-    slope = max(abs(float(np.median(items.slope))), _LEAST_SLOPE)
-    spread = max(float(np.std(items.intercept)), _LEAST_SLOPE) / np.sqrt(2)
-    difficulty = -float(np.median(items.intercept)) / slope
-    return replace(
-        _EXPECTED,
-        slope=slope,
-        difficulty=difficulty,
-        difficulty_spread=spread / slope,
-        intercept_spread=spread,
-    )
 
 
 def _by_data(patterns: Patterns) -> Places:
@@ -286,166 +452,133 @@ def _by_data(patterns: Patterns) -> Places:
     return np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
 
 
-def _learned(
-    likelihoods: ItemLikelihoods, sample: Places, start: ItemDistribution
-) -> ItemDistribution:
-    """Return the likeliest distribution of a sample of the items, which may hold copies."""
-    distribution, (sample, copies) = start, np.unique(sample, return_counts=True)
-    points, trust = _points(likelihoods, sample, distribution), 1.0
-    value = _log_posterior(points, copies, distribution)
-    for _ in range(_ROUNDS):
-        moved, gain = _likeliest(points, copies, distribution, trust)
-        if gain < _SETTLED:
-            return moved
-        of_moved = _points(likelihoods, sample, moved)
-        of_value = _log_posterior(of_moved, copies, moved)
-        if of_value < value:
-            if trust < _LEAST_TRUST:
-                return distribution
-            trust /= 4
-            continue
-        distribution, points, value, trust = moved, of_moved, of_value, min(2 * trust, 1.0)
-    return distribution
-
-
-def _log_posterior(points: _Points, copies: Places, distribution: ItemDistribution) -> float:
-    """Log marginal likelihood of the points, with what is taken of the distribution in advance."""
-    places = points.slope, points.intercept, points.sign
-    shares = _shares(points, distribution.log_density(*places))
-    off = distribution.vector - _EXPECTED.vector
-    return float(copies @ shares.log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
-
-
-def _likeliest(
-    points: _Points, copies: Places, start: ItemDistribution, trust: float
-) -> tuple[ItemDistribution, float]:
-    """Maximise the log marginal likelihood of the points, not far from the start; and the gain."""
+def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemDistribution:
+    """Return the likeliest distribution of a sample of the items, all of which may have copies."""
     from scipy.optimize import Bounds, minimize
 
-    n_items, place = copies.sum(), np.unique(points.item, return_inverse=True)[1].ravel()
-    expected = _EXPECTED.vector
+    sample = whole[:: -(-len(whole) // _ITEMS_LEARNED_FROM)]
+    sample, copies = np.unique(sample, return_counts=True)
+    size = max(abs(float(np.median(items.slope[whole]))), _LEAST_SLOPE)
+    # to start from, half of the intercepts' variance goes with slopes
+    spread = max(float(np.std(items.intercept[whole])), _LEAST_SLOPE) / np.sqrt(2)
+    start = replace(
+        ItemDistribution.from_vector(_EXPECTED),
+        slope=size,
+        difficulty=-float(np.median(items.intercept[whole])) / size,
+        difficulty_spread=spread / size,
+        intercept_spread=spread,
+    )
 
-    def loss(vector: Array) -> tuple[float, Array]:
+    def loss(vector: Array, points: _Points) -> tuple[float, Array]:
+        """Minus the log marginal likelihood, with what is taken of the distribution in advance."""
         distribution = ItemDistribution.from_vector(vector)
-        places = points.slope, points.intercept, points.sign
-        shares = _shares(points, distribution.log_density(*places))
-        off = vector - expected
-        total = float(copies @ shares.log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
-        weights = shares.value * copies[place, None]
-        by_vector = distribution.gradient(*places, weights) - _EXPECTED_PRECISION * off
-        return -total / n_items, np.asarray(-by_vector / n_items)
+        share, log_marginal = points.shares(distribution)
+        place = np.unique(points.item, return_inverse=True)[1].ravel()
+        off, weights = vector - _EXPECTED, share * copies[place, None]
+        total = float(copies @ log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
+        gradient = distribution.gradient(points.slope, points.intercept, points.sign, weights)
+        by_vector = gradient - _EXPECTED_PRECISION * off
+        return -total / copies.sum(), np.asarray(-by_vector / copies.sum())
 
-    vector = np.clip(start.vector, _LOWEST, _HIGHEST)
-    bounds = Bounds(
-        np.maximum(vector - trust * _TRUSTED_DOWN, _LOWEST),
-        np.minimum(vector + trust * _TRUSTED_UP, _HIGHEST),
-    )
-    found = minimize(
-        loss,
-        vector,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": _MOST_STEPS_ON_POINTS},
-    )
-    gain = (loss(vector)[0] - float(found.fun)) * n_items
-    return ItemDistribution.from_vector(found.x), gain
-
-
-def _posterior_means(
-    likelihoods: ItemLikelihoods, distribution: ItemDistribution
-) -> tuple[Array, Array]:
-    """Posterior means of slope and intercept of every item."""
-    n_items = likelihoods.n_items
-    slope, intercept = np.zeros(n_items), np.zeros(n_items)
-    for part in blocks(n_items, 2 * len(_STEPS)):
-        some = np.arange(part.start, part.stop)
-        points = _points(likelihoods, some, distribution)
-        value = distribution.log_density(points.slope, points.intercept, points.sign)
-        share = _shares(points, value).value
-        slope += np.bincount(points.item, (share * points.slope).sum(axis=1), n_items)
-        intercept += np.bincount(points.item, (share * points.intercept).sum(axis=1), n_items)
-    return slope, intercept
-
-
-def _shares(points: _Points, log_density: Array) -> _Shares:
-    """Posterior share of every point, given the log density of the items at the points."""
-    joint = points.log_weight + log_density
-    place = np.unique(points.item, return_inverse=True)[1].ravel()
-    peak = np.full(int(place.max()) + 1, -np.inf)
-    np.maximum.at(peak, place, joint.max(axis=1))
-    share = np.exp(joint - peak[place, None])
-    total = np.bincount(place, share.sum(axis=1))
-    return _Shares(share / total[place, None], peak + np.log(total))
+    distribution, trust = start, 1.0
+    points = _points(likelihoods, sample, distribution)
+    value = loss(distribution.vector, points)[0]
+    for _ in range(_ROUNDS):
+        inside = np.clip(distribution.vector, _LOWEST, _HIGHEST)
+        lowest = np.maximum(inside - trust * _TRUSTED_DOWN, _LOWEST)
+        highest = np.minimum(inside + trust * _TRUSTED_UP, _HIGHEST)
+        found = minimize(
+            loss,
+            inside,
+            args=(points,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(lowest, highest),
+            options={"maxiter": _MOST_STEPS_ON_POINTS},
+        )
+        if (loss(inside, points)[0] - float(found.fun)) * copies.sum() < _SETTLED:
+            return ItemDistribution.from_vector(found.x)
+        moved = ItemDistribution.from_vector(found.x)
+        of_moved = _points(likelihoods, sample, moved)
+        of_value = loss(moved.vector, of_moved)[0]
+        if of_value <= value:
+            distribution, points, value, trust = moved, of_moved, of_value, min(2 * trust, 1.0)
+        elif trust < _LEAST_TRUST:
+            break
+        else:
+            trust /= 4
+    return distribution
 
 
 def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistribution) -> _Points:
     """Points around the modes of some items, of kinds that they may well be of."""
     kinds = [_modes(likelihoods, items, sign, distribution) for sign in (1.0, -1.0)]
-    evidence = np.stack([_evidence(likelihoods, modes, distribution) for modes in kinds])
-    likely = evidence > evidence.max(axis=0) - _UNLIKELY
-    modes = _Modes(
-        *(
-            np.concatenate([part[kept] for part, kept in zip(parts, likely, strict=True)])
-            for parts in zip(*kinds, strict=True)
-        )
+    evidence = []  # by Laplace's approximation, up to a constant
+    for sign, (at, factor) in zip((1.0, -1.0), kinds, strict=True):
+        signs, middle = np.full(len(items), sign), (np.zeros((1, 2)), np.zeros(1))
+        one = _placed(likelihoods, items, signs, at, factor, *middle, distribution)
+        density = distribution.log_density(one.slope, one.intercept, one.sign)
+        evidence.append((one.log_weight + density)[:, 0])
+    likely = np.stack(evidence) > np.max(evidence, axis=0) - _UNLIKELY
+    which = np.concatenate([np.flatnonzero(kept) for kept in likely])
+    signs = np.repeat([1.0, -1.0], likely.sum(axis=1))
+    at, factor = (
+        np.concatenate([part[kept] for part, kept in zip(parts, likely, strict=True)])
+        for parts in zip(*kinds, strict=True)
     )
-    u, e = np.moveaxis(modes.at[:, None] + _STEPS @ np.swapaxes(modes.factor, 1, 2), 2, 0)
-    return _placed(likelihoods, modes, Standardised(u, e), _LOG_WEIGHTS, distribution)
-
-
-def _evidence(likelihoods: ItemLikelihoods, modes: _Modes, distribution: ItemDistribution) -> Array:
-    """Log marginal likelihood of every item by Laplace's approximation, up to a constant."""
-    at = Standardised(modes.at[:, :1], modes.at[:, 1:])
-    points = _placed(likelihoods, modes, at, np.zeros(1), distribution)
-    value = distribution.log_density(points.slope, points.intercept, points.sign)
-    return np.asarray((points.log_weight + value)[:, 0])
+    rule = _STEPS, _LOG_WEIGHTS
+    return _placed(likelihoods, items[which], signs, at, factor, *rule, distribution)
 
 
 def _placed(
     likelihoods: ItemLikelihoods,
-    modes: _Modes,
-    at: Standardised,
+    items: Places,
+    signs: Array,
+    at: Array,
+    factor: Array,
+    steps: Array,
     log_weights: Array,
     distribution: ItemDistribution,
 ) -> _Points:
-    """Points with what they weigh in an integral over slope and intercept."""
-    sign = modes.sign[:, None]
-    slope, intercept = distribution.items(at, sign)
-    by_u, _, by_e = distribution.jacobian(slope, at, sign)
+    """Points some steps from the modes, with what they weigh over slope and intercept."""
+    sign = signs[:, None]
+    u, e = np.moveaxis(at[:, None] + steps @ np.swapaxes(factor, 1, 2), 2, 0)
+    slope, intercept = distribution.items(u, e, sign)
+    by_u, _, by_e = distribution.jacobian(slope, e, sign)
     volume = np.log(np.abs(by_u) * by_e)
-    volume += np.log(np.einsum("jkk->jk", modes.factor)).sum(axis=1, keepdims=True)
-    log_likelihood = likelihoods.log_likelihood(modes.item, slope, intercept)
-    return _Points(modes.item, sign, slope, intercept, log_likelihood + log_weights + volume)
+    volume += np.log(np.einsum("jkk->jk", factor)).sum(axis=1, keepdims=True)
+    log_likelihood = likelihoods.log_likelihood(items, slope, intercept)
+    return _Points(items, sign, slope, intercept, log_likelihood + log_weights + volume)
 
 
 def _modes(
     likelihoods: ItemLikelihoods, items: Places, kind: float, distribution: ItemDistribution
-) -> _Modes:
-    """Modes of the posteriors of items of one kind.
+) -> tuple[Array, Array]:
+    """Modes u and e of the posteriors of items of one kind, (n, 2), and a triangular factor.
 
-    Newton steps on expected information, of which those that lead down are damped (Levenberg 1944).
+    That is of their covariance, (n, 2, 2). Newton steps on expected information, of which those
+    that lead down are damped (Levenberg 1944).
     """
     centre = np.array([distribution.centre, 0.0])
     precision = np.array([distribution.log_slope_spread**-2, 1.0])
     sign = np.full(len(items), kind)
 
     def height(at: Array) -> Array:
-        slope, intercept = distribution.items(Standardised(at[:, :1], at[:, 1:]), sign[:, None])
+        slope, intercept = distribution.items(at[:, :1], at[:, 1:], sign[:, None])
         value = likelihoods.log_likelihood(items, slope, intercept)[:, 0]
         return np.asarray(value - 0.5 * (at - centre) ** 2 @ precision)
 
     at = np.tile(centre, (len(items), 1))
     here, damping = height(at), np.zeros(len(items))
     for _ in range(_MOST_STEPS_TO_MODE):
-        slope, intercept = distribution.items(Standardised(*at.T), sign)
-        local = likelihoods.local(items, slope, intercept)
-        by_u, with_slope, by_e = distribution.jacobian(slope, Standardised(*at.T), sign)
+        slope, intercept = distribution.items(at[:, 0], at[:, 1], sign)
+        score, by_item = likelihoods.local(items, slope, intercept)
+        by_u, with_slope, by_e = distribution.jacobian(slope, at[:, 1], sign)
         moves = np.zeros((len(items), 2, 2))  # of slope and intercept (rows) by u and e
         moves[:, 0, 0], moves[:, 1, 0], moves[:, 1, 1] = by_u, with_slope, by_e
         turned = np.swapaxes(moves, 1, 2)
-        information = turned @ local.information @ moves + np.diag(precision)
-        gradient = (turned @ local.score[:, :, None])[:, :, 0] - precision * (at - centre)
+        information = turned @ by_item @ moves + np.diag(precision)
+        gradient = (turned @ score[:, :, None])[:, :, 0] - precision * (at - centre)
         damped = information * (1 + damping[:, None, None] * np.eye(2))
         step = np.linalg.solve(damped, gradient[:, :, None])[:, :, 0]
         if np.abs(step).max() < _AT_MODE:
@@ -456,4 +589,4 @@ def _modes(
         at[up] += step[up]
         here = np.where(up, there, here)
         damping = np.where(up, damping / 10, np.maximum(10 * damping, 1.0))
-    return _Modes(items, sign, at, np.linalg.cholesky(np.linalg.inv(information)))
+    return at, np.linalg.cholesky(np.linalg.inv(information))

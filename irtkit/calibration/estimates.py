@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.information import item_errors
-from irtkit.calibration.item_prior import ItemPrior
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.priors import ItemPrior, WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.irf import ItemParameters, Items, ModelName
 

@@ -1,48 +1,93 @@
-"""From responses and checked settings to a result, by the method that was asked for."""
+"""From responses and checked settings to estimates: a start, the maximum, standard errors there.
+
+The search starts from easier problems whose maxima are on the way. Of very many respondents every
+k-th is enough to start from. Before synthetic respondents take part, the search gets near the
+maximum of the real ones: from far away an always-right row, of any ability, pulls every inverted
+item round. And from afar the guessing of a 3PL without a prior runs off before slopes settle.
+
+Some items may keep their parameters (fixed parameter calibration; Kim 2006). Where cells hold
+several trials, fits take turns with the estimate of how far these repeat each other
+(:mod:`.repeats`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.calibrated import fixed_parameters
 from irtkit.calibration.caveats import with_caveats
-from irtkit.calibration.chance import with_chance
 from irtkit.calibration.drift import with_fixed
 from irtkit.calibration.errors import with_errors_of_items
-from irtkit.calibration.estimates import result_of
-from irtkit.calibration.expected import ExpectedItems, of_some
-from irtkit.calibration.item_prior import ItemPrior
-from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-from irtkit.calibration.maximum_likelihood import maximum_likelihood
+from irtkit.calibration.estimates import Estimates, result_of, unbounded
+from irtkit.calibration.likelihood import (
+    MarginalLikelihood,
+    Parameterisation,
+    Values,
+    synthetic_sd,
+)
 from irtkit.calibration.methods import Variational
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.priors import (
+    USUAL_CHANCE,
+    Beta,
+    Hyper,
+    ItemPrior,
+    WeakPrior,
+    check_chance,
+    of_some,
+)
+from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
+from irtkit.calibration.search import (
+    Control,
+    GridSchedule,
+    PreconditionedLBFGS,
+    Problem,
+    maximise,
+    problem_of,
+)
+from irtkit.checks import short
 from irtkit.data.guessing import at_chance
 from irtkit.data.homogeneity import no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
-from irtkit.data.patterns import part_of, patterns_of
+from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
 from irtkit.data.slopes import proportion_score
+from irtkit.irf import Items, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax.sharding import Mesh
+    from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
-    from irtkit.calibration.estimates import Estimates
+    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.methods import EM
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import ItemParameters, ModelName
+    from irtkit.calibration.search import Maximum
+    from irtkit.irf import Array, ItemParameters, ModelName
+    from irtkit.quadrature import Grid
     from irtkit.responses import ResponseMatrix
 
 _MOST_TRIALS = 100_000
-"""Most trials that a cell counts for: nodes, and so time, grow with the square root of trials. With
-10⁷ in each of 30 × 6 cells, estimates of items change by 0.01 standard errors and their standard
-errors by 2 %; standard errors of abilities would be a tenth."""
+"""Most trials that a cell counts for: time grows with the square root of trials. With 10⁷ in each
+of 30 × 6 cells, estimates of items change by 0.01 standard errors and their errors by 2 %."""
+LOGIT_OF_GUESSING = -2.0  # Guessing of 0.12, between none and that of five choices (0.2).
+_OUT_OF_REACH = 20.0  # Logit at which an item without variance is as good as certain.
+_SETTLED, _MOST_FITS, _STEEPEST = 0.02, 6, 0.9
+"""Change of the largest design effect of repeated trials at which turns end, fits after the first
+at most, and slope of what is estimated by what was taken above which it is not trusted."""
+_NEAR = 0.01  # Gain that ends an easier search; of a subsample by parameter, √0.02 of an error.
+_MOST_EASY_STEPS = 24  # Whole fits of ordinary data take some ten.
+_SUBSAMPLE, _SUBSAMPLE_BY_ITEM, _LEAST_RESPONSES = 4000, 20, 30
+"""Respondents, and those by item, of a subsample; right and wrong responses that keep it finite."""
+_MOST_RESPONDENTS, _MOST_ITEMS = 2000, 500
+"""Respondents and items that teach the chance level: one number needs no more."""
+# Logits of guessing that items are fitted at, 0.001 to 0.5, and those the best is taken from.
+_LOGITS = np.concatenate([np.arange(-7.0, -4.0), np.arange(-4.0, 0.5, 0.5)])
+_FINE = np.linspace(_LOGITS[0], _LOGITS[-1], 2801)
 
 
 def fitted(
@@ -103,16 +148,19 @@ def _estimates(
     mesh: Mesh | None,
     report: Callable[[int, float], None],
 ) -> Estimates:
-    """What EM or the variational path finds."""
-    patterns = patterns.with_most_trials(_MOST_TRIALS)
-    grid = settings.quadrature
+    """What EM or the variational path finds.
+
+    EM sets respondents and items without a response aside, but not items that are fixed, of which
+    something is expected, or that have a density of their own.
+    """
+    patterns, grid = patterns.with_most_trials(_MOST_TRIALS), settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     # Beside fixed items both have their slope.
     same_as_1pl = schedule.fixed is None or variational is not None or anchors is not None
-    models = model, "1PL" if model == "Rasch" and same_as_1pl else model
+    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
-    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
+    prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
     if isinstance(prior, WeakPrior):
         guesses = model == "3PL"
         prior = with_chance(prior, responses, patterns) if guesses else replace(prior, chance=None)
@@ -122,7 +170,7 @@ def _estimates(
         return variational_estimates(
             patterns,
             responses,
-            models=models,
+            models=(model, of_items),
             prior=prior,
             settings=settings,
             options=variational,
@@ -130,41 +178,17 @@ def _estimates(
             mesh=mesh,
             report=report,
         )
-    fixed = None
+    fixed, n_items = None, patterns.n_items
+    known = np.full(n_items, isinstance(prior, ItemPrior)) | getattr(prior, "known", False)
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
-    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
-    return _of_answered(patterns, prior, models, settings, control, fixed=fixed, mesh=mesh)
-
-
-def _of_answered(
-    patterns: Patterns,
-    prior: Prior | None,
-    models: tuple[ModelName, ModelName],
-    settings: Settings,
-    control: Control,
-    *,
-    fixed: ItemParameters | None,
-    mesh: Mesh | None,
-) -> Estimates:
-    """Estimates by EM, respondents and items without a response being set aside.
-
-    But not items of which something else is known: that they are fixed, what is expected of them, a
-    density of each. ``models`` are the one asked for, and the one fitted in its place.
-    """
-    n_items = patterns.n_items
-    known = np.full(n_items, isinstance(prior, ItemPrior))
-    if isinstance(prior, ExpectedItems):
-        known |= prior.known
-    if fixed is not None:
         known |= ~np.isnan(fixed.discrimination)
     rows, columns = patterns.answered(known)
-    answered, prior_there = part_of(patterns, rows, columns), of_some(prior, columns)
     found = maximum_likelihood(
-        answered,
-        models[1],
-        prior_there,
-        control,
+        part_of(patterns, rows, columns),
+        of_items,
+        of_some(prior, columns),
+        Control(schedule, settings.tol, settings.max_iterations, report),
         empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
         standard_errors=settings.standard_errors,
         mesh=mesh,
@@ -174,3 +198,310 @@ def _of_answered(
     if isinstance(prior, WeakPrior) and settings.prior != "empirical":
         found = found._replace(prior=prior.described())
     return found.beside_unanswered(rows, columns, patterns.group, n_items)
+
+
+def maximum_likelihood(
+    whole: Patterns,
+    model: ModelName,
+    prior: Prior | None,
+    control: Control,
+    *,
+    empirical: bool = False,
+    standard_errors: bool = False,
+    mesh: Mesh | None = None,
+    trial_correlation: float | None = None,
+    fixed: ItemParameters | None = None,
+) -> Estimates:
+    """Maximise the likelihood of distinct patterns and items.
+
+    ``fixed`` has all items, NaN where they are free; None if all are.
+    """
+    beside = None if prior is None else prior.keys
+    if fixed is not None:  # no item is a copy of another
+        beside = np.arange(whole.n_items, dtype=np.float64)[None]
+    patterns, respondents, columns = merged(whole, beside)
+    prior = of_some(prior, np.unique(columns, return_index=True)[1])
+    problem, maximum, correlation = maximum_of(
+        patterns, model, prior, control, mesh=mesh, fixed=fixed, given=trial_correlation
+    )
+    patterns = problem.engine.patterns
+    if empirical:
+        from irtkit.calibration.empirical import empirical_bayes
+
+        problem, maximum = empirical_bayes(problem, maximum, control.schedule)
+    parameters = problem.parameters
+    at = parameters.values(maximum.x)
+    items, population = at.items, at.populations[0]
+    covariances = joint = information = population_se = None
+    if standard_errors:
+        nodes = control.schedule.for_errors(at, patterns, maximum.nodes)
+        grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
+        covariances, of_population, joint = _covariances(problem, grid, at, columns)
+        if fixed is not None and (variances := np.diag(of_population)).min() > 0:
+            of_log_sd, of_mean = map(float, np.sqrt(variances))
+            population_se = of_mean, population.sd * of_log_sd
+    if problem.prior is None or isinstance(problem.prior, ItemPrior):
+        likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
+        information = likelihood.terms(items, at.populations).information[:, 1, 1]
+        if patterns.multiplicity is not None:
+            information = information / patterns.multiplicity
+    endless = unbounded(problem.prior, at.in_sds, information)
+    if fixed is not None:
+        endless &= parameters.free
+    last = problem.prior if fixed is not None else of_some(problem.prior, columns)
+    return Estimates(
+        items=items.chosen(columns),
+        covariances=covariances,
+        joint=joint,
+        unbounded=endless[columns],
+        common_slope=parameters.common_slope,
+        ability=maximum.posteriors.mean[respondents],
+        ability_se=maximum.posteriors.sd[respondents],
+        population=population if parameters.groups.sds else None,
+        population_se=population_se,
+        synthetic_sd=synthetic_sd(items, population.sd, patterns.multiplicity),
+        prior=None if last is None else last.described(),
+        log_likelihood=maximum.log_likelihood,
+        converged=maximum.converged,
+        n_iterations=control.n_evaluations,
+        trace_rows=np.array(control.trace, dtype=np.float64).reshape(-1, 4),
+        nodes=maximum.nodes,
+        quadrature_error=maximum.quadrature_error,
+        trial_correlation=correlation,
+    )
+
+
+def _covariances(
+    problem: Problem, grid: Grid, at: Values, columns: NDArray[np.intp]
+) -> tuple[Array, Array, ItemCovariance]:
+    """Covariances of the parameters of every item, of populations, and of all items together.
+
+    Copies share their estimates, not their errors: where the information is formed as a whole,
+    each has its own place in it.
+    """
+    from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
+
+    patterns, parameters, prior = problem.engine.patterns, problem.parameters, problem.prior
+    if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
+        patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
+        parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
+        prior = of_some(prior, columns)
+        found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
+        # inverting leaves copies with errors that differ by rounding: all have those of the first
+        return found[np.unique(columns, return_index=True)[1][columns]], of_populations, joint
+    found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
+    return found[columns], of_populations, joint.chosen(columns)
+
+
+def maximum_of(
+    patterns: Patterns,
+    model: ModelName,
+    prior: Prior | None,
+    control: Control,
+    *,
+    mesh: Mesh | None = None,
+    fixed: ItemParameters | None = None,
+    given: float | None = None,
+) -> tuple[Problem, Maximum, float | None]:
+    """Search for the maximum; and the correlation of repeated trials, if there are any."""
+    cells = repeated_cells(patterns) if patterns.repeated else None
+    correlation = given or 0.0
+    if cells is not None and given is None:
+        correlation = first_correlation(patterns, cells)
+    tried: list[tuple[float, float]] = []
+    while True:
+        counted = patterns.with_trial_correlation(correlation)
+        problem = problem_of(counted, model, prior, mesh, fixed=fixed)
+        maximum = maximise(problem, start(problem, control), control)
+        exhausted = control.n_evaluations >= control.max_evaluations
+        if cells is None or given is not None or exhausted or len(tried) == _MOST_FITS:
+            break
+        estimate = trial_correlation(cells, problem, maximum, correlation)
+        tried.append((correlation, estimate))
+        change = (cells.most - 1) * (estimate - correlation)
+        if abs(change) <= _SETTLED * (1 + (cells.most - 1) * correlation):
+            break
+        correlation = estimate
+        if len(tried) > 1:  # at which a fit would estimate the same, on the line through two
+            (before, of_before), (taken, _) = tried[-2:]
+            slope = (estimate - of_before) / (taken - before) if taken != before else 0.0
+            if 0 < slope < _STEEPEST:
+                correlation = float(np.clip((estimate - slope * taken) / (1 - slope), 0.0, 1.0))
+    return problem, maximum, correlation if patterns.repeated else None
+
+
+def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
+    """Return a search that stands near the maximum, after at most half of the evaluations."""
+    patterns, model = problem.engine.patterns, problem.parameters.model
+    prior: Prior | None = problem.prior
+    some = None if problem.mesh is not None or model == "3PL" else _subsample(patterns)
+    lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
+    if problem.parameters.fixed is not None:
+        return lbfgs
+    easier = []
+    if some is not None:
+        easier.append((problem_of(some, model, prior), _NEAR * len(lbfgs.x)))
+    if model == "3PL" and prior is None:
+        prior = ItemPrior(guessing=Beta())
+    if patterns.has_synthetic:
+        real = problem_of(patterns.chosen(patterns.real), model, prior, problem.mesh)
+        easier.append((real, _NEAR))
+    elif prior is not problem.prior:
+        easier.append((problem._replace(prior=prior), _NEAR))
+    for one, tol in easier:
+        nodes = control.schedule.built(one.density(control.schedule, lbfgs.x), 0)
+        objective = one.at(nodes, exact=one.mesh is not None)
+        end = min(control.n_evaluations + _MOST_EASY_STEPS, control.max_evaluations // 2)
+        while not lbfgs.done and control.n_evaluations < end:
+            lbfgs.evaluate(objective, max(control.tol, tol))
+            control.n_evaluations += 1
+        lbfgs.restart()
+    return lbfgs
+
+
+def _subsample(patterns: Patterns) -> Patterns | None:
+    """Every k-th respondent, where that is cheap, and enough for every item."""
+    step = patterns.n // max(_SUBSAMPLE, _SUBSAMPLE_BY_ITEM * patterns.cells.shape[1])
+    whole = patterns.packed is not None and patterns.frequency is None
+    if step < 2 or not whole or patterns.has_synthetic:
+        return None
+    some = patterns.chosen(slice(None, None, step))
+    right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
+    return some if np.minimum(right, responses - right).min() >= _LEAST_RESPONSES else None
+
+
+def starting_values(problem: Problem, patterns: Patterns) -> Array:
+    """Start from proportions right and from the correlation of each item with the total score.
+
+    Real respondents alone count: an always-right row would turn inverted items round, and the
+    search might not find its way back. A point-biserial correlation is taken for the biserial one
+    ρ, so that slopes start a quarter (p = ½) to a half (p = 0.1) too low; ρ stands for a probit
+    slope of ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one,
+    whose intercept a normal distribution of ability flattens (`intercept_of`).
+    """
+    margins, real = patterns.margins, patterns.real
+    weights = patterns.weight * real
+    score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
+    ability = np.log(score / (1 - score))
+    ability = ability - np.average(ability, weights=weights)
+    ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
+    ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
+    right, answered = margins.item_right[REAL], margins.item_responses[REAL]
+    weighted = patterns.weight * ability
+    with_right, with_answered = patterns.right_sums(weighted), patterns.response_sums(weighted)
+    share = (right + 0.5) / (answered + 1)
+    covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
+    correlation = np.clip(covariance / np.sqrt(share * (1 - share)), -0.9, 0.9)
+    slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
+    intercept = intercept_of(share, slope)
+    typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
+    if problem.parameters.fixed is not None:  # a population like that of the fixed items
+        free, known = problem.parameters.free, problem.parameters.fixed.discrimination
+        slope = np.full(free.sum(), np.nanmedian(known))
+        intercept, logit = intercept_of(share[free], slope), np.full_like(slope, LOGIT_OF_GUESSING)
+        return problem.parameters.vector(Items(slope, intercept, logit))
+    if problem.prior is not None:  # what few respondents say about a slope is mostly noise
+        noise = 1 / (share * (1 - share) * np.maximum(answered, 1.0))
+        noise = np.average(noise, weights=patterns.multiplicity)
+        spread = np.average((slope - typical) ** 2, weights=patterns.multiplicity)
+        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
+        slope = typical + kept * (slope - typical)
+    else:  # nothing holds intercepts of items without variance
+        right, answered = margins.item_right.sum(axis=0), margins.item_responses.sum(axis=0)
+        certain = np.where(right == answered, _OUT_OF_REACH, -_OUT_OF_REACH)
+        alike = (answered > 0) & ((right == answered) | (right == 0))
+        intercept = np.where(alike, certain, intercept)
+    if problem.parameters.common_slope:
+        slope = np.full_like(slope, typical)
+    if problem.parameters.model == "Rasch":  # on a fixed grid alone, with a maximum between any
+        # two nodes: from mirt's start (all loadings ½) the one that it finds (AAAI-22)
+        from scipy.special import ndtri
+
+        varied = (right > 0) & (right < answered)
+        probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
+        intercept, typical = np.where(varied, 1.702 * probit / 0.75**0.5, intercept), 1.0
+    items = Items(slope, intercept, np.full_like(slope, LOGIT_OF_GUESSING))
+    return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
+
+
+def intercept_of(share: Array, slope: Array | float) -> Array:
+    """Intercept with which a share gets an item right, where ability is N(0, 1).
+
+    About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
+    like a logistic one, the mean over ability is one too (1.7² = 2.89).
+    """
+    return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
+
+
+class _Held(Parameterisation):
+    """Slopes and intercepts, guessing being held."""
+
+    def __init__(self, logits: Array) -> None:
+        super().__init__("2PL", len(logits), learns=True)
+        self.logits = logits
+
+    def values(self, x: Array) -> Values:
+        """Items with the guessing that is held."""
+        at = super().values(x)
+        return at._replace(items=at.items._replace(logit_guessing=self.logits))
+
+
+def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns) -> WeakPrior:
+    """The prior with a chance level for every item, one number if all are the same."""
+    if isinstance(prior.chance, float):
+        return prior
+    chance, plain = _known(prior.chance, responses), replace(prior, chance=None).usual
+    unknown = np.isnan(chance)
+    if unknown.any():
+        chance[unknown] = _learned(chance, plain, patterns)
+    levels = tuple(chance.tolist())
+    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels)
+
+
+def _known(given: Any, responses: ResponseMatrix) -> Array:
+    """Chance levels that were given, or follow from numbers of options; NaN for others."""
+    import pandas as pd
+
+    if given is not None:
+        found = {str(label): check_chance(value) for label, value in given.items()}
+        if unknown := [label for label in found if label not in {*responses.items}]:
+            raise ValueError(f"chance of the prior: {short(unknown[0])} is none of the items")
+        return np.array([found.get(item, np.nan) for item in responses.items])
+    table = responses.item_table
+    if table is None or "n_options" not in table:
+        return np.full(responses.n_items, np.nan)
+    options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)
+    return np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
+
+
+def _learned(chance: Array, prior: WeakPrior, patterns: Patterns) -> float:
+    """The likeliest guessing in common of the items that have no chance level.
+
+    Slopes and intercepts are fitted under the weak prior at several values of it. The gradient by
+    guessing, integrated from one value to the next, is the log-likelihood; Beta(5, 17) decides
+    where responses tell nothing. Of 20 respondents the level is too low.
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    rows = _some(np.flatnonzero(patterns.answering), _MOST_RESPONDENTS)
+    answered = patterns.margins.item_responses[REAL] > 0
+    columns = _some(np.flatnonzero(answered & np.isnan(chance)), _MOST_ITEMS)
+    if not len(columns):
+        return USUAL_CHANCE
+    # trials of a cell may repeat each other: together they count as one
+    some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0)).patterns
+    problem, x, rises = problem_of(some, "3PL", prior), None, []
+    for value in _LOGITS:
+        held = problem._replace(parameters=_Held(np.full(some.cells.shape[1], value)))
+        lbfgs = PreconditionedLBFGS(starting_values(held, some) if x is None else x)
+        found = maximise(held, lbfgs, Control(tol=1e-5))
+        x, likelihood = found.x, MarginalLikelihood(held.engine, found.nodes)
+        rises.append(float(likelihood.terms(held.items(x)).gradient[:, 2].sum()))
+    log_likelihood = PchipInterpolator(_LOGITS, rises).antiderivative()(_FINE)
+    log_prior = WeakPrior().guessing_density.at(_FINE).value
+    return float(logistic(_FINE[np.argmax(log_likelihood + log_prior)]))
+
+
+def _some(places: Any, most: int) -> Any:
+    """Evenly spaced ones of many."""
+    return places[:: -(-len(places) // most)] if len(places) else places

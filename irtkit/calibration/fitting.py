@@ -7,11 +7,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.calibration.calibrated import calibrated_items
-from irtkit.calibration.expected import expecting
-from irtkit.calibration.item_prior import ItemPrior
-from irtkit.calibration.methods import EM, Variational, method_of
-from irtkit.calibration.one_thread import one_thread
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.expected import expecting, prior_of
+from irtkit.calibration.methods import EM, Variational, method_of, one_thread
+from irtkit.calibration.priors import ItemPrior, WeakPrior
 from irtkit.calibration.result import FitResult, Settings
 from irtkit.checks import (
     as_number,
@@ -243,4 +241,33 @@ def check_prior(prior: object, model: str, method: EM | Variational) -> None:
         raise ValueError(
             "prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got "
             f"{short(prior)}"
+        )
+
+
+def refitted(
+    result: FitResult, responses: ResponseMatrix, *, tol: float, fixed: object = None
+) -> FitResult:
+    """Fit other responses to some of the items by EM as a result was fitted.
+
+    Without standard errors and warnings, and with the correlation of repeated trials of the result.
+    ``fixed`` is as in :func:`irtkit.fit`.
+
+    Raises
+    ------
+    ValueError
+        If the prior of the result holds a density that its settings do not describe.
+    """
+    settings = result.settings
+    given = settings.quadrature
+    grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
+    with silently():
+        return fit(
+            responses.with_trial_correlation(settings.trial_correlation),
+            result.model,
+            method=EM(tol=tol),
+            prior=prior_of(settings.prior, result.item_labels, responses.items),
+            fixed=fixed,
+            quadrature=grid,
+            standard_errors=False,
+            progress=False,
         )

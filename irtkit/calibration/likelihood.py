@@ -1,34 +1,20 @@
 """The marginal likelihood of items and populations, and the penalised one as an objective.
 
-**Likelihood.** The log-likelihood of the responses has ability integrated out. Real respondents
-are in groups, in each of which ability is N(μ, σ²); μ and σ are known, as N(0, 1) of a fit by
-itself, or parameters: of a Rasch model, whose slopes are 1, σ; beside items on an earlier scale
-both; of two groups both of the second. The gradient comes from the posterior of ability by Fisher's
-identity, at the cost of one EM step. Synthetic respondents have the ability distribution
-N(μ, σ² + (w/τ)²), μ and σ those of the first group, τ the typical slope and w wide on the logit
-scale. The wide part follows the items when they are rescaled, so that synthetic respondents do not
-pull on the scale.
+**Likelihood.** Ability is integrated out. Groups of real respondents have N(μ, σ²), known or with
+parameters: of Rasch, whose slopes are 1, σ; beside fixed items both; of two groups both of the
+second. The gradient follows by Fisher's identity. Synthetic respondents have N(μ, σ² + (w/τ)²), μ
+and σ of the first group, τ the typical slope and w wide on the logit scale: the wide part follows
+the items when they are rescaled, so that synthetic respondents do not pull on the scale.
 
-On a fixed grid, where a normal distribution is cut off and scaled up, a larger σ costs nothing once
-it is flat there, and the likelihood may rise with it for ever. So where μ or σ is a parameter the
-search takes N(μ, σ²) on nodes without end and counts what lies beyond the grid as lost: for every
-respondent it adds the log share that the grid has of it. Where nodes are no farther apart than σ,
-its maximum is the fixed point σ² = mean of E[(θ − μ)² | responses] that the EM of R's mirt ends at.
-What is reported is the likelihood of the cut-off normal there.
+On a fixed grid a free σ that is flat on it may grow for ever. So where μ or σ is a parameter the
+search counts what lies beyond the grid as lost: it adds the log share of N(μ, σ²) on the grid. Its
+maximum is then the fixed point of the EM of R's mirt.
 
-**Parameterisation.** The maximiser moves a vector of unbounded numbers: the slopes of free items
-(one if they are common), their intercepts, the *angles* of guessing (3PL), what the prior learns
-(the location of intercepts and, unless slopes are common, their log scale), and log σ and μ of
-groups. Guessing is c = sin² φ, φ its angle: where nobody guesses c ends at 0, which a search
-reaches in a few steps of φ, and never in those of a logit.
-
-**Objective.** It adds the log prior of the free items. Its preconditioner is what an EM step uses
-(one Newton block per item, and one number for each log σ and μ), plus the two directions in which
-EM is slow: the common scale and the common location of the items. Along them the likelihood only
-sees the distribution of ability in groups whose σ, or μ, is known, with information 2N and N/σ²,
-and a step there is the fold of parameter-expanded EM (Liu, Rubin & Wu 1998). From the block of an
-item is taken what its slope loses because abilities are told from the responses themselves (Louis
-1982).
+**Objective.** The log prior of free items is added. Guessing moves by its *angle* φ, c = sin² φ,
+which reaches c = 0 in a few steps. The preconditioner is an EM step (a Newton block per item, less
+what its slope loses as abilities are told from the responses; Louis 1982) plus the two directions
+in which EM is slow, the common scale and location of the items (parameter-expanded EM: Liu, Rubin
+& Wu 1998).
 """
 
 from __future__ import annotations
@@ -39,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.lbfgs import Evaluation
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import REAL, SYNTHETIC
 from irtkit.irf import Items, logits_of_guessing
@@ -55,18 +40,11 @@ if TYPE_CHECKING:
 SYNTHETIC_LOGIT_SD = 5.0
 """w: SD, in logits, by which synthetic ability exceeds that of real respondents: an always-right
 row may then lie beyond nearly every item."""
-_OFF_ZERO = 0.01
-"""Added to squared slopes before logarithms are taken: a flat item counts as a slope of 0.1."""
-_JITTER = 1e-3
-"""Added to the information of a parameter, in responses; one with less is as good as settled: a
-response as likely right as wrong tells 250 times as much of an intercept."""
-_NOISE = 2e-7
-"""Rounding error of the log-likelihood of one respondent in 32 bits (whose spacing is 1.2e-7); the
-same for all, should all answer alike."""
-_ITEMS_PER_NOISE = 20
-"""Items per further unit of that error: with dense missing cells their sums are in 32 bits too."""
-_LEAST_SINE = 1e-8
-"""Least sine and cosine of an angle of guessing: c differs from 0 and 1 by its square, 1e-16."""
+_OFF_ZERO = 0.01  # Added to squared slopes before logarithms: a flat item counts as a slope of 0.1.
+_JITTER = 1e-3  # Added to the information of a parameter, in responses: with less it is settled.
+_NOISE = 2e-7  # Rounding error of the log-likelihood of one respondent in 32 bits.
+_ITEMS_PER_NOISE = 20  # Items per further unit of it: with dense missing cells sums are in 32 bits.
+_LEAST_SINE = 1e-8  # Of an angle of guessing: c differs from 0 and 1 by its square.
 
 
 class Population(NamedTuple):
@@ -76,7 +54,7 @@ class Population(NamedTuple):
     sd: float = 1.0
 
 
-STANDARD = (Population(),)
+STANDARD: tuple[Population, ...] = (Population(),)
 """One group of real respondents, whose ability is known to be N(0, 1)."""
 
 
@@ -261,26 +239,20 @@ class Parameterisation:
         if self.n_hyper:
             location, log_scale = (*x[self.hyper], 0.0)[:2]
             hyper = Hyper(float(log_scale), float(location))
-        items = items if self.fixed is None else self._beside_fixed(items)
-        return Values(items, self._populations(x), hyper, by_angle)
-
-    def _beside_fixed(self, free: Items) -> Items:
-        """All items."""
-        fixed: Any = self.fixed
-        parts = [fixed.discrimination.copy(), fixed.intercept.copy()]
-        if free.logit_guessing is not None:
-            parts.append(logits_of_guessing(fixed.guessing))
-        for part, own in zip(parts, free, strict=False):
-            part[self.free] = own
-        return Items(*parts)
-
-    def _populations(self, x: Array) -> tuple[Population, ...]:
-        n, means, sds = self.groups
-        if not means and not sds:
-            return STANDARD if n == 1 else STANDARD * n
-        mean = dict(zip(means, x[self.means].tolist(), strict=True))
-        sd = dict(zip(sds, np.exp(x[self.log_sds]).tolist(), strict=True))
-        return tuple(Population(mean.get(k, 0.0), sd.get(k, 1.0)) for k in range(n))
+        if self.fixed is not None:
+            known = [self.fixed.discrimination.copy(), self.fixed.intercept.copy()]
+            if items.logit_guessing is not None:
+                known.append(logits_of_guessing(self.fixed.guessing))
+            for part, own in zip(known, items, strict=False):
+                part[self.free] = own
+            items = Items(*known)
+        populations = STANDARD
+        if self.groups != FreeGroups():
+            n, means, sds = self.groups
+            mean = dict(zip(means, x[self.means].tolist(), strict=True))
+            sd = dict(zip(sds, np.exp(x[self.log_sds]).tolist(), strict=True))
+            populations = tuple(Population(mean.get(k, 0.0), sd.get(k, 1.0)) for k in range(n))
+        return Values(items, populations, hyper, by_angle)
 
     def vector(
         self,
@@ -344,13 +316,18 @@ class Parameterisation:
         return rescaled
 
 
-class Curvature(NamedTuple):
-    """What the preconditioner needs."""
+class Evaluation(NamedTuple):
+    """An objective at a point, and what its preconditioner needs."""
 
-    at: Values
-    information: Array
+    value: float
+    gradient: Array
+    log_likelihood: float
+    """What the trace reports, without priors."""
+    at: Any = None
+    """Values."""
+    information: Any = None
     """Complete-data information of every item, (n_items, k, k)."""
-    prior: AtPrior | None
+    prior: AtPrior | None = None
 
 
 class PenalisedLikelihood:
@@ -371,15 +348,18 @@ class PenalisedLikelihood:
         found = self.likelihood.terms(at.items, at.populations)
         value, by_item, information = found.value, found.gradient[p.free], found.information[p.free]
         by_population = found.by_population
-        if self.likelihood.nodes.even:
-            for k in {*p.groups.means, *p.groups.sds}:
+        free = {*p.groups.means, *p.groups.sds}
+        if free and self.likelihood.nodes.even:
+            for k in free:
                 mean, sd = at.populations[k]
                 share, *by = self.likelihood.nodes.log_share_of_normal(sd, mean)
                 value += self._in_group[k] * share
                 by_population[k] += self._in_group[k] * np.array(by)
         if at.logit_by_angle is not None:
-            information = information.copy()
-            information[:, 2, 2] += beside_angles(by_item[:, 2])
+            # where c → 0 the information about its logit vanishes faster than the gradient, half of
+            # which leads a step in the angle to 0
+            by_logit, information = by_item[:, 2], information.copy()
+            information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
         prior, by_hyper = None, np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
@@ -389,41 +369,18 @@ class PenalisedLikelihood:
             if p.unit_slopes:
                 by_population[0, 1] += at.populations[0].sd * prior.gradient[:, 0].sum()
         gradient = p.pulled_back(at, by_item, by_population, by_hyper)
-        curvature = Curvature(at, information, prior)
-        return Evaluation(value, gradient, found.log_likelihood, curvature)
+        return Evaluation(value, gradient, found.log_likelihood, at, information, prior)
 
-    def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
+    def precondition(self, x: Array, found: Evaluation, v: Array) -> Array:
         """Newton block per item, populations by themselves, and a common scale and location."""
-        p, prior, step = self.parameters, curvature.prior, self.local_step(curvature, v)
-        about_log_sd = about_mean = self._in_group
-        if p.size > p.hyper.stop:
-            sds = np.array([one.sd for one in curvature.at.populations])
-            means, log_sds = list(p.groups.means), list(p.groups.sds)
-            about_log_sd, about_mean = self._in_group.copy(), self._in_group / sds**2
-            step[p.log_sds] = v[p.log_sds] / (2 * about_log_sd[log_sds])
-            step[p.means] = v[p.means] / about_mean[means]
-            about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
-        if p.unit_slopes:  # of several maxima between nodes, steps of EM lead to that of R's mirt
-            return step
-        bends = 2 * float(about_log_sd.sum()), float(about_mean.sum())
-        directions = p.scale_and_location(x, curvature.at)
-        for direction, about in zip(directions, bends, strict=True):
-            if bend := about:
-                if prior is not None and not p.n_hyper:  # a prior that learns follows the items
-                    bend += _curvature_along(prior, p, direction)
-                step += direction * (float(direction @ v) / bend)
-        return step
-
-    def local_step(self, curvature: Curvature, v: Array) -> Array:
-        """Newton step of every item by itself, and of what the prior learns."""
-        p, blocks, step = self.parameters, curvature.information, np.empty_like(v)
+        p, at, prior, blocks = self.parameters, found.at, found.prior, found.information
+        step = np.empty_like(v)
         if p.model == "2PL":
             n = self.likelihood.engine.patterns.n_respondents
-            slope = curvature.at.items.slope[p.free]
-            blocks = _minus_missing_information(blocks, slope, n)
-        if curvature.prior is not None:
-            blocks = blocks + curvature.prior.blocks
-            step[p.hyper] = v[p.hyper] / np.diag(curvature.prior.corner)[: p.n_hyper]
+            blocks = _minus_missing_information(blocks, at.items.slope[p.free], n)
+        if prior is not None:
+            blocks = blocks + prior.blocks
+            step[p.hyper] = v[p.hyper] / np.diag(prior.corner)[: p.n_hyper]
         if p.common_slope:
             diagonal = blocks[:, 1, 1] + _JITTER
             step[p.intercepts] = v[p.intercepts] / diagonal
@@ -432,26 +389,36 @@ class PenalisedLikelihood:
                 complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
                 step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
                 step[p.intercepts] -= coupling * step[p.slopes]
-            return step
-        sides = [v[p.slopes], v[p.intercepts]]
-        if curvature.at.logit_by_angle is not None:
-            stretch = np.ones((p.n_free, 3))
-            stretch[:, 2] = curvature.at.logit_by_angle
+        else:
+            stretch, places = np.ones((p.n_free, blocks.shape[1])), [p.slopes, p.intercepts]
+            if at.logit_by_angle is not None:
+                stretch[:, 2] = at.logit_by_angle
+                places.append(p.angles)
             blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
-            sides.append(v[p.angles])
-        solved = _solve_blocks(blocks, np.stack(sides, axis=1))
-        for place, part in zip((p.slopes, p.intercepts, p.angles), solved, strict=False):
-            step[place] = part
+            solved = _solve_blocks(blocks, np.stack([v[part] for part in places], axis=1))
+            for place, part in zip(places, solved, strict=True):
+                step[place] = part
+        about_log_sd = about_mean = self._in_group
+        if p.size > p.hyper.stop:
+            sds = np.array([one.sd for one in at.populations])
+            means, log_sds = list(p.groups.means), list(p.groups.sds)
+            about_log_sd, about_mean = self._in_group.copy(), self._in_group / sds**2
+            step[p.log_sds] = v[p.log_sds] / (2 * about_log_sd[log_sds])
+            step[p.means] = v[p.means] / about_mean[means]
+            about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
+        if p.unit_slopes:  # of several maxima between nodes, steps of EM lead to that of R's mirt
+            return step
+        bends = 2 * float(about_log_sd.sum()), float(about_mean.sum())
+        directions = p.scale_and_location(x, at)
+        for direction, about in zip(directions, bends, strict=True):
+            if bend := about:
+                if prior is not None and not p.n_hyper:  # a prior that learns follows the items
+                    along = np.zeros((p.n_free, 2))
+                    along[:, 0] = direction[p.slopes] if p.slopes.stop else 0.0
+                    along[:, 1] = direction[p.intercepts]
+                    bend += float(np.einsum("jk,jkl,jl->", along, prior.blocks[:, :2, :2], along))
+                step += direction * (float(direction @ v) / bend)
         return step
-
-
-def beside_angles(by_logit: Array) -> Array:
-    """What steps in angles of guessing need beside the information about its logit.
-
-    Where c → 0 that vanishes faster than the gradient, and the logarithm of the likelihood is
-    linear in c: half the gradient is what makes a step in the angle lead to 0.
-    """
-    return np.where(by_logit < 0, -0.5 * by_logit, by_logit)
 
 
 def prior_at(
@@ -460,15 +427,6 @@ def prior_at(
     """Return the prior's density, gradient and curvature."""
     items, common = parameters.of_prior(at), parameters.common_slope
     return prior.at(items, at.hyper, common_slope=common, copies=copies)
-
-
-def _curvature_along(prior: AtPrior, parameters: Parameterisation, direction: Array) -> float:
-    """Curvature of a prior along a direction of slopes and intercepts."""
-    by_intercept = direction[parameters.intercepts]
-    by_slope = direction[parameters.slopes] if parameters.slopes.stop else np.zeros(1)
-    by_slope = np.broadcast_to(by_slope, by_intercept.shape)
-    by_item = np.stack([by_slope, by_intercept], axis=1)
-    return float(np.einsum("jk,jkl,jl->", by_item, prior.blocks[:, :2, :2], by_item))
 
 
 def _minus_missing_information(information: Array, slope: Array, n: int) -> Array:

@@ -1,11 +1,10 @@
-"""Prior distributions of item parameters: densities, what they add to an objective, the weak prior.
+"""Priors of item parameters: densities, the weak prior, and independent densities of each item.
 
 A prior on each item is not weak on the scale: thousands of item penalties outweigh a hundred
 abilities, so that a normal prior on every slope shrinks all slopes together and blows up the
-abilities. The weak prior leaves the common scale and the common location of the items free. It
-speaks of slopes relative to a learned scale τ and of intercepts relative to a learned location m,
-so it does not change when ability is rescaled or shifted (a → ta, τ → tτ; d → d + aμ, m → m + μ),
-and the normal distribution of ability alone sets the scale.
+abilities. The weak prior therefore speaks of slopes relative to a learned scale τ and of intercepts
+relative to a learned location m. It does not change when ability is rescaled or shifted (a → ta,
+τ → tτ; d → d + aμ, m → m + μ), and the normal distribution of ability alone sets the scale.
 
 A prior is a sum of *terms*, each a density of a residual that depends on the parameters of an item
 and on what the prior learns. Maximisation and the variational path take the same terms.
@@ -13,27 +12,26 @@ and on what the prior learns. Maximisation and the variational path take the sam
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from irtkit.checks import check_number
+from irtkit.checks import check_number, short
 from irtkit.irf import logistic, softplus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from numpy.typing import NDArray
 
     from irtkit.irf import Array, Items
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
-USUAL_CHANCE = 0.2
-"""Chance with five choices."""
-NOTHING: Mapping[int, Any] = MappingProxyType({})
+USUAL_CHANCE = 0.2  # Chance with five choices.
+_COST_OF_ONE_ERROR = 0.5  # Nats by which a normal log density falls within one SD of its mean.
 
 
 class Hyper(NamedTuple):
@@ -49,8 +47,7 @@ class LogDensity(NamedTuple):
     value: Array
     derivative: Array
     curvature: Array
-    """Minus the second derivative, or a stand-in at least 0 where that is below 0: what a search
-    steps by. Standard errors take the second derivative (:mod:`.standard_errors`)."""
+    """Minus the second derivative, or a stand-in at least 0, which a search steps by."""
 
     def times(self, factor: float | Array) -> LogDensity:
         """Return it counted more or less than once, at all points or at each."""
@@ -106,10 +103,13 @@ class Normal(Density):
 
     def at(self, x: Array) -> LogDensity:
         """−½((x − μ)/σ)² − log σ√2π, (μ − x)/σ² and 1/σ²."""
-        off, precision = self.mean - x, 1 / self.sd**2
-        constant = -math.log(self.sd) - _LOG_ROOT_2PI
-        value = constant - 0.5 * precision * off**2
-        return LogDensity(value, precision * off, np.full_like(x, precision))
+        return _normal(x, self.mean, self.sd)
+
+
+def _normal(x: Array, mean: Any, sd: Any) -> LogDensity:
+    off, precision = mean - x, sd**-2.0
+    value = -0.5 * precision * off**2 - np.log(sd) - _LOG_ROOT_2PI
+    return LogDensity(value, precision * off, precision + 0 * x)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ class Beta(Density):
     Muraki, Mislevy & Bock 2003)."""
 
     def __post_init__(self) -> None:
-        check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
+        if np.ndim(self.alpha) == 0:  # else items have numbers of their own, which were checked
+            check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
 
     def at(self, x: Array) -> LogDensity:
         """(α − 1) log c + (β − 1) log(1 − c) − log B(α, β), c the logistic of x."""
@@ -164,11 +165,31 @@ class Beta(Density):
         return -softplus(-x) - softplus(x), 1 - 2 * logistic(x)
 
 
-class _BetaByItem(Beta):
-    """Beta densities with arrays of numbers, one for each item."""
+@dataclass(frozen=True)
+class LogNormal(Density):
+    """Normal density of log |a|: a prior on the size of discrimination that leaves its sign free.
+
+    ``mean`` and ``sd`` are those of the logarithm; the density is that of the logarithm too.
+    """
+
+    mean: float
+    sd: float
 
     def __post_init__(self) -> None:
-        """Made of numbers that have been checked."""
+        check_number("mean of LogNormal", self.mean)
+        check_above_zero("LogNormal", sd=self.sd)
+
+    def at(self, x: Array) -> LogDensity:
+        """Log density of log |x|; as curvature its precision, by x, finite at 0."""
+        size = np.abs(x) + 1e-12
+        value, derivative, _ = _normal(np.log(size), self.mean, self.sd)
+        curvature = 1 / (self.sd**2 * (x**2 + 1e-6))
+        return LogDensity(value, derivative * np.sign(x) / size, curvature)
+
+    def log_volume(self, x: Array) -> tuple[Array, Array]:
+        """−log |x|."""
+        size = np.abs(x) + 1e-12
+        return -np.log(size), -np.sign(x) / size
 
 
 @dataclass(frozen=True)
@@ -193,14 +214,14 @@ class Term(NamedTuple):
     at: LogDensity
     by_item: dict[int, Any]
     """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
-    by_hyper: Mapping[int, Any] = NOTHING
+    by_hyper: dict[int, Any]
     """Its derivatives by m (0) and log τ (1)."""
 
 
 class AtPrior(NamedTuple):
-    """A log density at some items: its gradient, and a positive definite stand-in for −∂².
+    """A log density at some items, its gradient, and a stand-in for −∂² that is at least 0.
 
-    The stand-in is for searches. Copies of an item count as many times as there are.
+    Copies of an item count as many times as there are.
     """
 
     log_density: float
@@ -227,13 +248,9 @@ def summed(
 ) -> AtPrior:
     """Add terms up; m and log τ are N(0, sd²) with the two ``sds``, if they are learned."""
     n, size = len(items.slope), 2 if items.logit_guessing is None else 3
-    gradient, blocks, border = (
-        np.zeros((n, size)),
-        np.zeros((n, size, size)),
-        np.zeros((n, size, 2)),
-    )
+    gradient, blocks = np.zeros((n, size)), np.zeros((n, size, size))
+    border, by_item = np.zeros((n, size, 2)), np.zeros(n)
     value, by_hyper, corner = 0.0, np.zeros(2), np.zeros((2, 2))
-    by_item = np.zeros(n)
     if sds is not None and hyper is not None:
         for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
             value += -0.5 * (at / sd) ** 2 - math.log(sd) - _LOG_ROOT_2PI
@@ -262,17 +279,23 @@ class Prior(Protocol):
     learns: ClassVar[bool]
     """Whether m and τ are learned with the items."""
 
+    @property
+    def keys(self) -> Array | None:
+        """What copies of an item must have in common beside their answers, (k, n_items)."""
+
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
     ) -> AtPrior:
         """Log density of the items, its gradient and its curvature."""
 
+    def chosen(self, items: Any) -> Prior:
+        """The prior of some of the items."""
+
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
 
 
-OF_ITEMS = {"chance", "difficulty_mean", "difficulty_sd"}
-"""Settings of the weak prior that may differ between items."""
+_BY_ITEM = {"chance", "difficulty_mean", "difficulty_sd"}
 
 
 @dataclass(frozen=True)
@@ -312,7 +335,7 @@ class WeakPrior:
     """Probability of guessing right, such as 0.25 with four choices, or 0 for open-ended answers.
     A number, or a Series or mapping by item. None, and items that are left out: 1/n_options, if the
     item table has the column n_options; else learned from the responses."""
-    chance_weight: float = 20.0
+    chance_weight: float = 20.0  # Beta(5, 17) with the usual chance
     difficulty_mean: Any = field(default=None, compare=False)
     """Difficulties expected of items, in logits (difficulty × discrimination): a Series or mapping
     by item, or a table with the columns mean and sd. Only their differences count. For "em"."""
@@ -325,8 +348,7 @@ class WeakPrior:
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        numbers = {k: v for k, v in vars(self).items() if k not in OF_ITEMS}
-        check_above_zero("the prior", **numbers)
+        check_above_zero("the prior", **self.numbers)
         if self.difficulty_mean is None and self.difficulty_sd is not None:
             raise ValueError("difficulty_sd is the SD around difficulty_mean, which is not given")
         if isinstance(self.chance, tuple):
@@ -338,7 +360,16 @@ class WeakPrior:
     @property
     def numbers(self) -> dict[str, float]:
         """Settings that are the same for all items."""
-        return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in OF_ITEMS}
+        return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in _BY_ITEM}
+
+    @property
+    def usual(self) -> WeakPrior:
+        """The weak prior of items of which nothing is expected."""
+        return WeakPrior(chance=self.chance, **self.numbers)
+
+    def on_fixed_scale(self) -> WeakPrior:
+        """The prior beside fixed items: means that are expected are on their scale."""
+        return self
 
     @property
     def slope_density(self) -> Student:
@@ -349,10 +380,8 @@ class WeakPrior:
     def guessing_density(self) -> Beta:
         """Density of guessing; that of five choices where chance is yet to be learned."""
         chance: Any = USUAL_CHANCE if self.chance is None else self.chance
-        kind = Beta
-        if isinstance(chance, tuple):
-            kind, chance = _BetaByItem, np.array(chance)
-        return kind(1 + self.chance_weight * chance, 1 + self.chance_weight * (1 - chance))
+        chance = np.array(chance) if isinstance(chance, tuple) else chance
+        return Beta(1 + self.chance_weight * chance, 1 + self.chance_weight * (1 - chance))
 
     @property
     def keys(self) -> Array | None:
@@ -373,17 +402,22 @@ class WeakPrior:
         terms = self._shared(items, hyper, common_slope=common_slope)
         if common_slope:
             size = np.abs(slope) + 1e-12
-            of_log = Normal(0.0, self.log_scale_sd).at(np.log(size))
+            of_log = _normal(np.log(size), 0.0, self.log_scale_sd)
             of_log = of_log._replace(curvature=np.zeros_like(slope))
             share = 1 / (len(slope) if copies is None else copies.sum())
-            terms.append(Term(of_log.times(share), {0: np.sign(slope) / size}))
+            terms.append(Term(of_log.times(share), {0: np.sign(slope) / size}, {}))
         else:
             by_slope = 1 / np.sqrt(scale**2 + slope**2)
             at = self.slope_density.at(np.arcsinh(slope / scale))
             terms.append(Term(at, {0: by_slope}, {1: -by_slope * slope}))
         if items.logit_guessing is not None:
-            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}))
+            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
+
+    def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Part of the log density that concerns several parameters, and m and τ."""
+        terms = self._shared(items, hyper, common_slope=common_slope)
+        return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd))
 
     def learned_from(self, items: Items, *, common_slope: bool) -> Hyper:
         """Return the m and τ that some known items make most likely."""
@@ -396,27 +430,145 @@ class WeakPrior:
         location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
         return Hyper(float(log_scale), float(location))
 
-    def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
-        """Part of the log density that concerns several parameters, and m and τ."""
-        terms = self._shared(items, hyper, common_slope=common_slope)
-        return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd))
-
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
         return {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
 
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
-        terms = [self._of_intercepts(items, hyper)]
+        mean, sd, follows = self._intercepts()
+        slope, location = items.slope, follows * hyper.location
+        around = _normal(items.intercept - location * slope, mean, sd)
+        terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
         if not common_slope:
-            terms.append(Term(Steep(self.steep, self.steep_spread).at(items.slope), {0: 1.0}))
+            terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}, {}))
         return terms
 
-    def _of_intercepts(self, items: Items, hyper: Hyper) -> Term:
-        """Intercepts around m·a."""
-        slope, location = items.slope, hyper.location
-        around = Normal(0.0, self.intercept_spread).at(items.intercept - location * slope)
-        return Term(around, {0: -location, 1: 1.0}, {0: -slope})
+    def _intercepts(self) -> tuple[Any, Any, Any]:
+        """Mean and SD of d − m·a, and 0 in place of 1 where an intercept does not follow m."""
+        return 0.0, self.intercept_spread, 1.0
+
+
+def of_some(prior: Any, items: Any) -> Any:
+    """The prior of some items."""
+    return None if prior is None else prior.chosen(items)
+
+
+@dataclass(frozen=True)
+class ItemPrior:
+    """Independent prior densities of the parameters of every item.
+
+    Scale and location are those of ability, N(0, 1): with many more items than respondents even
+    wide densities here shrink all slopes together, which ``prior="weak"`` does not. What has no
+    density is estimated as without a prior, and an item may then be "unbounded"; of an item without
+    responses it is NaN, and what has a density is at its mode. Each may be a :class:`Density` of
+    your own.
+
+    Parameters
+    ----------
+    discrimination
+        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it
+        once; in Rasch the SD of ability takes its place.
+    intercept
+        :class:`Normal` or None.
+    guessing
+        :class:`Beta` of c, :class:`Normal` of its logit, or None; for the 3PL.
+
+    Raises
+    ------
+    TypeError
+        If a density is not of a kind that its parameter may have.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> irtkit.ItemPrior(guessing=irtkit.Normal(-1.1, 0.5)).guessing
+    Normal(mean=-1.1, sd=0.5)
+    """
+
+    discrimination: Density | None = None
+    intercept: Density | None = None
+    guessing: Density | None = None
+    learns: ClassVar[bool] = False
+    keys: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a prior of its parameter, or cannot be stored with a result."""
+        others: dict[str, tuple[tuple[type, ...], str]] = {
+            "discrimination": ((Beta,), "Normal or LogNormal"),
+            "intercept": ((Beta, LogNormal), "Normal"),
+            "guessing": ((LogNormal,), "Beta or Normal"),
+        }
+        for name, (refused, names) in others.items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, Density) or isinstance(value, refused)):
+                raise TypeError(
+                    f"{name} of ItemPrior must be {names}, a Density of your own or None, "
+                    f"got {short(value)}"
+                )
+        self.described()
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
+        """Log density of the items, its gradient and its curvature."""
+        del hyper
+        terms: list[Term] = []
+        densities = (self.discrimination, self.intercept, self.guessing)
+        for k, (density, x) in enumerate(zip(densities, items, strict=True)):
+            if density is not None and x is not None:
+                at = LogDensity(*density.at(x))
+                if k == 0 and common_slope:
+                    at = at.times(1 / (len(x) if copies is None else copies.sum()))
+                terms.append(Term(at, {k: 1.0}, {}))
+        return summed(terms, items, copies=copies)
+
+    def chosen(self, items: Any) -> Self:
+        """The prior of some of the items, which is the same for all."""
+        del items
+        return self
+
+    def holds(self, items: Items) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether slopes, and intercepts, are kept from running off."""
+        return _holds(self.discrimination, items.slope), _holds(self.intercept, items.intercept)
+
+    def described(self) -> dict[str, Any]:
+        """Return the prior as plain values, for the settings of a result."""
+        parts = vars(self).items()
+        kinds = {name: part if part is None else _described(part, name) for name, part in parts}
+        return {"kind": "ItemPrior", **kinds}
+
+
+def _holds(density: Density | None, x: Array) -> NDArray[np.bool_]:
+    """Whether twice as far out costs at least what one standard error does; out starts at 20.
+
+    A density that falls by less from there on lets a parameter that the responses push out run
+    on to wherever a search ends.
+    """
+    if density is None:
+        return np.zeros(len(x), dtype=bool)
+    beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
+    with np.errstate(all="ignore"):  # so far out a density may overflow
+        there, here = (LogDensity(*density.at(place)).value for place in (beyond, x))
+        return ~np.asarray(here - there < _COST_OF_ONE_ERROR)
+
+
+def _described(density: Density, name: str) -> dict[str, Any]:
+    """Return the kind and the attributes of a density as plain values."""
+    kind = type(density).__name__
+    if any(vars(base).get("__slots__") for base in type(density).__mro__):
+        raise TypeError(f"{name} of ItemPrior: {kind} must keep its attributes without __slots__")
+    found: dict[str, Any] = {"kind": kind}
+    for attribute, value in vars(density).items():
+        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        try:
+            found[attribute] = json.loads(json.dumps(plain))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{name} of ItemPrior: attribute {attribute} of {kind} must be a number, a text or "
+                f"an array, got {type(value).__name__}"
+            ) from error
+    return found
 
 
 def check_chance(chance: object) -> float:

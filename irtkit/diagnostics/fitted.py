@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.calibration.refitting import refitted
+from irtkit.calibration.fitting import refitted
 from irtkit.checks import check_seed, check_times, check_type, did_you_mean, first_names, short
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items

@@ -19,17 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import FreeGroups, MarginalLikelihood, Population
-from irtkit.calibration.maximise import (
-    Control,
-    GridSchedule,
-    Monitor,
-    Stopping,
-    maximise,
-    problem_of,
-)
 from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import REAL, SYNTHETIC, Patterns, blocks
 from irtkit.irf import logistic, softplus
 from irtkit.quadrature.engines import posterior_weights
@@ -78,8 +70,7 @@ def calibrated(
     typical = max(float(np.median(start.slope)), 0.1)
     hyper, groups = Hyper(float(np.log(typical)), 0.0), (Population(), population)
     search = PreconditionedLBFGS(problem.parameters.vector(start.chosen(order), hyper, groups))
-    control = Control(GridSchedule(), Stopping(1e-4, 600), Monitor(lambda _step, _value: None))
-    found = maximise(problem, search, control)
+    found = maximise(problem, search, Control(tol=1e-4, max_evaluations=600))
     at = problem.parameters.values(found.x)
     grid = MarginalLikelihood(problem.engine, found.nodes).grid(at.items, at.populations)
     return Calibrated(at.items, at.populations[1], apart, column, grid, found.converged)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.one_thread import one_thread
+from irtkit.calibration.methods import one_thread
 from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.patterns import float_blocks, patterns_of
@@ -134,21 +134,13 @@ def held_out_predictions(
 
 def _calibrated(training: Patterns, name: ModelName) -> ItemParameters:
     """Items of a model, as the training respondents have them."""
-    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+    from irtkit.calibration.estimation import maximum_likelihood
+    from irtkit.calibration.search import Control
 
     model: Any = "1PL" if name == "Rasch" else name  # The same in other units.
-    control = Control(GridSchedule(), Stopping(_TOL), Monitor(lambda _step, _value: None))
     with one_thread():
         items = maximum_likelihood(
-            training,
-            model,
-            WeakPrior(),
-            control,
-            empirical=False,
-            standard_errors=False,
-            mesh=None,
-            trial_correlation=0.0,
+            training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=0.0
         ).items
     slope, intercept = np.asarray(items.slope), np.asarray(items.intercept)
     if items.logit_guessing is None:

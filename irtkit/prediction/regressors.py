@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.one_thread import one_thread
+from irtkit.calibration.methods import one_thread
 from irtkit.checks import not_one_of, short
 from irtkit.prediction.features import columns_by_kind
 

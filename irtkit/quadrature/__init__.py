@@ -1,7 +1,6 @@
 """Ability integrated out: the grid, the marginal likelihood, and the posterior of ability."""
 
-from irtkit.quadrature.engines import Engine, engine_of
-from irtkit.quadrature.formulas import Grid, Posteriors, Sums
+from irtkit.quadrature.engines import Engine, Grid, Posteriors, Sums, engine_of
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, Nodes, fixed_nodes
 
 __all__ = [

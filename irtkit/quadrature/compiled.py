@@ -19,8 +19,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from irtkit.data.patterns import BLOCK
-from irtkit.quadrature import formulas
-from irtkit.quadrature.formulas import Inputs, Posteriors, Rows, Sums, Traits
+from irtkit.quadrature import engines
+from irtkit.quadrature.engines import Inputs, Posteriors, Rows, Sums, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Items
-    from irtkit.quadrature.formulas import Grid
+    from irtkit.quadrature.engines import Grid
 
 _TYPICAL_NODES = 48
 """Nodes that parts of the matrix are cut for, before any are placed; 32 to 160 are usual."""
@@ -215,5 +215,5 @@ def _program(formula: Callable[..., Any]) -> Any:
     return jax.jit(on_all_devices, static_argnums=(0, 1))
 
 
-_sums = _program(formulas.sums)
-_posteriors = _program(formulas.posteriors)
+_sums = _program(engines.sums)
+_posteriors = _program(engines.posteriors)

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import REAL
-from irtkit.quadrature.formulas import Posteriors, Totals
+from irtkit.quadrature.engines import Posteriors, Totals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.quadrature.formulas import Curves, Inputs
+    from irtkit.quadrature.engines import Curves, Inputs
 
 
 _STEP = 0.3

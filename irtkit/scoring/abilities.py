@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, sici
 
-from irtkit.calibration.maximise import GridSchedule
+from irtkit.calibration.search import GridSchedule
 from irtkit.data.patterns import BLOCK, blocks, float_blocks
 from irtkit.irf import ItemParameters, Items, logistic, softplus
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.refitting import refitted
+from irtkit.calibration.fitting import refitted
 from irtkit.suspects.families import SIMILAR, dense_responses, family_codes
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ import pytest
 from scipy.special import log_expit
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
+from irtkit import ItemParameters, ResponseMatrix, fit
 from irtkit.calibration import empirical
-from irtkit.calibration.empirical import ItemLikelihoods
-from irtkit.calibration.item_distribution import ItemDistribution
+from irtkit.calibration.empirical import ItemDistribution, ItemLikelihoods
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
@@ -102,7 +101,7 @@ def test_learning_changes_next_to_nothing_where_respondents_are_many(
     assert moved < (0.01 if model == "2PL" else 0.02) * weak.abs().mean()
 
 
-@pytest.mark.parametrize("shape", [(1000, 100), (1000, 50), (2000, 200)])
+@pytest.mark.parametrize("shape", [(1000, 100), (2000, 200)])
 def test_one_item_far_steeper_than_the_others_stays_finite(shape: tuple[int, int]) -> None:
     generator = np.random.default_rng(0)
     ability, difficulty = generator.normal(size=shape[0]), generator.normal(size=shape[1])
@@ -114,22 +113,6 @@ def test_one_item_far_steeper_than_the_others_stays_finite(shape: tuple[int, int
     assert 3 < slopes.iloc[0] < 40
     assert slopes.iloc[1:].max() < 2
     assert np.isfinite(result.items["discrimination_se"]).all()
-
-
-def test_the_order_of_the_columns_does_not_matter_however_many() -> None:
-    generator = np.random.default_rng(0)
-    slope, ability = np.exp(0.3 * generator.normal(size=2400)), generator.normal(size=100)
-    difficulty = np.where(np.arange(2400) % 2, 2.5, -1.0)  # easy and hard ones by turns
-    chance = 1 / (1 + np.exp(-slope * (ability[:, None] - difficulty)))
-    values = (generator.random(chance.shape) < chance).astype(np.int8)
-    order = generator.permutation(2400)
-    one, other = (
-        fit(ResponseMatrix(matrix), prior="empirical", standard_errors=False)
-        for matrix in (values, values[:, order])
-    )
-    found = one.items["discrimination"].to_numpy()
-    assert other.items["discrimination"].to_numpy() == pytest.approx(found[order], abs=1e-5)
-    assert np.sqrt(np.mean((found - slope) ** 2)) < 0.3
 
 
 def test_of_few_respondents_no_order_of_rows_or_columns_matters() -> None:
@@ -167,17 +150,6 @@ def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead(mean: flo
     assert empirical < 1.03 * weak
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Not unidimensional")
-def test_real_answers_are_fitted() -> None:
-    responses = load_digits_crowd().responses
-    weak, empirical = (fit(responses, "2PL", prior=prior) for prior in ("weak", "empirical"))
-    assert np.isfinite(empirical.items["discrimination"]).all()
-    assert np.isfinite(empirical.items["discrimination_se"]).all()
-    slopes = [result.items["discrimination"] for result in (weak, empirical)]
-    assert np.corrcoef(*slopes)[0, 1] > 0.9
-
-
 @pytest.mark.filterwarnings("ignore:.*one ability")  # among equals it is chance
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_slopes_so_steep_that_probabilities_vanish_are_no_obstacle(missing: float) -> None:
@@ -189,20 +161,6 @@ def test_slopes_so_steep_that_probabilities_vanish_are_no_obstacle(missing: floa
     result = fit(ResponseMatrix(values), prior="empirical")
     assert np.isfinite(result.items["discrimination"]).all()
     assert np.isfinite(result.ability).all()
-
-
-@pytest.mark.filterwarnings("ignore:No standard errors")  # of that item's posterior mean
-def test_a_perfect_split_that_once_ran_off_is_fitted() -> None:
-    # one of a thousand items splits thirty respondents: its steepness must be seen by the nodes
-    generator = np.random.default_rng([5, 30])
-    slope = generator.lognormal(0, 0.3, 1000)
-    slope[generator.random(1000) < 0.02] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=1000))
-    responses = irtkit.simulate_responses(items, generator.normal(size=30), seed=generator)
-    weak = fit(responses, standard_errors=False)
-    assert weak.converged
-    assert weak.items["discrimination"].max() < 20
-    assert fit(responses, prior="empirical").items["discrimination"].max() < 5
 
 
 def test_the_density_integrates_to_one_and_its_gradient_is_that_of_differences() -> None:
@@ -240,15 +198,15 @@ def test_coordinates_lead_back_to_items_and_their_jacobian_is_that_of_difference
     generator = np.random.default_rng(2)
     slope, intercept = generator.normal(size=(2, 30))
     sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
-    at = SOME.standardised(slope, intercept, sign)
-    for found, expected in zip(SOME.items(at, sign), (slope, intercept), strict=True):
+    u, e = SOME.standardised(slope, intercept, sign)
+    for found, expected in zip(SOME.items(u, e, sign), (slope, intercept), strict=True):
         assert found == pytest.approx(expected, abs=1e-12)
-    by_u, with_slope, by_e = SOME.jacobian(slope, at, sign)
+    by_u, with_slope, by_e = SOME.jacobian(slope, e, sign)
     step = 1e-6
-    ahead, behind = (SOME.items(at._replace(u=at.u + h), sign) for h in (step, -step))
+    ahead, behind = (SOME.items(u + h, e, sign) for h in (step, -step))
     assert (ahead[0] - behind[0]) / (2 * step) == pytest.approx(by_u, abs=1e-7)
     assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(with_slope, abs=1e-7)
-    ahead, behind = (SOME.items(at._replace(e=at.e + h), sign) for h in (step, -step))
+    ahead, behind = (SOME.items(u, e + h, sign) for h in (step, -step))
     assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(by_e, abs=1e-7)
 
 
@@ -311,5 +269,5 @@ def test_likelihoods_of_single_items_are_those_on_all_nodes(
         return likelihoods.log_likelihood(np.arange(2000), 2 * slope[:, None], intercept[:, None])
 
     carried = values()
-    monkeypatch.setattr(empirical, "_LOGITS", 1e-3)
+    monkeypatch.setattr(empirical, "_FARTHEST", 1e-3)
     assert carried == pytest.approx(values(), abs=1e-4)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.calibration.expected import ExpectedItems, expecting, usual
+from irtkit.calibration.expected import ExpectedItems, expecting
 from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.data.patterns import merged, patterns_of
 from irtkit.irf import Items
@@ -89,13 +89,6 @@ def test_a_common_shift_and_the_population_do_not_matter() -> None:
     assert near["intercept"].to_numpy() == pytest.approx(far["intercept"].to_numpy(), abs=1e-6)
 
 
-def test_many_wrong_predictions_leave_the_scale_as_it_is() -> None:
-    responses, predicted, _ = drawn(60, 600, 0.3)
-    plain = irtkit.fit(responses, standard_errors=False).items["discrimination"].median()
-    threefold = irtkit.fit(responses, prior=expected(3 * predicted, 1.0), standard_errors=False)
-    assert threefold.items["discrimination"].median() == pytest.approx(plain, rel=0.15)
-
-
 def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> None:
     responses = irtkit.ResponseMatrix(np.tile([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]], (6, 20)))
     predicted = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
@@ -107,20 +100,6 @@ def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> N
         assert np.ptp(easier[:20:2]) < 1e-6
     apart = irtkit.ResponseMatrix(np.random.default_rng(0).permuted(responses.values, axis=0))
     assert irtkit.fit(apart, prior=expected(predicted, 0.5)).converged
-
-
-def test_standard_errors_are_those_of_the_search_when_copies_are_formed_as_a_whole() -> None:
-    # the same items, once with copies merged (by equal predictions) and once none merged
-    responses, predicted, _ = drawn(60, 8, 0.5)
-    twice = irtkit.ResponseMatrix(np.hstack([responses.values] * 2))
-    means = np.concatenate([predicted, predicted])
-    merged_errors, apart_errors = (
-        irtkit.fit(twice, prior=expected(pd.Series(means + off, index=twice.items), 0.5)).items[
-            "intercept_se"
-        ]
-        for off in (0.0, 1e-6 * np.arange(16))
-    )
-    assert merged_errors.to_numpy() == pytest.approx(apart_errors.to_numpy(), rel=1e-4)
 
 
 def test_beside_fixed_items_means_are_on_their_scale() -> None:
@@ -191,19 +170,6 @@ def test_what_cannot_be_expected_is_refused(
         irtkit.fit(responses, prior=WeakPrior(**given))
 
 
-def test_difficulties_are_expected_by_em_alone() -> None:
-    with pytest.raises(ValueError, match="difficulty_mean of the prior is for method='em'"):
-        irtkit.fit([[1, 0], [0, 1]], method="vi", prior=expected({"item-1": 1.0}, 0.5))
-
-
-def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
-    every = {label: float(k) for k, label in enumerate(LABELS)}
-    whole = expecting(expected(every, 0.5), LABELS)
-    assert np.array_equal(whole.keys, expecting(expected(every | {"e": 9.0}, 0.5), LABELS).keys)
-    some: Any = expecting(expected({"a": 1.0, "e": np.nan, "b": None}, 0.5), LABELS)
-    assert some.known.tolist() == [True, False, False, False]
-
-
 def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
     labels = ("2", "0", "1", "3")  # as numbers of rows are
     table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
@@ -220,13 +186,13 @@ def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
 def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
     prior = expecting(expected(EXPECTED, 0.5, intercept_spread=2.0), LABELS)
     assert isinstance(prior, ExpectedItems)
-    assert usual(prior) == WeakPrior(intercept_spread=2.0)
+    assert prior.usual == WeakPrior(intercept_spread=2.0)
     assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]
     assert prior.intercept_mean.tolist() == [1.5, 0.0, 0.0, -1.5]
 
 
 def test_a_fit_is_repeated_with_what_was_expected() -> None:
-    from irtkit.calibration.refitting import refitted
+    from irtkit.calibration.fitting import refitted
     from irtkit.diagnostics.fitted import fitted_alike
 
     responses, predicted, _ = drawn(30, 12, 0.5)

@@ -19,9 +19,9 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import drift, standard_errors
-from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping, problem_of
-from irtkit.calibration.maximum_likelihood import maximum_likelihood
+from irtkit.calibration.estimation import maximum_likelihood
 from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.search import Control, GridSchedule, problem_of
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_standard_errors_are_those_of_second_derivatives(
         patterns,
         model,
         prior,
-        Control(GridSchedule(), Stopping(1e-9), Monitor(lambda *_: None)),
+        Control(tol=1e-9),
         empirical=False,
         standard_errors=True,
         mesh=None,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
-from irtkit.calibration.item_distribution import ItemDistribution
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.likelihood import Parameterisation, Population, prior_at
 from irtkit.calibration.priors import Hyper
 from irtkit.calibration.standard_errors import prior_information

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,20 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
-from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
-from irtkit.calibration.item_distribution import ItemDistribution, TwoSided
+from irtkit import (
+    EM,
+    Beta,
+    Density,
+    ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    ResponseMatrix,
+    WeakPrior,
+    fit,
+    simulate_responses,
+)
+from irtkit.calibration.empirical import ItemDistribution, TwoSided
 from irtkit.calibration.priors import Hyper, Prior, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.irf import Items
@@ -22,6 +35,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 AT = np.linspace(-3.0, 3.0, 25)
 """A parameter, 0 among its values; of a logit of guessing from 0.05 to 0.95."""
 
@@ -111,29 +125,12 @@ def test_a_density_of_a_coordinate_comes_with_its_derivative(
     assert of_u.at(u)[1] == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
 
 
-def test_densities_of_c_and_of_the_logarithm_of_a_slope_hold_what_the_change_brings() -> None:
-    c = 1 / (1 + np.exp(-AT))
-    of_logit = of_c(AT) + np.log(c * (1 - c))
-    assert OfCoordinate(Beta(5.0, 17.0)).at(AT)[0] == pytest.approx(of_logit, abs=1e-10)
-    of_log = norm.logpdf(np.exp(AT), 1, 0.5) + AT
-    of_slope = OfCoordinate(Normal(1.0, 0.5), exponential=True)
-    assert of_slope.at(AT)[0] == pytest.approx(of_log, abs=1e-10)
-    sizes = OfCoordinate(LogNormal(0.2, 0.5), exponential=True)
-    assert sizes.at(AT)[0] == pytest.approx(norm.logpdf(AT, 0.2, 0.5), abs=1e-9)
-
-
 def test_far_out_values_have_finite_densities_and_derivatives() -> None:
     far = np.array([-700.0, 700.0])
     for density, *_ in REFEREES:
         assert np.isfinite(density.at(far).value).all()
         assert np.isfinite(density.at(far).derivative).all()
         assert np.isfinite(density.log_volume(far)).all()
-
-
-def test_a_mixture_pulls_by_the_posterior_of_the_second_kind() -> None:
-    of_second = np.exp(np.log(0.1) + norm.logpdf(AT, -1.2, 0.4) - two_sided(AT))
-    towards = (1 - of_second) * (1.2 - AT) + of_second * (-1.2 - AT)
-    assert TwoSided(1.2, 0.4, 0.1).at(AT).derivative == pytest.approx(towards / 0.16, abs=1e-11)
 
 
 EVERY_PRIOR: list[Prior] = [
@@ -224,13 +221,161 @@ def test_the_weak_prior_is_what_its_documentation_says() -> None:
     assert found.log_density == pytest.approx(expected)
 
 
-def test_a_slope_of_minus_the_scale_costs_six_nats_against_one_of_it() -> None:
-    density = WeakPrior().slope_density
-    regular, inverted = density.at(np.arcsinh(np.array([1.0, -1.0]))).value
-    assert regular - inverted == pytest.approx(6.0, abs=0.5)
-
-
 @pytest.mark.parametrize("name", ["slope_spread", "steep", "location_sd", "chance_weight"])
 def test_a_weak_prior_without_width_is_refused_by_name(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} of the prior must be above 0, got -1"):
         WeakPrior(**{name: -1.0})
+
+
+WIDE = {
+    "no density": ItemPrior(intercept=Normal(0.0, 2.0)),
+    "nothing at all": ItemPrior(),
+    "a wide normal": ItemPrior(Normal(0.0, 1e4), Normal(0.0, 2.0)),
+    "a wide lognormal": ItemPrior(LogNormal(0.0, 10.0), Normal(0.0, 2.0)),
+}
+
+
+def drawn(
+    n_respondents: int, n_items: int, seed: int, negative: float = 0.0
+) -> tuple[ResponseMatrix, ItemParameters]:
+    generator = np.random.default_rng(seed)
+    slope = generator.lognormal(0, 0.3, n_items)
+    slope[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    return simulate_responses(items, generator.normal(size=n_respondents), seed=seed), items
+
+
+def with_a_step() -> ResponseMatrix:
+    """Thirty items that differ in slope, and one that the ablest alone get right."""
+    responses, _ = drawn(60, 30, seed=1)
+    order = responses.values.sum(axis=1).argsort().argsort()
+    return ResponseMatrix(np.column_stack([responses.values, order >= 25]))
+
+
+@pytest.mark.parametrize("prior", WIDE.values(), ids=WIDE)
+def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: ItemPrior) -> None:
+    responses = with_a_step()
+    with pytest.warns(UserWarning, match="No finite estimate"):
+        items = fit(responses, prior=prior, method=EM(max_iterations=300)).items
+    assert items["status"].iloc[-1] == "unbounded"
+    assert items["discrimination"].abs().iloc[-1] > 20
+    bounded = items["discrimination"].abs() < 10
+    assert items.loc[bounded, "status"].isin(["ok", "no variance"]).all()
+
+
+@pytest.mark.parametrize("slope", [Normal(1.0, 5.0), LogNormal(0.0, 1.0), LogNormal(2.5, 0.5)])
+def test_a_density_that_holds_a_steep_slope_leaves_it_ok(slope: Density) -> None:
+    items = fit(with_a_step(), prior=ItemPrior(slope, Normal(0.0, 20.0))).items
+    assert items["status"].eq("ok").all()
+
+
+@dataclass(frozen=True)
+class ByHand(Density):
+    """A normal density, as somebody would write it who does not know irtkit's."""
+
+    centre: float
+    width: float
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        constant = np.log(self.width * np.sqrt(2 * np.pi))
+        value = -((x - self.centre) ** 2) / (2 * self.width**2) - constant
+        return value, -(x - self.centre) / self.width**2, np.ones_like(x) / self.width**2
+
+
+PAIRS = (
+    ItemPrior(Normal(1.0, 0.4), Normal(0.1, 1.5), Normal(-1.4, 0.4)),
+    ItemPrior(ByHand(1.0, 0.4), ByHand(0.1, 1.5), ByHand(-1.4, 0.4)),
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "times"),
+    [("Rasch", "em", 1), ("1PL", "em", 3), ("3PL", "em", 3), ("2PL", "vi", 1)],
+)
+def test_a_normal_density_written_by_hand_gives_what_normal_gives(
+    model: Any, method: Any, times: int
+) -> None:
+    responses = ResponseMatrix(np.tile(drawn(150, 10, seed=1)[0].values, times))
+    expected, found = (fit(responses, model, method=method, prior=prior) for prior in PAIRS)
+    names = ["discrimination", "intercept", "guessing", "discrimination_se", "intercept_se"]
+    for name in names:
+        assert found.items[name].to_numpy() == pytest.approx(
+            expected.items[name].to_numpy(), abs=1e-9, nan_ok=True
+        )
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    if method == "vi":
+        assert found.elbo == pytest.approx(expected.elbo, abs=1e-8)
+
+
+def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
+    responses, items = drawn(400, 30, seed=2, negative=0.3)
+    result = fit(responses, "2PL", prior=ItemPrior(LogNormal(0.0, 0.1)))
+    slopes = result.items["discrimination"].to_numpy()
+    assert (np.sign(slopes) == np.sign(items.discrimination)).all()
+    assert np.abs(slopes) == pytest.approx(1.0, abs=0.3)
+
+
+def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:
+    responses, _ = drawn(400, 12, seed=1)
+    free = fit(responses, "2PL", prior=None).items
+    held = fit(responses, "2PL", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
+    assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
+    assert free["intercept"].std() > 0.3
+    slopes = fit(responses, "2PL", prior=ItemPrior(Normal(0.9, 1e-3))).items["discrimination"]
+    assert slopes.to_numpy() == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
+    density, hyper = Normal(1.0, 0.5), Hyper(0.0, 0.0)
+    expected = float(density.at(np.array([1.7])).value[0])
+    for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
+        items = Items(np.full(n_items, 1.7), np.zeros(n_items))
+        at = ItemPrior(density).at(items, hyper, common_slope=True, copies=copies)
+        assert at.log_density == pytest.approx(expected)
+        assert at.gradient[:, 0].sum() == pytest.approx(-0.7 / 0.25)
+        assert at.blocks[:, 0, 0].sum() == pytest.approx(4.0)
+
+
+class Holding(Normal):
+    """A density of one's own that holds something more."""
+
+    def __init__(self, held: Any) -> None:
+        super().__init__(0.0, 1.0)
+        object.__setattr__(self, "held", held)
+
+
+class Slotted(Normal):
+    __slots__ = ("more",)
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+
+def test_arrays_of_a_density_are_described_as_lists() -> None:
+    held = ItemPrior(Holding(np.arange(2))).described()["discrimination"]
+    assert held == {"kind": "Holding", "mean": 0.0, "sd": 1.0, "held": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Normal(0.0, 0.0), "sd of Normal"),
+        (lambda: LogNormal(0.0, -1.0), "sd of LogNormal"),
+        (lambda: Beta(0.0, 1.0), "alpha of Beta"),
+        (lambda: ItemPrior(guessing=LogNormal(0.0, 1.0)), "guessing of ItemPrior"),
+        (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, a Density"),
+        (lambda: ItemPrior(discrimination=Beta()), "discrimination of ItemPrior"),
+        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),
+        (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
+        (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
+        (lambda: ItemPrior(Holding(np.tanh)), "attribute held of Holding must be a number"),
+        (lambda: ItemPrior(Slotted()), "Slotted must keep its attributes without __slots__"),
+        (Density, "abstract"),
+        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),
+        (lambda: fit(drawn(20, 5, 1)[0], prior=ItemPrior), "prior must be"),
+        (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
+    ],
+)
+def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=named):
+        make()

@@ -92,15 +92,6 @@ def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     assert errors.median() > 1.05
 
 
-def test_what_misfit_repeats_from_trial_to_trial_leaves_an_error() -> None:
-    responses = drawn(0.1, 10**5, n=6, n_items=60)
-    with pytest.warns(UserWarning, match=SAYS):
-        result = fit(responses)
-    assert result.converged
-    assert result.settings.trial_correlation == pytest.approx(0.1, rel=0.3)
-    assert result.ability_se.mean() > 0.05  # 0.0005 if trials were independent
-
-
 def test_sparse_and_dense_trials_are_counted_alike() -> None:
     responses = drawn(0.3, [0, 1, 4], n=60)
     with pytest.warns(UserWarning, match=SAYS):
@@ -138,12 +129,6 @@ def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path)
     given = fit(drawn(1.0).with_trial_correlation(0.5))
     given.save(tmp_path / "fit.npz")
     assert irtkit.load(tmp_path / "fit.npz").settings.trial_correlation == 0.5
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, np.nan, "half"])
-def test_a_correlation_lies_between_0_and_1(value: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="trial_correlation"):
-        fit(drawn(0.0).with_trial_correlation(value))
 
 
 def test_models_are_compared_where_they_count_trials_alike() -> None:

@@ -21,24 +21,22 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import standard_errors
+from irtkit.calibration.estimation import start
 from irtkit.calibration.information import item_errors
-from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     FreeGroups,
     MarginalLikelihood,
     Parameterisation,
     Population,
 )
-from irtkit.calibration.maximise import (
+from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.calibration.search import (
     Control,
     GridSchedule,
-    Monitor,
-    Stopping,
+    PreconditionedLBFGS,
     maximise,
     problem_of,
 )
-from irtkit.calibration.maximum_likelihood import start
-from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes
@@ -406,7 +404,7 @@ def test_beside_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
     nodes = (401, 40.0)
     result = fit(responses, model, method=EM(tol=1e-12), quadrature=nodes)
     problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, WeakPrior())
-    control = Control(GridSchedule(nodes), Stopping(1e-12), Monitor(lambda _step, _value: None))
+    control = Control(GridSchedule(nodes), 1e-12)
     x = maximise(problem, start(problem, control), control).x
     objective = problem.at(fixed_nodes(*nodes), exact=True)
     units = 1e-5 * np.eye(len(x))
@@ -434,7 +432,7 @@ def test_errors_of_several_groups_are_those_of_second_derivatives(
     answers = simulate_responses(truth, ability, seed=5).values
     patterns = Patterns(answers, None, group)
     problem = problem_of(patterns, model, prior, groups=FreeGroups(3, means=(1, 2), sds=(1, 2)))
-    p, control = problem.parameters, Control(GridSchedule(), Stopping(1e-9), Monitor(print))
+    p, control = problem.parameters, Control(tol=1e-9)
     items = Items(truth.discrimination, truth.intercept)
     start_of_all = p.vector(items, Hyper(0.0, 0.0), [Population()] * 3)
     found = maximise(problem, PreconditionedLBFGS(start_of_all), control)

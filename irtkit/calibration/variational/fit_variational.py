@@ -17,22 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
-from irtkit.calibration.empirical import empirical_bayes
+from irtkit.calibration.empirical import ItemDistribution, empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
-from irtkit.calibration.expected import of_some
-from irtkit.calibration.item_distribution import ItemDistribution
-from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.estimation import maximum_of, start
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.maximise import (
-    FAR,
-    MOST_REPAIRS,
-    Control,
-    Monitor,
-    Stopping,
-    maximise,
-    problem_of,
-)
-from irtkit.calibration.maximum_likelihood import maximum_of, start
+from irtkit.calibration.priors import ItemPrior, of_some
+from irtkit.calibration.search import FAR, MOST_REPAIRS, Control, maximise, problem_of
 from irtkit.calibration.variational.bent import bent_posterior
 from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import (
@@ -53,9 +43,9 @@ from irtkit.storage import Format, fields_of, read, with_parts, write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from irtkit.calibration.maximise import GridSchedule, Problem
     from irtkit.calibration.methods import Variational
     from irtkit.calibration.result import Settings
+    from irtkit.calibration.search import GridSchedule, Problem
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
     from irtkit.responses import ResponseMatrix
@@ -95,12 +85,11 @@ def variational_estimates(
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
         some = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
     # the start does not depend on max_iterations, so that a fit which ran out of steps can go on
-    control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
+    control = Control(schedule, _NEAR)
     if patterns.repeated:
         correlation = settings.trial_correlation
         if correlation is None and some.repeated:
-            near = maximum_of(some, of_items, prior, control, mesh=mesh)
-            correlation = near.trial_correlation
+            _, _, correlation = maximum_of(some, of_items, prior, control, mesh=mesh)
         correlation = correlation or 0.0
         some, patterns = (part.with_trial_correlation(correlation) for part in (some, patterns))
     problem = problem_of(some, of_items, prior, mesh)

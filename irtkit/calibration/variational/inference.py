@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.maximise import GridSchedule, Problem
+    from irtkit.calibration.search import GridSchedule, Problem
     from irtkit.calibration.variational.target import Target
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array

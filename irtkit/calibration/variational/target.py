@@ -18,10 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.expected import of_some
-from irtkit.calibration.item_distribution import ItemDistribution
-from irtkit.calibration.item_prior import ItemPrior, LogNormal
-from irtkit.calibration.priors import AtPrior, Density, Hyper, WeakPrior
+from irtkit.calibration.empirical import ItemDistribution
+from irtkit.calibration.priors import (
+    AtPrior,
+    Density,
+    Hyper,
+    ItemPrior,
+    LogNormal,
+    WeakPrior,
+    of_some,
+)
 from irtkit.irf import Items
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
-from irtkit.calibration.item_distribution import ItemDistribution
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.target import Target, target_of
 

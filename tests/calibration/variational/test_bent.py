@@ -20,7 +20,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.likelihood import MarginalLikelihood
-from irtkit.calibration.maximise import GridSchedule
+from irtkit.calibration.search import GridSchedule
 from irtkit.calibration.variational import bent as module
 from irtkit.calibration.variational.bent import Bent, ItemLikelihoods
 from irtkit.calibration.variational.posterior import moments_of

@@ -22,7 +22,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.maximise import GridSchedule, problem_of
+from irtkit.calibration.search import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import (
     Batches,
     Likelihood,

@@ -23,7 +23,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.maximise import GridSchedule, problem_of
+from irtkit.calibration.search import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import (
     Batches,
     TraceRow,

@@ -16,7 +16,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.maximise import GridSchedule, problem_of
+from irtkit.calibration.search import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import Batches
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes

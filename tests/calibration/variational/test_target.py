@@ -10,8 +10,8 @@ from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.information import N_COMMON, System
-from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.guide import information_at
 from irtkit.calibration.variational.target import Coordinates, Point, Target, target_of
 from irtkit.irf import Items

@@ -1,35 +1,137 @@
-"""The search for the maximum: where it ends, grid after grid, and what it keeps to."""
+"""The search: on functions whose maximum is known, and for a marginal maximum grid after grid."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, WeakPrior, add_synthetic, simulate_responses
-from irtkit.calibration.lbfgs import PreconditionedLBFGS
-from irtkit.calibration.maximise import (
+from irtkit.calibration import search
+from irtkit.calibration.estimation import start
+from irtkit.calibration.likelihood import Evaluation
+from irtkit.calibration.search import (
     Control,
     GridSchedule,
-    Monitor,
-    Stopping,
+    PreconditionedLBFGS,
     maximise,
     problem_of,
     with_unit_scale,
 )
-from irtkit.calibration.maximum_likelihood import start
 from irtkit.data.patterns import merged, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:
-    from irtkit.calibration.maximise import Problem
+    from numpy.typing import NDArray
+
     from irtkit.calibration.priors import Prior
+    from irtkit.calibration.search import Problem
     from irtkit.irf import ModelName
 
+    Array = NDArray[np.float64]
+
+TOL = 1e-14
 N_ITEMS = 8
+FIXED = (61, 6.0)
+# on nodes that follow the items Rasch is fitted as the 1PL, in other units
+MODELS_ON_GRIDS = [*((model, FIXED) for model in MODELS), ("1PL", None), ("2PL", None)]
+
+
+@dataclass(frozen=True)
+class Hill:
+    """A function with its top at 1, …, 1."""
+
+    name: str
+    noise: float = 0.0
+
+    def evaluate(self, x: Array) -> Evaluation:
+        if self.name == "quadratic":
+            weight = np.arange(1.0, len(x) + 1)
+            return self._at(-0.5 * weight @ (x - 1) ** 2, -weight * (x - 1))
+        if self.name == "nowhere":
+            return self._at(np.nan, x)
+        rise, rest = x[1] - x[0] ** 2, 1 - x[0]  # Rosenbrock
+        gradient = np.array([400 * rise * x[0] + 2 * rest, -200 * rise])
+        return self._at(-100 * rise**2 - rest**2, gradient)
+
+    @staticmethod
+    def _at(value: float, gradient: Array) -> Evaluation:
+        return Evaluation(float(value), gradient, float(value))
+
+    @staticmethod
+    def precondition(_x: Array, _curvature: Any, v: Array) -> Array:
+        return v
+
+
+def climb(climber: PreconditionedLBFGS, name: str, most: int = 400) -> list[float]:
+    """Values at accepted points."""
+    values = []
+    for _ in range(most):
+        if climber.done:
+            break
+        if climber.evaluate(Hill(name), TOL) and climber.current is not None:
+            values.append(climber.current.value)
+    return values
+
+
+@pytest.mark.parametrize("name", ["quadratic", "rosenbrock"])
+def test_the_top_is_found_and_said_to_be(name: str) -> None:
+    climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
+    climb(climber, name)
+    assert climber.converged
+    assert climber.x == pytest.approx(np.ones(2), abs=1e-5)
+
+
+def test_no_accepted_step_goes_down() -> None:
+    values = climb(PreconditionedLBFGS(np.array([-1.2, 1.0])), "rosenbrock")
+    assert (np.diff(values) > -1e-12).all()
+
+
+def test_a_search_goes_on_with_a_changed_function_and_finds_the_top_of_the_new_function() -> None:
+    climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
+    climb(climber, "rosenbrock", 10)
+    place = climber.x
+    climber.swap_objective()
+    assert np.array_equal(climber.x, place)
+    assert not climber.converged
+    climb(climber, "quadratic")
+    assert climber.converged
+    assert climber.x == pytest.approx(np.ones(2), abs=1e-5)
+
+
+def test_a_function_without_a_value_is_left_at_the_start() -> None:
+    climber = PreconditionedLBFGS(np.zeros(2))
+    climb(climber, "nowhere")
+    assert climber.done
+    assert not climber.converged
+    assert not climber.x.any()
+
+
+def test_what_a_search_expects_of_a_full_step_on_a_parabola_is_what_the_step_brings() -> None:
+    climber, hill = PreconditionedLBFGS(np.zeros(1)), Hill("quadratic")
+    climber.evaluate(hill, TOL)
+    gain = hill.evaluate(np.ones(1)).value - hill.evaluate(np.zeros(1)).value
+    assert climber.expected == pytest.approx(gain)
+
+
+class Rough(Hill):
+    """The same function with values that are off by up to a thousandth."""
+
+    def evaluate(self, x: Array) -> Evaluation:
+        found = super().evaluate(x)
+        return found._replace(value=found.value + 1e-3 * np.sin(1e9 * x.sum()))
+
+
+@pytest.mark.parametrize(("noise", "converged"), [(0.0, False), (2e-3, True)])
+def test_values_off_by_no_more_than_is_said_are_no_obstacle(noise: float, converged: bool) -> None:
+    climber = PreconditionedLBFGS(np.array([-1.2, 1.0]))
+    for _ in range(200):
+        if not climber.done:
+            climber.evaluate(Rough("rosenbrock", noise), TOL)
+    assert climber.converged == converged
 
 
 def answers(n: int = 400, n_items: int = N_ITEMS, *, steep: float = 1.0) -> ResponseMatrix:
@@ -46,18 +148,7 @@ def problem(
 
 
 def control(schedule: GridSchedule | None = None, tol: float = 1e-9, most: int = 300) -> Control:
-    schedule = GridSchedule() if schedule is None else schedule
-    return Control(schedule, Stopping(tol, most), Monitor(lambda _step, _value: None))
-
-
-FIXED = (61, 6.0)
-# on nodes that follow the items Rasch is fitted as the 1PL, in other units
-MODELS_ON_GRIDS = [
-    *((model, FIXED) for model in MODELS),
-    ("1PL", None),
-    ("2PL", None),
-    ("3PL", None),
-]
+    return Control(schedule or GridSchedule(), tol, most)
 
 
 @pytest.mark.parametrize(("model", "fixed"), MODELS_ON_GRIDS)
@@ -73,7 +164,7 @@ def test_a_search_ends_where_the_gradient_vanishes(
     assert found.converged
     objective = of_all.at(found.nodes, exact=True)
     at = objective.evaluate(found.x)
-    step = objective.precondition(found.x, at.curvature, at.gradient)
+    step = objective.precondition(found.x, at, at.gradient)
     assert 0.5 * step @ at.gradient < 1e-6  # what a full step still promises
     assert found.log_likelihood == pytest.approx(at.log_likelihood, abs=1e-5)
 
@@ -94,17 +185,20 @@ def test_items_that_grow_steep_on_the_way_get_finer_nodes() -> None:
     of_all, controlled = problem(answers(n_items=60, steep=3.0)), control()
     flat = of_all.parameters.vector(Items(np.full(60, 0.3), np.zeros(60)))
     found = maximise(of_all, PreconditionedLBFGS(flat), controlled)
-    n_nodes = [row[1] for row in controlled.monitor.trace]
+    n_nodes = [row[1] for row in controlled.trace]
     assert n_nodes == sorted(n_nodes)
     assert len(set(n_nodes)) > 1
     assert found.quadrature_error < 1e-4 * 400
 
 
-def test_a_grid_with_too_large_an_error_is_refined_and_the_last_one_is_kept() -> None:
+def test_a_grid_with_too_large_an_error_is_refined_and_the_last_one_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     of_all = problem(answers(n_items=150), "2PL", WeakPrior())
     sizes, ends = [], []
     for error in (1e-4, 0.0):
-        controlled = control(replace(GridSchedule(), error=error), 1e-11)
+        monkeypatch.setattr(search, "_QUADRATURE_ERROR", error)
+        controlled = control(tol=1e-11)
         found = maximise(of_all, start(of_all, controlled), controlled)
         sizes.append((found.nodes.n_nodes, len(found.nodes.points)))
         ends.append(found)
@@ -119,22 +213,21 @@ def test_a_search_makes_no_more_evaluations_than_it_may(fixed: tuple[int, float]
     of_all = problem(answers())
     found = maximise(of_all, start(of_all, controlled), controlled)
     assert not found.converged
-    assert controlled.monitor.n_evaluations == 4
-    steps = [row[0] for row in controlled.monitor.trace]
+    assert controlled.n_evaluations == 4
+    steps = [row[0] for row in controlled.trace]
     assert steps == sorted(set(steps))
     assert max(steps) <= 4
 
 
-def test_the_monitor_reports_now_and_then_and_keeps_every_accepted_step() -> None:
+def test_accepted_steps_are_kept_and_reported_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[int, float]] = []
-    monitor = Monitor(lambda step, value: said.append((step, value)), seconds_between_reports=0.0)
-    of_all, controlled = problem(answers()), control()._replace(monitor=monitor)
-    maximise(of_all, start(of_all, controlled), controlled)
-    assert said == [(row[0], row[2]) for row in monitor.trace]
-    seldom = Monitor(lambda step, value: said.append((step, value)), seconds_between_reports=60.0)
-    n_said = len(said)
-    maximise(of_all, start(of_all, controlled), controlled._replace(monitor=seldom))
-    assert len(said) == n_said
+    of_all = problem(answers())
+    for seconds, every in ((0.0, True), (60.0, False)):
+        said.clear()
+        monkeypatch.setattr(search, "_SECONDS_BETWEEN_REPORTS", seconds)
+        controlled = Control(report=lambda step, value: said.append((step, value)))
+        maximise(of_all, start(of_all, controlled), controlled)
+        assert said == ([(row[0], row[2]) for row in controlled.trace] if every else [])
 
 
 def test_a_schedule_gives_the_fixed_grid_or_nodes_that_suit_the_items() -> None:
@@ -146,9 +239,7 @@ def test_a_schedule_gives_the_fixed_grid_or_nodes_that_suit_the_items() -> None:
     adaptive = GridSchedule()
     assert adaptive.nodes(flat, rows).n_nodes < adaptive.nodes(steep, rows).n_nodes
     density = adaptive.density(steep, rows)
-    by_level = [
-        adaptive.built(density, level).n_nodes for level in range(len(adaptive.refinements))
-    ]
+    by_level = [adaptive.built(density, level).n_nodes for level in range(4)]
     assert by_level == sorted(by_level)
     assert density.nodes(2, 2).n_nodes > 1.5 * by_level[0]
 
@@ -188,7 +279,7 @@ def test_posteriors_far_out_are_held_by_a_grid_that_reaches_them() -> None:
     values[1, :150] = 1
     of_all = problem(ResponseMatrix(values))
     x = of_all.parameters.vector(Items(np.full(300, 3.0), np.full(300, -24.0)))
-    posteriors, half_width = of_all.dense_posteriors(x, GridSchedule())
+    posteriors, _, half_width = of_all.dense_posteriors(x, GridSchedule())
     assert posteriors.mean[1] == pytest.approx(8 - 8 / (300 * 9 / 4), abs=1e-3)
     assert half_width >= (np.abs(posteriors.mean) + 7 * posteriors.sd).max()
 
@@ -208,7 +299,7 @@ def test_rescaling_gives_abilities_mean_0_and_sd_1_and_keeps_every_probability(
     found = maximise(of_all, start(of_all, controlled), controlled)
     # as a prior with a scale of its own would have left them
     off = found._replace(x=of_all.parameters.rescaled(found.x, 0.5, 1.6))
-    off = off._replace(posteriors=of_all.posteriors(off.x, found.nodes))
+    off = off._replace(posteriors=of_all.posteriors(off.x, found.nodes)[0])
     back = with_unit_scale(of_all, off, GridSchedule())
     weights = np.ones(rows.n) if rows.frequency is None else rows.frequency
     mean = np.average(back.posteriors.mean, weights=weights)
@@ -220,6 +311,4 @@ def test_rescaling_gives_abilities_mean_0_and_sd_1_and_keeps_every_probability(
     spread = [-part.intercept / part.slope for part in (one, other)]
     assert np.corrcoef(*spread)[0, 1] == pytest.approx(1.0, abs=1e-12)
     assert np.corrcoef(one.slope, other.slope)[0, 1] == pytest.approx(1.0, abs=1e-12)
-    assert back.log_likelihood == pytest.approx(
-        of_all.log_likelihood(of_all.dense_posteriors(back.x, GridSchedule())[0])
-    )
+    assert back.log_likelihood == pytest.approx(of_all.dense_posteriors(back.x, GridSchedule())[1])

@@ -1,0 +1,426 @@
+"""Search for the marginal maximum: preconditioned L-BFGS, on one quadrature grid after another.
+
+One evaluation costs a pass over the response matrix, so there is no inner line search: every pass
+evaluates a trial point, which is taken if the objective rises enough and shortened if not. The
+direction is limited-memory BFGS (Nocedal & Wright 2006, algorithm 7.4) started from the objective's
+own approximate inverse Hessian: with the complete-data information the first step is an EM step,
+and the pairs that follow accelerate it (quasi-Newton EM, Jamshidian & Jennrich 1997).
+
+The adaptive grid is built for the items the search starts from, and built anew when items have come
+to need finer nodes, or when the log-likelihood on nodes twice as dense differs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.likelihood import (
+    STANDARD,
+    Evaluation,
+    FreeGroups,
+    MarginalLikelihood,
+    Parameterisation,
+    PenalisedLikelihood,
+    Values,
+    synthetic_sd,
+)
+from irtkit.calibration.priors import Hyper, WeakPrior, of_some
+from irtkit.irf import Items
+from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jax.sharding import Mesh
+
+    from irtkit.calibration.likelihood import Population
+    from irtkit.calibration.priors import Prior
+    from irtkit.data.patterns import Patterns
+    from irtkit.irf import Array, ItemParameters, ModelName
+    from irtkit.quadrature import Engine, Nodes, Posteriors
+
+_MEMORY = 8  # Pairs kept; Nocedal & Wright recommend 3 to 20.
+_ARMIJO = 1e-4  # Share of the expected rise that a step must bring (Nocedal & Wright, 3.1).
+_SHRINK = 0.4  # Factor to a step that did not bring it: a third trial costs a pass as well.
+_ROUNDING = 1e-11  # Relative rounding error of the objective, a pairwise sum in 64 bits.
+_FAST = 0.1  # Share of the last expected gain below which one small one is enough.
+_MOST_CHANGE, _LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
+_MANY_ITEMS = 512  # Items below which curves of complete data are computed at every node.
+_SHARE_OF_POINTS = 0.7  # Share of curve points in nodes below which interpolation pays.
+# Nodes and curve points as multiples of what is needed, and whether curves are interpolated: tried
+# in turn until the error is small enough; the first nearly always is.
+_REFINEMENTS = ((1, 1, True), (1, 2, True), (1, 3, False), (2, 4, False))
+_QUADRATURE_ERROR = 1e-4
+"""Quadrature error of the log-likelihood per real respondent above which grids are refined: it
+moves estimates by less than a hundredth of their standard errors, slopes beyond 4 by up to 0.06."""
+_TOO_COARSE = 1.25  # Factor by which nodes may be too far apart: 1.1 · 1.25 SDs err by 6e-5.
+_FIRST_CHECK, _LONGEST_STRETCH = 3, 24  # Evaluations between looks at the grid, doubling.
+_MOST_GRIDS = 40  # Grids that may prove too coarse before one is kept; two are usual.
+_STEEPEST, _PATIENCE = 5 * WeakPrior.steep, 48
+"""Slope, and evaluations, beyond which a fit without a prior is given up: on separable items slopes
+grow for ever. A dozen evaluations are the rule."""
+_SECONDS_BETWEEN_REPORTS = 0.2  # A line that changes faster is not read.
+FAR = 7.0  # Posterior SDs that a grid must reach beyond the farthest mean: 1e-12 lies beyond.
+MOST_REPAIRS = 10  # Half-widths, and rescalings, that are tried before the last is kept.
+_FEW_RESPONDENTS, _ITEMS_PER_RESPONDENT = 256, 10
+"""Respondents, and items for each, up to which all is in 64 bits, as posteriors cost little."""
+_SMALL_GAIN = 0.1
+"""A step that promises less and fails shows that 32 bits, off by 2e-7 a respondent, are no longer
+enough: of 10⁵ respondents 0.02."""
+_OFF_SCALE = 0.02  # Departure from mean 0 and SD 1 that is put right: the error of 2,500.
+
+
+class PreconditionedLBFGS:
+    """A search from ``x``, one evaluation at a time.
+
+    Half the directional derivative of a full step is the gain that the quadratic model expects. The
+    search has converged when two evaluations in a row expect less than ``tol``, or one does and far
+    less than the one before. That leaves every estimate within about √(2·tol) of its standard error
+    from the optimum.
+    """
+
+    def __init__(self, x: Array) -> None:
+        self.x = x
+        self.current: Evaluation | None = None
+        """The objective at x; None before the first evaluation, which is accepted if finite."""
+        self.change = np.inf
+        """Largest change of a parameter in a full step."""
+        self.expected = 0.0
+        """Gain that the quadratic model expects of a full step."""
+        self.converged = False
+        self.done = False
+        """Whether the search has converged, or no step however short raises the objective."""
+        self._direction = np.zeros_like(x)
+        self._step = 1.0
+        self._swapped = False
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=_MEMORY)
+        """Steps taken, how much the gradient fell on each, and one over their product."""
+        self._n_small = 0
+
+    def swap_objective(self) -> None:
+        """Go on with an objective a little different; where full steps fit, from the next point."""
+        if self._step < 1:
+            self.restart(forget=False)
+        self._swapped, self._n_small, self.converged, self.done = True, 0, False, False
+
+    def restart(self, *, forget: bool = True) -> None:
+        """Evaluate the objective at x anew, and forget how it curves."""
+        self.current = None
+        if forget:
+            self._pairs.clear()
+        self._direction, self.expected, self._step = 0 * self.x, 0.0, 1.0
+        self._n_small, self.converged, self.done = 0, False, False
+
+    def evaluate(self, objective: Any, tol: float) -> bool:
+        """Evaluate a :class:`.PenalisedLikelihood` once; return whether its point was accepted."""
+        trial = self.x + self._step * self._direction
+        found, before = objective.evaluate(trial), self.current
+        wanted = -np.inf
+        if before is not None:
+            allowed = objective.noise + _ROUNDING * abs(before.value)
+            allowed += self.expected if self._swapped else 0.0
+            wanted = before.value + _ARMIJO * self._step * 2 * self.expected - allowed
+        if not np.isfinite(found.value) or found.value < wanted:
+            self._step = 0.0 if before is None else self._step * _SHRINK
+            self.done = not self._step >= _LEAST_STEP
+            if self._swapped:
+                self.restart(forget=False)
+            return False
+        if before is not None:
+            difference, fall = trial - self.x, before.gradient - found.gradient
+            product = float(difference @ fall)
+            if product > 1e-10 * np.linalg.norm(difference) * np.linalg.norm(fall):
+                self._pairs.append((difference, fall, 1 / product))
+        self.x, self.current, self._swapped = trial, found, False
+        v, weights = found.gradient, []  # the two-loop recursion
+        for difference, fall, inverse in reversed(self._pairs):
+            weights.append(inverse * float(difference @ v))
+            v = v - weights[-1] * fall
+        v = objective.precondition(trial, found, v)
+        for (difference, fall, inverse), weight in zip(self._pairs, weights[::-1], strict=True):
+            v = v + difference * (weight - inverse * float(fall @ v))
+        expected_before = self.expected
+        self._direction, self.expected = v, 0.5 * float(v @ found.gradient)
+        self.change = float(np.abs(v).max())
+        self._step = min(1.0, _MOST_CHANGE / max(self.change, 1e-300))
+        falls_fast = self.expected < _FAST * expected_before
+        self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
+        self.converged = self._n_small >= 2
+        self.done = self.converged or not self._step >= _LEAST_STEP
+        return True
+
+
+@dataclass(frozen=True)
+class GridSchedule:
+    """Which nodes suit some items: a fixed grid, or adaptive ones, finer if that proves too coarse.
+
+    ``fixed`` is (nodes, limit), or None.
+    """
+
+    fixed: tuple[int, float] | None = None
+
+    def density(
+        self,
+        items: Items,
+        patterns: Patterns,
+        half_width: float = 0.0,
+        populations: Sequence[Population] = STANDARD,
+    ) -> NodeDensity:
+        """How dense nodes must be, as far as abilities go: in SDs of the first population."""
+        (mean, sd), precision = populations[0], 1.0
+        if populations != STANDARD:
+            items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds
+        half_width = max(half_width, HALF_WIDTH)
+        for other in populations[1:]:
+            off, ratio = (other.mean - mean) / sd, other.sd / sd
+            half_width = max(half_width, abs(off) + HALF_WIDTH * ratio)
+            precision = max(precision, ratio**-2)
+        if patterns.has_synthetic:
+            half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
+        answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
+        by_product = not patterns.complete or items.logit_guessing is not None
+        share = _SHARE_OF_POINTS if by_product or patterns.n_items >= _MANY_ITEMS else 0.0
+        found = NodeDensity.of(
+            items, half_width, answered, patterns.multiplicity, share=share, precision=precision
+        )
+        return found if populations == STANDARD else found.moved(mean, sd)
+
+    def nodes(self, items: Items, patterns: Patterns) -> Nodes:
+        """Return the fixed grid, or the first that suits some items."""
+        return self.built(self.density(items, patterns), 0)
+
+    def built(self, density: NodeDensity, level: int) -> Nodes:
+        """Return the fixed grid, or nodes of a density, refined to a level."""
+        if self.fixed is not None:
+            return fixed_nodes(*self.fixed)
+        refined, points_refined, interpolates = _REFINEMENTS[level]
+        return density.nodes(refined, points_refined, interpolates=interpolates)
+
+    def for_errors(self, at: Values, patterns: Patterns, nodes: Nodes) -> Nodes:
+        """Nodes of standard errors: those of the fit, or, of repeated trials, twice as many.
+
+        What is left of the information about scale and location, when that missing is taken off, is
+        one part in as many as a respondent's responses have information: with 10⁶ trials less than
+        posterior variances err by.
+        """
+        if self.fixed is not None or not patterns.repeated:
+            return nodes
+        mean, sd = at.populations[0]
+        half_width = (float(nodes.theta[-1]) - mean) / sd
+        density = self.density(at.items, patterns, half_width, at.populations)
+        return density.nodes(2, interpolates=False)
+
+
+@dataclass
+class Control:
+    """How to search, and the evaluations so far, over all searches of a fit."""
+
+    schedule: GridSchedule = field(default_factory=GridSchedule)
+    tol: float = 1e-7
+    """Gain in log-likelihood that a full step must promise."""
+    max_evaluations: int = 1000  # a dozen are usual
+    report: Callable[[int, float], None] | None = None
+    """Hears of steps, for a progress line."""
+    n_evaluations: int = 0  # so far
+    trace: list[tuple[int, int, float, float]] = field(default_factory=list)
+    """Step, number of nodes, log-likelihood of real respondents, change."""
+    reported: float = field(default_factory=time.perf_counter)
+
+
+class Problem(NamedTuple):
+    """A likelihood to maximise: responses, how a vector makes items, and their prior."""
+
+    engine: Engine
+    parameters: Parameterisation
+    prior: Prior | None
+    mesh: Mesh | None = None
+
+    def items(self, x: Array) -> Items:
+        """Items that a vector stands for."""
+        return self.parameters.values(x).items
+
+    def at(self, nodes: Nodes, *, exact: bool) -> PenalisedLikelihood:
+        """Return the objective on some nodes."""
+        likelihood = MarginalLikelihood(self.engine, nodes, exact=exact)
+        return PenalisedLikelihood(likelihood, self.parameters, self.prior)
+
+    def density(self, schedule: GridSchedule, x: Array, half_width: float = 0.0) -> NodeDensity:
+        """How dense nodes must be for what a vector stands for."""
+        at = self.parameters.values(x)
+        return schedule.density(at.items, self.engine.patterns, half_width, at.populations)
+
+    def posteriors(self, x: Array, nodes: Nodes) -> tuple[Posteriors, float]:
+        """Posterior of every respondent, and the log-likelihood of real ones."""
+        at, patterns = self.parameters.values(x), self.engine.patterns
+        found = MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.populations)
+        return found, float((patterns.weight * found.log_marginal)[patterns.real].sum())
+
+    def dense_posteriors(
+        self, x: Array, schedule: GridSchedule, half_width: float = 0.0
+    ) -> tuple[Posteriors, float, float]:
+        """The same on nodes twice as dense as needed, and a half-width that holds all of them."""
+        (mean, sd), patterns = self.parameters.values(x).populations[0], self.engine.patterns
+        for _ in range(MOST_REPAIRS):
+            density = self.density(schedule, x, half_width)
+            found, log_likelihood = self.posteriors(x, density.nodes(2, 2))
+            farthest = np.abs(found.mean - mean) + FAR * found.sd
+            reach, half_width = float(farthest[patterns.real].max()) / sd, density.half_width
+            if reach <= half_width:
+                break
+            half_width = 1.5 * reach
+        return found, log_likelihood, half_width
+
+
+def problem_of(
+    patterns: Patterns,
+    model: ModelName,
+    prior: Prior | None,
+    mesh: Mesh | None = None,
+    *,
+    fixed: ItemParameters | None = None,
+    groups: FreeGroups | None = None,
+) -> Problem:
+    """Return the problem of fitting a model.
+
+    ``fixed`` has the parameters that items keep, NaN where they are free; on their scale the
+    population is free. The weak prior of free items then does not learn: its scale and location are
+    those that the fixed items teach it.
+    """
+    engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
+    learns, hyper = prior is not None and prior.learns, None
+    if fixed is not None:
+        free, learns, groups = np.isnan(fixed.discrimination), False, FreeGroups(1, (0,), (0,))
+        prior = of_some(prior, free) if free.any() else None
+        if isinstance(prior, WeakPrior):
+            prior, known = prior.on_fixed_scale(), fixed.chosen(~free)
+            items = Items(known.discrimination, known.intercept)
+            hyper = prior.usual.learned_from(items, common_slope=model == "1PL")
+    parameters = Parameterisation(
+        model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper, groups=groups
+    )
+    return Problem(engine, parameters, prior, mesh)
+
+
+class Maximum(NamedTuple):
+    """Where a search ended, and the posterior of every respondent there."""
+
+    x: Array
+    nodes: Nodes
+    converged: bool
+    posteriors: Posteriors
+    log_likelihood: float
+    """That of real respondents."""
+    quadrature_error: float
+    """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
+
+
+def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> Maximum:
+    """Search for the maximum from where a quasi-Newton search stands."""
+    schedule, patterns = control.schedule, problem.engine.patterns
+    few = patterns.n < max(_FEW_RESPONDENTS, patterns.n_items / _ITEMS_PER_RESPONDENT)
+    # on a mesh rounding to 32 bits would make the end depend on the number of devices; 32 bits of
+    # 12 items × 10⁵ trials err by 0.1 a respondent
+    exact = few or problem.mesh is not None or patterns.repeated
+    level, half_width, n_grids = 0, 0.0, 0
+    density = problem.density(schedule, lbfgs.x)
+    while True:
+        nodes, n_grids = schedule.built(density, level), n_grids + 1
+        adapts = schedule.fixed is None and n_grids < _MOST_GRIDS
+        finer, exact = _climb(
+            problem, lbfgs, control, nodes, density if adapts else None, exact=exact
+        )
+        if finer is not None:
+            density = finer
+            continue
+        posteriors, on_dense, farthest = problem.dense_posteriors(lbfgs.x, schedule, half_width)
+        log_likelihood = on_dense
+        on_nodes = lbfgs.current.log_likelihood if lbfgs.current else -np.inf
+        if schedule.fixed is not None:
+            posteriors, on_nodes = problem.posteriors(lbfgs.x, nodes)
+            log_likelihood = on_nodes
+        error = abs(on_dense - on_nodes)
+        fine = error <= _QUADRATURE_ERROR * patterns.n_real and farthest <= density.half_width
+        last = level + 1 == len(_REFINEMENTS) or schedule.fixed is not None
+        if fine or last or control.n_evaluations >= control.max_evaluations:
+            break
+        level, half_width = level + 1, max(half_width, farthest)
+        density = problem.density(schedule, lbfgs.x, half_width)
+    found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
+    # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
+    # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
+    standard = problem.parameters.groups == FreeGroups()
+    learns = problem.parameters.n_hyper > 0 and schedule.fixed is None and standard
+    return with_unit_scale(problem, found, schedule) if learns else found
+
+
+def _climb(
+    problem: Problem,
+    lbfgs: PreconditionedLBFGS,
+    control: Control,
+    nodes: Nodes,
+    density: NodeDensity | None,
+    *,
+    exact: bool,
+) -> tuple[NodeDensity | None, bool]:
+    """Search on one grid, in 32 bits unless ``exact`` or until these are no longer enough.
+
+    Return what items have come to need, if nodes of the ``density`` are too coarse for that, and
+    whether all is exact by now.
+    """
+    objective = problem.at(nodes, exact=exact)
+    lbfgs.swap_objective()
+    begun, next_check = control.n_evaluations, _FIRST_CHECK
+    while not lbfgs.done and control.n_evaluations < control.max_evaluations:
+        control.n_evaluations += 1
+        if lbfgs.evaluate(objective, control.tol) and lbfgs.current:
+            step, log_likelihood = control.n_evaluations, lbfgs.current.log_likelihood
+            control.trace.append((step, nodes.n_nodes, log_likelihood, lbfgs.change))
+            now = time.perf_counter()
+            if control.report and now > control.reported + _SECONDS_BETWEEN_REPORTS:
+                control.report(step, log_likelihood)
+                control.reported = now
+        elif lbfgs.expected < _SMALL_GAIN and not exact:
+            exact, objective = True, problem.at(nodes, exact=True)
+            lbfgs.restart()
+        if control.n_evaluations == begun + next_check:
+            next_check += min(next_check, _LONGEST_STRETCH)
+            at = problem.parameters.values(lbfgs.x)
+            steepest = float(np.abs(at.items.slope).max()) * at.populations[0].sd
+            late = control.n_evaluations > _PATIENCE
+            if problem.prior is None and late and steepest > _STEEPEST:
+                break  # the likelihood has no maximum at finite slopes
+            if density is not None:
+                needed = problem.density(control.schedule, lbfgs.x, density.half_width)
+                if density.too_coarse_for(needed, _TOO_COARSE):
+                    return needed, exact
+    return None, exact
+
+
+def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) -> Maximum:
+    """Rescale items and abilities together until abilities have mean 0 and SD 1.
+
+    Every probability of a right answer stays as it is.
+    """
+    patterns = problem.engine.patterns
+    weights = patterns.weight * patterns.real
+    for _ in range(MOST_REPAIRS):
+        ability = maximum.posteriors.mean
+        mean = float(np.average(ability, weights=weights))
+        square = (ability - mean) ** 2 + maximum.posteriors.sd**2
+        sd = float(np.sqrt(np.average(square, weights=weights)))
+        if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
+            break
+        x = problem.parameters.rescaled(maximum.x, mean, sd)
+        maximum = at_vector(problem, x, maximum, schedule)
+    return maximum
+
+
+def at_vector(problem: Problem, x: Array, maximum: Maximum, schedule: GridSchedule) -> Maximum:
+    """Posteriors at x, which stands for items that were changed after the maximum."""
+    posteriors, log_likelihood, _ = problem.dense_posteriors(x, schedule)
+    return maximum._replace(x=x, posteriors=posteriors, log_likelihood=log_likelihood)
