@@ -285,6 +285,7 @@ PURPOSES = {  # What settings do, by code.
     "unique": "for a unique estimate",
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
+    "by-family": "for errors by family",
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
     # From diagnostics
     "known-anchors": "with items known to be the same for both groups",
@@ -425,18 +426,18 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "verdicts-doubted": "Verdicts doubted: one ability does not explain the responses, as the fit "
     "warned. Wrong keys may be missed, and items called negative may have right keys. Audit the "
     "items of one kind by themselves, or name the families of respondents",
-    "low-power": "Low power: [[{n_systems} independent systems]][[{n_families} families]] find "
+    "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] find "
     "about {power:.0%} of inverted items of typical discrimination. More would find more",
-    "only-noise": "Only noise: the responses have no more in common than chance explains, or "
-    "[[{n_systems} independent systems]][[{n_families} families]] are too few to show it. Negative "
+    "only-noise": "Only noise: what the responses have in common may be chance, or "
+    "[[{n_systems:independent system}]][[{n_families} families]] are too few to show it. Negative "
     "discrimination cannot be found",
     "fit-not-tested": "Fit not tested: fewer than 30 respondents answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
     "no-dimension": "No common dimension: the largest share of variance is {share:.1%}, and "
     "{most:.1%} if responses are shuffled. Flags may mean nothing",
     # From systems
-    "items-taken-as-known": "Items taken as known: cells are missing, and the fit has no standard "
-    "errors of items. Errors of scores are too small",
+    "items-taken-as-known": "Items taken as known: cells are missing, and the fit was made without "
+    "standard errors. Errors of scores are too small",
     "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
     "significantly are in the other order by ability. Ranks follow the expected score",
     "gate-passed": f"{_GATE} is ruled out ({_CERTAINTY})",

@@ -55,7 +55,7 @@ print(result)
 # on the wrong side by chance. So we do not go by the sign alone.
 #
 # One sentence of the summary asks for caution. Systems that repeat each other's answers are not
-# independent witnesses: irtkit finds that these 130 say what about 53 independent ones would say,
+# independent witnesses: irtkit finds that these 130 say what about 51 independent ones would say,
 # and counts them so. We shall meet it again.
 #
 # ## List the suspects
@@ -63,7 +63,7 @@ print(result)
 # `flag_items` lists the digits whose label deserves a look, and says why:
 #
 # - *negative discrimination*: the weak surely do better than the strong. A few such calls may be
-#   false; by default one in twenty is expected to be. (Here no digit is called so: 53 witnesses
+#   false; by default one in twenty is expected to be. (Here no digit is called so: 51 witnesses
 #   are too few to be that sure.)
 # - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough
 #   to call the digit negative;
@@ -258,7 +258,7 @@ print(control)
 #
 # ## Who answers alike?
 #
-# We know already that 130 systems count for about 53. `similar_respondents` lists the pairs that
+# We know already that 130 systems count for about 51. `similar_respondents` lists the pairs that
 # agree most beyond what their abilities explain.
 
 # %%
@@ -278,8 +278,7 @@ for trait in ("family", "training_size"):
 # so is bolder. Unless you know the families, take the more careful verdict.
 
 # %%
-with warnings.catch_warnings(action="ignore"):  # the same caution as before
-    again = irtkit.flag_items(result, families="similar", predictions=crowd.predictions)
+again = irtkit.flag_items(result, families="similar", predictions=crowd.predictions)
 negative = [item for item, reasons in again["reasons"].items() if "negative" in reasons]
 
 print("negative discrimination, with such families:", ", ".join(negative) or "none")

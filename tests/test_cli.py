@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
-from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import irtkit
-from irtkit.cli.commands import _program, audit_command
 from tests.commands import run, run_in_a_process
 
 if TYPE_CHECKING:
@@ -180,61 +177,18 @@ def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_p
     assert (tmp_path / "report.html").exists()
 
 
-def test_what_to_type_starts_irtkit_as_it_was_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin" / "irtkit"
-    command.touch(mode=0o755)
-    for on_path, started, typed in (
-        ("nowhere", command, str(command)),
-        ("bin", command, "irtkit"),
-        ("bin", "-c", "irtkit"),
-        ("bin", "irtkit/__main__.py", f"{shlex.quote(sys.executable)} -m irtkit"),
-    ):
-        monkeypatch.setenv("PATH", str(tmp_path / on_path))
-        monkeypatch.setattr(sys, "argv", [str(started)])
-        assert _program() == typed
-
-
-@pytest.mark.parametrize("command", ["fit", "compare"])
-def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
-    results: Path, tmp_path: Path, command: str
-) -> None:
-    rows = [
-        f"{name},{item},{cell}\n"
-        for name, *cells in (line.split(",") for line in WIDE.splitlines()[1:])
-        for item, cell in zip(("q1", "q2", "q3"), cells, strict=True)
-    ]
-    results.write_text("model,item,correct\n" + "".join(rows) + "a,q1,1\n")
-    refused = run(command, results, "--model", "1PL", folder=tmp_path)
-    assert refused.returncode == 2
-    assert "--repeats first" in refused.stderr
-    counted = run(command, results, "--model", "1PL", "--repeats", "count", folder=tmp_path)
-    assert counted.returncode == 0
-    once = run(command, results, "--model", "1PL", "--repeats", "first", folder=tmp_path)
-    assert (once.returncode, "1PL" in once.stdout) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["fit", "nothing.csv"], "nothing.csv"),
         (["fit", "graded.csv"], "threshold"),
         (["fit", "results.csv", "--model", "5PL"], "5PL"),
-        (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
         (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
-        (["fit", "results.csv", "--synthetic", "psychic"], "psychic"),
         (["fit", "results.csv", "--synthetic", "class-prior"], "labels"),
         (["fit", "results.csv", "--out", "results.csv"], "not a folder"),
         (["fit", "results.csv", "--labels", "graded.csv"], "--labels"),
-        (["fit", "results.csv", "--synthetic", "class-prior", "--labels", "empty"], "--labels"),
         (["fit", "results.csv", "--out", "taken"], "items.csv"),
-        (["fit"], "RESPONSES"),
-        (["guess"], "guess"),
-        (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
-        (["fit", "results.csv", "--metrics", "time"], "higher_is_better= must name"),
-        (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
+        (["fit", "results.csv", "--metrics", "m.csv"], "higher_is_better= must name"),
         (["compare", "results.csv", "--higher-is-better", "t"], "-better is for --metrics"),
     ],
 )
@@ -252,70 +206,9 @@ def test_bad_input_ends_with_code_2_and_one_line(
     assert said in done.stderr
 
 
-def test_words_and_columns_are_named_as_in_python(tmp_path: Path) -> None:
-    table = "model,size,q1,q2\na,7,pass,timeout\nb,70,fail,pass\nc,1,pass,fail\n"
-    (tmp_path / "runs.csv").write_text(table)
-    words = ["--right", "pass", "--wrong", "fail,timeout"]
-    done = run("fit", "runs.csv", *words, "--ignore", "size", "--model", "1pl", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("irtkit: 3 respondents × 2 items. Read from runs.csv (wide table")
-    assert "1PL fitted to 3 respondents × 2 items" in done.stdout
-    done = run("fit", "runs.csv", *words, "--keep", "q1", folder=tmp_path)
-    assert "3 respondents × 1 item" in done.stderr
-
-
-def test_no_command_shows_the_help(tmp_path: Path) -> None:
-    done = run_in_a_process(folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "compare" in done.stdout
-
-
 def test_help_and_version_are_there(tmp_path: Path) -> None:
     assert "fit" in run("--help", folder=tmp_path).stdout
     assert irtkit.__version__ in run("--version", folder=tmp_path).stdout
-
-
-def test_near_copies_are_counted_as_what_they_are_by_fit_and_audit(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    parents = generator.normal(size=(12, 1)) > generator.logistic(size=(12, 200))
-    values = np.repeat(parents, 4, axis=0) ^ (generator.random((48, 200)) < 0.02)
-    irtkit.ResponseMatrix(values.astype(int)).to_frame().to_csv(tmp_path / "results.csv")
-    fitted = run("fit", "results.csv", "--out", "tables", folder=tmp_path)
-    counts = json.loads((tmp_path / "tables" / "summary.json").read_text())["counts"]
-    sentence = "48 systems answer like about"
-    assert 10 <= counts["independent_respondents"] <= 16
-    assert fitted.stdout.count(sentence) == 1
-    audited = run("audit", "results.csv", folder=tmp_path)
-    assert audited.stdout.count(sentence) == 1
-    (tmp_path / "families.csv").write_text(
-        "respondent,family\n" + "".join(f"respondent-{k + 1},{k // 4}\n" for k in range(48))
-    )
-    grouped = run("audit", "results.csv", "--families", "families.csv", folder=tmp_path)
-    assert grouped.returncode == 0, grouped.stderr
-    assert "answer like about" not in grouped.stdout + grouped.stderr
-
-
-@pytest.mark.parametrize("families", [(), ("--families", "similar")])
-def test_an_audit_counts_responses_once_and_judges_signs_once(
-    tmp_path: Path, families: tuple[str, ...]
-) -> None:
-    right = np.random.default_rng(0).random((40, 30)) < np.linspace(0.2, 0.8, 40)[:, None]
-    irtkit.ResponseMatrix(right.astype(int)).to_frame().to_csv(tmp_path / "results.csv")
-    called: Counter[str] = Counter()
-
-    def count(frame: Any, event: str, _: Any) -> None:
-        called[frame.f_code.co_name] += event == "call"
-
-    sys.setprofile(count)
-    try:
-        audit_command.main([str(tmp_path / "results.csv"), *families], standalone_mode=False)
-    finally:
-        sys.setprofile(None)
-    assert called["patterns_of"] == 2  # one for the fit, one for all that follows
-    assert called["proportion_score"] == 2  # for what the fit warns of, and all that follows
-    assert called["dimensionality"] == called["near_duplicates"] == called["slope_score"] == 1
-    assert called["learned_mixture"] == 1 + (len(families) > 0)  # families count for less
-    assert called["similar_respondents"] == 1 + (len(families) > 0)
 
 
 def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:
@@ -364,48 +257,6 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     assert irtkit.read_responses(tmp_path / "all_samples.jsonl").source.format == "every-eval-ever"
 
 
-def test_logs_are_merged_as_if_they_were_in_one_folder(results: Path, tmp_path: Path) -> None:
-    for folder, metric in (("one", "match"), ("two", "choice")):
-        (tmp_path / folder).mkdir()
-        samples = [{"id": "q1", "scores": {metric: {"value": "C"}, "tone": {"value": 0.5}}}]
-        header = {"version": 2, "status": "success", "eval": {"model": folder, "task": folder}}
-        path = tmp_path / folder / "log.json"
-        path.write_text(json.dumps(header | {"samples": samples}))
-    named = ("--metric", "match,choice", "--ignore", "q2", "--out", "all.csv")
-    done = run("merge", "one", results, "two", *named, folder=tmp_path)
-    assert done.returncode == 0
-    assert "irtkit: 2 respondents × 2 items. Read from one, two" in done.stderr
-    merged = irtkit.read_responses(tmp_path / "all.csv")
-    assert merged.respondents == ("one", "two", *"abcd")
-    assert merged.items == ("one/q1", "two/q1", "q1", "q3")
-
-
-def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:
-    for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
-        samples = [
-            {
-                "id": k,
-                "epoch": 1,
-                "input": f'"{k}" + 1?\n',
-                "metadata": {"difficulty": k, "status": None},
-                "scores": {"match": {"value": mark}},
-            }
-            for k, mark in enumerate(marks)
-        ]
-        header = {"version": 2, "status": "success", "eval": {"model": model, "task": "sums"}}
-        (tmp_path / f"{model}.json").write_text(json.dumps(header | {"samples": samples}))
-    assert run("fit", "*.json", "--out", "tables", folder=tmp_path).returncode == 0
-    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
-    assert items.loc["sums/1", "text"] == '"1" + 1?\n'
-    assert items["metadata.difficulty"].tolist() == [0.0, 1.0, 2.0]
-
-
-def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(results: Path, tmp_path: Path) -> None:
-    done = run("fit", results, results, folder=tmp_path)
-    assert done.returncode == 2
-    assert "quote a pattern, as in 'runs/*.eval'" in done.stderr
-
-
 def test_what_steers_a_terminal_is_spelled_out_in_one_line_of_bounded_length(
     tmp_path: Path,
 ) -> None:
@@ -417,13 +268,3 @@ def test_what_steers_a_terminal_is_spelled_out_in_one_line_of_bounded_length(
     assert "\x1b" not in done.stderr
     assert done.stderr.count("\n") == 1
     assert len(done.stderr) < 2100
-
-
-def test_a_comparison_without_folds_leaves_none_of_an_earlier_one(
-    results: Path, tmp_path: Path
-) -> None:
-    run("compare", results, "--folds", "2", "--out", "tables", folder=tmp_path)
-    assert (tmp_path / "tables" / "held_out.csv").exists()
-    run("compare", results, "--folds", "0", "--out", "tables", folder=tmp_path)
-    assert not (tmp_path / "tables" / "held_out.csv").exists()
-    assert (tmp_path / "tables" / "difficulties.csv").exists()

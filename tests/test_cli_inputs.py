@@ -8,11 +8,10 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from irtkit import ResponseMatrix, read_responses
+from irtkit import read_responses
 from irtkit.cli.commands import cli
 from irtkit.cli.inputs import how_to_read, read_families, read_labelled, reading_only
 from irtkit.cli.process import _text_of
@@ -73,23 +72,6 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
         read_families("simlar")
 
 
-def test_systems_are_left_out_by_name_or_at_chance(tmp_path: Path) -> None:
-    always = (np.arange(60) % 2 == np.arange(10)[:, None] % 2).astype(int)
-    able = (np.random.default_rng(0).random((20, 60)) < 0.9).astype(int)
-    path = tmp_path / "two.csv"
-    ResponseMatrix(np.vstack([always, able])).to_frame().to_csv(path)
-
-    def said(names: str) -> Any:
-        command = ["fit", str(path), "--model", "1PL", "--drop", names]
-        return CliRunner().invoke(cli, command)
-
-    assert "1PL fitted to 20 respondents × 60 items" in said("at-chance").stdout
-    assert "1PL fitted to 28 respondents × 60 items" in said("respondent-1,respondent-30").stdout
-    assert "1PL fitted to 19 respondents × 60 items" in said("at-chance,respondent-30").stdout
-    with pytest.raises(ValueError, match="drop names 'x', which is not a respondent"):
-        raise said("x").exception
-
-
 @click.command()
 @reading_only
 def settings(**options: Any) -> dict[str, Any]:
@@ -100,12 +82,10 @@ def settings(**options: Any) -> dict[str, Any]:
     ("typed", "how"),
     [
         ("", {}),
-        ("--item id --threshold 0", {"item": "id", "threshold": 0.0}),
         ("--item task,id --respondent model", {"item": ["task", "id"], "respondent": "model"}),
         ("--task gsm8k,arc --task mmlu", {"task": ["gsm8k", "arc", "mmlu"]}),
         ("--missing -1,refused --right C", {"missing": ["-1", "refused"], "right": ["C"]}),
         ("--transpose --strict", {"transpose": True, "strict": True}),
-        ("--key keys.csv", {"key": "keys.csv"}),
     ],
 )
 def test_options_are_settings_of_read_responses(typed: str, how: dict[str, Any]) -> None:
@@ -139,14 +119,10 @@ def merged(folder: Path, table: str, *options: str) -> list[list[int]]:
     ("table", "option", "codes"),
     [
         ("model,q1,q2\na,0.2,0.9\nb,0.7,0.1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
-        ("model,q1,q2\na,30 %,90 %\nb,70 %,1 %\n", "--threshold 0.5", [[0, 1], [1, 0]]),
-        ("model;q1;q2\na;0,2;0,9\nb;0,7;0,1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
         ("model,q1,q2\na,pass,fail\n", "--right pass --wrong fail", [[1, 0]]),
         ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
         ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
-        ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--keep '*'", [[1, 1], [0, 0]]),
         (REPEATED.format("fewshot"), "--item fewshot,question_id", [[1, 0], [0, 1]]),
-        (REPEATED.format("fewshot"), "--respondent model,fewshot", [[1], [0], [0], [1]]),
         (REPEATED.format("epoch"), "--repeats first", [[1], [0]]),
         (ANSWERS + "KEY,A,B\n", "--key KEY", [[1, 1], [0, 1]]),
     ],
@@ -158,64 +134,6 @@ def test_what_an_error_says_to_add_works(
         merged(tmp_path, table)
     assert option in _text_of(error.value)
     assert merged(tmp_path, table, *shlex.split(option)) == codes
-
-
-def test_answers_are_compared_with_a_file_of_keys(tmp_path: Path) -> None:
-    (tmp_path / "key.csv").write_text("item,key\nq2,B\nq1,A\n")
-    with pytest.raises(ReadingError) as error:
-        merged(tmp_path, ANSWERS)
-    assert "--key …" in _text_of(error.value)
-    assert merged(tmp_path, ANSWERS, "--key", str(tmp_path / "key.csv")) == [[1, 1], [0, 1]]
-
-
-def test_a_transposed_table_is_read_once_it_is_said(tmp_path: Path) -> None:
-    table = "question,gpt-4,claude-3\nmmlu/1,1,0\nmmlu/2,0,0\nmmlu/3,1,1\n"
-    with pytest.warns(IRTWarning) as warned:
-        assert merged(tmp_path, table) == [[1, 0], [0, 0], [1, 1]]
-    assert "--transpose" in _text_of(warned[0].message)
-    assert merged(tmp_path, table, "--transpose") == [[1, 0, 1], [0, 0, 1]]
-
-
-def test_tasks_of_a_table_are_chosen_by_name(tmp_path: Path) -> None:
-    table = REPEATED.format("task").replace(",0,1,", ",arc,1,").replace(",5,1,", ",gsm8k,1,")
-    assert merged(tmp_path, table, "--item", "task,question_id") == [[1, 0], [0, 1]]
-    assert merged(tmp_path, table, "--task", "gsm8k") == [[0], [1]]
-    with pytest.raises(ReadingError, match="'mmlu' is not a task"):
-        merged(tmp_path, table, "--task", "mmlu")
-
-
-def test_a_file_that_cannot_be_read_stops_a_strict_reading(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    (folder / "a.csv").write_text("model,q1\na,1\nb,0\n")
-    (folder / "b.csv").write_text("model,q1\nc,1,2\n")
-    with pytest.warns(IRTWarning, match="b.csv is left out"):
-        shown = CliRunner().invoke(cli, ["merge", str(folder), "--out", str(tmp_path / "o.tsv")])
-    assert "2 respondents × 1 item" in shown.output
-    strict = CliRunner().invoke(cli, ["inspect", str(folder), "--strict"])
-    assert "b.csv: line 2" in strict.output + _text_of(strict.exception or OSError())
-
-
-@pytest.mark.parametrize(
-    ("table", "given", "command"),
-    [
-        (REPEATED.format("epoch"), "", "--repeats count"),
-        (REPEATED.format("fewshot"), "--item fewshot,question_id", "--item fewshot,question_id"),
-        ("model,moe,q1,q2\ngpt,1,C,I\nqwen,0,I,C\n", "--ignore moe --right C", "--right C"),
-        (ANSWERS + "KEY,A,B\n", "", "--key KEY"),
-    ],
-)
-def test_inspect_takes_options_and_prints_the_command_with_them(
-    tmp_path: Path, table: str, given: str, command: str
-) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text(table)
-    shown = CliRunner().invoke(cli, ["inspect", str(path), *given.split()])
-    line = shown.output.rstrip().splitlines()[-1].strip()
-    assert line.startswith(f"irtkit fit {path}")
-    assert command in line
-    options = shlex.split(line)[3:]
-    assert merged(tmp_path, table, *options)
 
 
 def test_the_chance_level_of_a_fit_is_an_option(tmp_path: Path) -> None:

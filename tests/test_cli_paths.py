@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,11 +15,10 @@ import pytest
 
 import irtkit
 from irtkit.cli.commands import cli
-from irtkit.cli.inputs import read_labelled
 from irtkit.io.overview import overview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
 LOG = {"version": 2, "status": "success", "eval": {"model": "a", "task": "sums"}}
 SAMPLES = [{"id": k, "scores": {"match": {"value": "CI"[k % 2]}}} for k in range(4)]
@@ -68,25 +66,17 @@ READ = {
     "audit r.csv --out ../here/r.csv": "is a file to read from",
     "audit link.csv --out r.csv": "is a file to read from",
     "audit r.csv --out link.csv": "is a file to read from",
-    "audit r.csv --predictions runs/r.csv --out runs/r.csv": "is a file to read from",
-    "audit r.csv --synthetic class-prior --labels labels.csv --out labels.csv": "to read from",
     "audit r.csv --families groups.csv --out groups.csv": "is a file to read from",
     "audit logs --metric match --out logs/run.json": "is a file to read from",
     "differential r.csv --groups groups.csv --out groups.csv": "is a file to read from",
     "fit r.csv --fixed o --out o": "result.npz is a file to read from",
     "impact a.json a.json --out a.json": "is a file to read from",
     "leaderboard o --clusters labels.csv --out labels.csv": "is a file to read from",
-    "leaderboard o --families groups.csv --out groups.csv": "is a file to read from",
-    "merge runs/r.csv --out runs/r.csv": "is a file to read from",
-    "score r.csv o --out r.csv": "is a file to read from",
     "score r.csv labels.csv --out labels.csv": "is a file to read from",
     "audit o --out o/items.csv": "items.csv: is a file of the fit in ",
-    "leaderboard o --out o/summary.json": "is a file of the fit in ",
-    "score r.csv o --out o/respondents.csv": "is a file of the fit in ",
     "select o -k 4 --out o/result.npz": "is a file of the fit in ",
     "fit runs --out runs": "write outside of runs",
     "fit runs/ --out runs/deep/er": "write outside of runs",
-    "audit runs --out runs/suspects.csv": "write outside of runs",
     "merge runs --out runs/all.csv": "write outside of runs",
 }
 
@@ -115,20 +105,12 @@ EMPTY = {
     "inspect ''": "'PATH'",
     "merge r.csv '' --out all.csv": "'PATHS...'",
     "gate '' r.csv": "'OLD'",
-    "gate r.csv r.csv --summary ''": "'--summary'",
     "fit r.csv --out ''": "'--out'",
     "fit r.csv --fixed ''": "'--fixed'",
-    "fit r.csv --method vi --checkpoint ''": "'--checkpoint'",
-    "fit r.csv --labels ''": "'--labels'",
-    "audit r.csv --out ''": "'--out'",
     "audit r.csv --predictions ''": "'--predictions'",
-    "impact a.json ''": "'MANUAL'",
-    "leaderboard r.csv --families ''": "'--families'",
     "score r.csv ''": "'ITEMS'",
     "audit r.csv --families ''": "'--families'",
-    "differential r.csv --groups ''": "'--groups'",
     "fit r.csv --metrics ''": "'--metrics'",
-    "gate r.csv r.csv --clusters ''": "'--clusters'",
 }
 
 
@@ -139,32 +121,6 @@ def test_an_empty_path_of_a_command_is_refused_by_name(here: Path, typed: str) -
         run(*shlex.split(typed))
     assert contents(here) == before
     assert EMPTY[typed] in refused.value.format_message()
-
-
-@pytest.mark.parametrize(
-    ("name", "use"),
-    [
-        ("path", irtkit.read_responses),
-        ("path", lambda path: irtkit.read_responses([path, "r.csv"])),
-        ("path", irtkit.read_table),
-        ("path", irtkit.load),
-        ("path", overview),
-        ("path", lambda path: irtkit.write_table(irtkit.read_table("o/items.csv"), path)),
-        ("path", lambda path: irtkit.write_responses(irtkit.ResponseMatrix([[1]]), path)),
-        ("path", lambda path: irtkit.load("o/result.npz").save(path)),
-        ("path", lambda path: irtkit.report(irtkit.load("o/result.npz"), path)),
-        ("items", lambda path: irtkit.score([[1, 0]], path)),
-        ("fixed", lambda path: irtkit.fit([[1, 0]], fixed=path)),
-        ("checkpoint", lambda path: irtkit.Variational(checkpoint=path)),
-    ],
-)
-def test_an_empty_path_is_not_the_current_folder(
-    here: Path, name: str, use: Callable[[str], Any]
-) -> None:
-    before = contents(here)
-    with pytest.raises(ValueError, match=f"{name} must not be empty"):
-        use("")
-    assert contents(here) == before
 
 
 @pytest.mark.parametrize(
@@ -200,53 +156,3 @@ def test_what_inspect_says_to_type_names_the_file(here: Path, name: str) -> None
     typed = overview(name).command.replace("irtkit fit", "printf %s", 1)
     found = subprocess.run([bash, "-c", typed], capture_output=True, check=True).stdout
     assert found == os.fsencode(name)
-
-
-def test_a_table_that_cannot_be_read_is_called_what_it_is(here: Path) -> None:
-    os.mkfifo("pipe")
-    for name, said in (("pipe", "is not an ordinary file"), ("o", "is a folder, not a file")):
-        with pytest.raises(OSError, match=f"^--labels {name}: {said}"):
-            read_labelled(Path(name), "--labels")
-    for typed in ("differential r.csv --groups pipe", "leaderboard o --clusters pipe"):
-        with pytest.raises(OSError, match="pipe: is not an ordinary file"):
-            run(*typed.split())
-    with pytest.raises(OSError, match="pipe: is not an ordinary file"):
-        run("fit", "r.csv", "--metrics", str(here / "pipe"))
-
-
-def test_a_pattern_and_a_folder_of_logs_take_no_output_that_would_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("p0", "p1"):
-        Path(f"{name}.csv").write_text(f"model,q1,q2\n{name}a,1,0\n{name}b,0,1\n")
-    samples = [{"id": "q1", "epoch": 1, "scores": {"match": {"value": "C"}}}]
-    log = {"version": 2, "status": "success", "eval": {"model": "m", "task": "t"}}
-    Path("logs").mkdir()
-    Path("logs/one.json").write_text(json.dumps(log | {"samples": samples}))
-    for typed in ("audit *.csv --out s.csv", "fit *.csv --out .", "fit logs --out logs"):
-        with pytest.raises(ValueError, match="the next time this would be read with"):
-            run(*typed.split())
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "p0.csv", "p1.csv"]
-
-
-def test_the_folder_of_a_fit_is_read_as_what_it_is(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert repr(irtkit.load("o")) == repr(irtkit.load(here / "o" / "result.npz"))
-    run("inspect", "o")
-    assert "a saved fit, which audit, compare, leaderboard and report take" in " ".join(
-        capsys.readouterr().out.split()
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_page_of_the_current_folder_is_called_as_the_folder(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "my runs"
-    folder.mkdir()
-    shutil.copy(made / "r.csv", folder)
-    monkeypatch.chdir(folder)
-    run("report", ".", "--out", "../page.html")
-    assert "<title>my runs</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")

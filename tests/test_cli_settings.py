@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,13 +68,6 @@ def test_every_command_runs_under_settings_of_others(setting: str) -> None:
         with SETTINGS[setting]():
             done = CliRunner().invoke(cli, line.split())
         assert done.exit_code == 0, (line, done.output, done.exception)
-
-
-def test_the_module_is_the_command(here: Path) -> None:
-    command = [sys.executable, "-m", "irtkit", "inspect", "results.csv"]
-    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "irtkit fit results.csv" in done.stdout
 
 
 UNWRITABLE = {

@@ -69,29 +69,6 @@ def test_a_verdict_is_that_of_the_command_whoever_reads_it(
     assert code_of(monkeypatch, arguments, stream()) == 1
 
 
-@pytest.mark.parametrize(
-    ("stream", "code", "said"),
-    [
-        (left, 0, ""),
-        pytest.param(full, 2, "standard output: No space left on device. Files", marks=needs_full),
-    ],
-)
-def test_files_are_written_where_nothing_can_be_printed(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    stream: Callable[[], TextIO],
-    code: int,
-    said: str,
-) -> None:
-    assert code_of(monkeypatch, ("fit", "good.csv", "--out", "tables"), stream()) == code
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("error") == bool(said)
-    arguments = ("score", "good.csv", "tables", "--out", "scores.csv")
-    assert code_of(monkeypatch, arguments, stream()) == code
-    assert len(irtkit.read_table("scores.csv")) == 60
-
-
 @pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
 @pytest.mark.parametrize("closed", [(2,), (0, 1, 2)])
 @pytest.mark.parametrize("early", [True, False])

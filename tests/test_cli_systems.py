@@ -1,10 +1,11 @@
-"""The commands on systems as a user meets them."""
+"""The commands on systems, and `irtkit report`, as a user meets them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -61,21 +62,6 @@ def test_options_that_a_saved_fit_has_no_use_for_are_refused(
     cli.main([name, "fit.npz", *more, "--seed", "1"], standalone_mode=False)
 
 
-def test_an_option_is_refused_by_its_name(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(runs.parent)
-    for path, error in (("s.xls", ValueError), ("nowhere/s.md", FileNotFoundError)):
-        with pytest.raises(error, match=r"^--summary"):
-            cli.main(["gate", "runs.csv", "runs.csv", "--summary", path], standalone_mode=False)
-
-
-def test_repeated_trials_show_how_often_all_are_right(tmp_path: Path) -> None:
-    rows = [f"{name},q{k},{(k + t) % 3 // 2}\n" for name in "abc" for k in range(9) for t in (0, 1)]
-    (tmp_path / "runs.csv").write_text("model,item,correct\n" + "".join(rows))
-    done = run("leaderboard", "runs.csv", "--repeats", "count", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "pass^2" in done.stdout
-
-
 def test_two_systems_are_compared_in_words_and_all_in_a_table(runs: Path, tmp_path: Path) -> None:
     pair = ("respondent-12", "respondent-1")
     done = run("compare-systems", runs, *pair, folder=tmp_path)
@@ -113,10 +99,28 @@ def test_a_gate_ends_with_1_where_it_fails_and_3_where_it_cannot_tell(tmp_path: 
     assert "max_drop" in bad.stderr
 
 
-def test_clusters_come_from_a_file(runs: Path, tmp_path: Path) -> None:
-    rows = "".join(f"item-{k},{k % 25}\n" for k in range(1, 51))
-    (tmp_path / "passages.csv").write_text(f"item,passage\n{rows}")
-    pair = ("respondent-12", "respondent-1")
-    done = run("compare-systems", runs, *pair, "--clusters", "passages.csv", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "clustered by 25 clusters" in " ".join(done.stdout.split())
+def test_a_page_is_written_with_all_that_may_stand_in_it(runs: Path, tmp_path: Path) -> None:
+    responses = irtkit.read_responses(runs)
+    answers = np.where(responses.values == 1, "A", "B")
+    pd.DataFrame(answers, responses.respondents, responses.items).to_csv(tmp_path / "answers.csv")
+    predicted = pd.Series(np.linspace(-2, 2, 50), responses.items, name="predicted")
+    predicted.to_csv(tmp_path / "hard.csv")
+    given = ("--predictions", "answers.csv", "--predictions", "hard.csv", "--compare")
+    out = ("--title", "Spring", "--out", "page.html")
+    done = run("report", "runs.csv", *given, *out, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "wrote page.html\n"), done.stderr
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("<h1>Spring</h1>", "Predicted difficulty", "Measures of difficulty compared"):
+        assert words in text
+    refused = run("report", "runs.csv", "--out", "page.pdf", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "ends in .html or .htm" in refused.stderr
+
+
+def test_a_saved_fit_gives_the_same_page(runs: Path, tmp_path: Path) -> None:
+    run("fit", runs, "--out", "tables", folder=tmp_path)
+    for name, given in (("fresh.html", runs), ("saved.html", "tables")):
+        done = run("report", given, "--title", "A", "--out", name, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    fresh, saved = ((tmp_path / name).read_bytes() for name in ("fresh.html", "saved.html"))
+    assert fresh == saved

@@ -203,43 +203,6 @@ def test_every_table_of_stored_figures_is_shown_and_has_rows(figures: Any) -> No
         assert {row.count("|") for row in rows} == {heading.count("|"), line.count("|")}
 
 
-def test_figures_that_no_script_stored_are_an_error(
-    figures: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(KeyError, match="renamed"):
-        figures.number("renamed")({"name": 1})
-    assert figures.number("renamed", optional=True)({"name": 1}) == "—"
-    monkeypatch.setitem(figures.TABLES, "nothing", (list, [("name", figures.number("name"))]))
-    with pytest.raises(ValueError, match="no figures 'nothing'"):
-        figures.table("nothing")
-
-
-UNITS = r"ms|seconds?|minutes?|hours?|[KMG]i?B|nanoseconds?|microseconds?"
-
-
-def test_prose_states_no_speed_and_no_size_of_its_own() -> None:
-    for page in [*PAGES, ROOT / "README.md"]:
-        prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
-        assert re.findall(r"\d\s?(?:×|times) (?:faster|less|slower)", prose) == [], page.name
-        assert re.findall(rf"\d\s?(?:{UNITS})\b", prose) == [], page.name
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_first_lines_that_are_explained_are_those_that_are_printed() -> None:
-    text = (DOCS / "reading_the_output.md").read_text(encoding="utf-8")
-    shown = text.split("```text\n")[1].split("```")[0]
-    printed = str(irtkit.fit(irtkit.load_digits_crowd().responses))
-    without_numbers = [re.sub(r"[\d.]+", "0", lines) for lines in (shown, printed)]
-    assert without_numbers[1].startswith(without_numbers[0])
-
-
-def test_the_architecture_names_every_module() -> None:
-    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    order = text.split("```text")[1].split("```")[0]
-    modules = {path.stem for path in (ROOT / "irtkit").iterdir() if path.name[0] not in "_."}
-    assert sorted(modules - {"py"} - set(re.findall(r"\w+", order))) == []
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_glossary_explains_every_column(examples: Path) -> None:
     text = (DOCS / "glossary.md").read_text(encoding="utf-8").split("\n## Columns\n")[1]

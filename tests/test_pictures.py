@@ -61,22 +61,6 @@ def test_counts_are_the_same_however_responses_are_kept(result: irtkit.FitResult
         np.testing.assert_array_equal(one, other)
 
 
-def test_repeated_trials_count_for_what_they_are_worth() -> None:
-    once = irtkit.simulate_responses(
-        irtkit.ItemParameters.from_difficulty(np.ones(20), np.linspace(-1, 1, 20)),
-        np.linspace(-2, 2, 60),
-        seed=0,
-    )
-    right = 5 * once.values.astype(int)  # five runs that repeat each other
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(irtkit.ResponseMatrix.from_counts(right, np.full_like(right, 5)))
-    counts = pictures.group_counts(result, pictures.ability_groups(result))
-    share = counts.independent / counts.trials
-    assert share.max() < 0.3
-    [curve] = pictures.item_curves(result, ["item-1"])
-    assert (curve.observed.trials % 5 == 0).all()
-
-
 def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> None:
     crowd = irtkit.add_synthetic(result.responses, ("always-right", "always-wrong"))
     with warnings.catch_warnings(action="ignore"):
@@ -94,13 +78,6 @@ def test_a_curve_is_inside_where_respondents_are(result: irtkit.FitResult) -> No
     np.testing.assert_array_equal(
         curve.probability, result.probability(curve.ability)["item-7"].to_numpy()
     )
-
-
-def test_unknown_items_are_refused_with_a_proposal(result: irtkit.FitResult) -> None:
-    with pytest.raises(ValueError, match="no item 'item-77', did you mean 'item-7'"):
-        pictures.item_curves(result, ["item-77"])
-    with pytest.raises(TypeError, match="list of labels"):
-        pictures.item_curves(result, "item-7")
 
 
 def test_maps_place_what_has_a_place_and_count_the_rest(result: irtkit.FitResult) -> None:
@@ -155,9 +132,3 @@ def test_a_wright_map_counts_every_item_with_a_difficulty(result: irtkit.FitResu
     assert drawn.items.sum() + drawn.n_left_out == 40
     assert drawn.n_left_out >= 1
     assert drawn.respondents.sum() == 200
-
-
-def test_the_trace_is_that_of_the_result(result: irtkit.FitResult) -> None:
-    drawn = pictures.trace(result)
-    np.testing.assert_array_equal(drawn.value, result.trace["log_likelihood"])
-    assert drawn.name == "log-likelihood"

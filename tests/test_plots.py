@@ -81,13 +81,6 @@ def test_every_picture_draws_on_the_axes_given_and_returns_them(
     assert alone.figure is not figure
 
 
-@pytest.mark.parametrize("name", OF_RESULTS)
-def test_only_a_result_is_drawn(name: str) -> None:
-    arguments: tuple[Any, ...] = (None, ["a"]) if name == "item_curves" else (None,)
-    with pytest.raises(TypeError, match="result must be a FitResult"):
-        getattr(plots, name)(*arguments)
-
-
 def test_curves_are_drawn_for_one_item_and_for_several(result: irtkit.FitResult) -> None:
     one = result.plot_items("$q_3$")
     assert one.get_title() == r"\$q_3\$"
@@ -101,29 +94,11 @@ def test_curves_are_drawn_for_one_item_and_for_several(result: irtkit.FitResult)
     assert list(result.plot_items(["$q_1$", "$q_2$"], ax=axes)) == list(axes)
 
 
-def test_items_and_axes_must_fit_each_other(result: irtkit.FitResult) -> None:
-    ax = plt.subplots()[1]
-    with pytest.raises(ValueError, match="one for each of 2 items, got 1"):
-        plots.item_curves(result, ["$q_1$", "$q_2$"], ax=ax)
-    with pytest.raises(ValueError, match="1 to 12 labels, got 0"):
-        plots.item_curves(result, [])
-    with pytest.raises(ValueError, match="top must be a whole number"):
-        plots.leaderboard(result, top=0)
-
-
 def test_the_map_shows_every_item_and_marks_the_inverted_one(result: irtkit.FitResult) -> None:
     ax = plots.item_map(result)
     n = {one.get_label(): len(one.get_offsets()) for one in ax.collections}
     assert n["called negative"] == 1
     assert sum(n.values()) == 30
-
-
-def test_where_no_item_has_a_difficulty_no_bar_is_the_longest() -> None:
-    with warnings.catch_warnings(action="ignore"):
-        ax = plots.wright_map(irtkit.fit([[1, 1], [1, 1]]))
-    words = [text.get_text() for text in ax.texts]
-    assert "items (longest bar: 0)" in words
-    assert "respondents (longest bar: 2)" in words
 
 
 def test_without_matplotlib_the_extra_is_named(
@@ -132,10 +107,3 @@ def test_without_matplotlib_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[plots\]'"):
         plots.trace(result)
-
-
-@pytest.mark.parametrize("name", OF_RESULTS)
-def test_what_cannot_be_drawn_on_is_refused(result: irtkit.FitResult, name: str) -> None:
-    items = [[result.item_labels[0]]] if name == "item_curves" else []
-    with pytest.raises(TypeError, match=r"ax must be an Axes, got int. matplotlib\.pyplot"):
-        getattr(plots, name)(result, *items, ax=1)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import simulation
-from irtkit.data.patterns import blocks
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic, simulate_responses
@@ -40,13 +37,6 @@ def test_a_seed_gives_the_same_responses_and_another_seed_others() -> None:
     assert first != simulate_responses(ITEMS, abilities, seed=4)
 
 
-def test_a_generator_goes_on_where_it_stopped() -> None:
-    generator = np.random.default_rng(3)
-    first, second = (simulate_responses(ITEMS, np.zeros(50), seed=generator) for _ in range(2))
-    assert first == simulate_responses(ITEMS, np.zeros(50), seed=3)
-    assert first != second
-
-
 def test_missing_takes_responses_away_and_changes_no_other() -> None:
     abilities = np.zeros(5_000)
     whole = simulate_responses(ITEMS, abilities).values
@@ -54,16 +44,6 @@ def test_missing_takes_responses_away_and_changes_no_other() -> None:
     np.testing.assert_array_equal(holed[holed >= 0], whole[holed >= 0])
     # five standard errors: 5 · √(0.21 / 15,000) = 0.019
     assert (holed < 0).mean() == pytest.approx(0.3, abs=0.019)
-
-
-@pytest.mark.parametrize("trials", [1, 5])
-def test_the_size_of_a_block_of_rows_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, trials: int
-) -> None:
-    abilities = np.linspace(-2, 2, 50)
-    at_once = simulate_responses(ITEMS, abilities, missing=0.2, trials=trials)
-    monkeypatch.setattr(simulation, "blocks", partial(blocks, most=10))
-    assert simulate_responses(ITEMS, abilities, missing=0.2, trials=trials) == at_once
 
 
 def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
@@ -94,27 +74,12 @@ def test_trials_broadcast_and_none_is_missing(trials: Any) -> None:
     assert (drawn.successes <= drawn.trials).all()
 
 
-def test_missing_takes_cells_of_repeated_trials_away_and_changes_no_other() -> None:
-    whole = simulate_responses(ITEMS, np.zeros(200), trials=3)
-    holed = simulate_responses(ITEMS, np.zeros(200), trials=3, missing=0.3)
-    kept = holed.trials > 0
-    assert 0 < kept.mean() < 1
-    np.testing.assert_array_equal(holed.successes[kept], whole.successes[kept])
-    assert (holed.trials[kept] == 3).all()
-
-
-def test_labels_are_taken_over() -> None:
-    drawn = simulate_responses(ITEMS, [0.0], respondent_labels=["gpt"], item_labels=["x", "y", "z"])
-    assert (drawn.respondents, drawn.items) == (("gpt",), ("x", "y", "z"))
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"abilities": [[0.0]]}, "abilities"),
         ({"abilities": [np.nan]}, "abilities"),
         ({"missing": 1.0}, "missing must be at least 0 and below 1"),
-        ({"missing": -0.1}, "missing must be at least 0 and below 1"),
         ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
         ({"trials": 2**31}, "trials must be whole numbers"),
         ({"trials": [1, 1, 1.5]}, "trials must be whole numbers"),
@@ -144,12 +109,6 @@ def test_synthetic_rows_are_marked_and_real_ones_untouched(real: ResponseMatrix)
     assert real.n_respondents == 2
 
 
-def test_earlier_marks_are_kept(real: ResponseMatrix) -> None:
-    crowd = add_synthetic(add_synthetic(real, "always-right"), "coin")
-    assert crowd.respondents[2:] == ("always-right", "coin")
-    assert crowd.synthetic.tolist() == [False, False, True, True]
-
-
 def test_a_synthetic_row_has_one_trial_a_cell_beside_repeated_ones() -> None:
     labels = (["gpt", "llama"], ["a", "b"])
     real = ResponseMatrix.from_counts([[300, 0], [2, 0]], [[400, 5], [2, 0]], *labels)
@@ -158,11 +117,6 @@ def test_a_synthetic_row_has_one_trial_a_cell_beside_repeated_ones() -> None:
     assert crowd.trials.tolist() == [[400, 5], [2, 0], [1, 1], [1, 1]]
     assert crowd.synthetic.tolist() == [False, False, True, True]
     assert (crowd.respondents[:2], crowd.items) == (real.respondents, real.items)
-
-
-def test_several_draws_are_numbered_and_one_is_not(real: ResponseMatrix) -> None:
-    crowd = add_synthetic(real, ("coin", "always-wrong"), draws=2)
-    assert crowd.respondents[2:] == ("coin-1", "coin-2", "always-wrong")
 
 
 def test_a_coin_is_right_as_often_as_it_should() -> None:
@@ -179,10 +133,6 @@ def test_class_prior_is_right_as_often_as_the_class_is_frequent() -> None:
     # five standard errors of a share of 5,000 draws: 5 · √(0.19 / 5,000) = 0.031
     assert row[:15_000].mean() == pytest.approx(0.75, abs=0.031)
     assert row[15_000:].mean() == pytest.approx(0.25, abs=0.031)
-
-
-def test_a_single_class_is_always_guessed(real: ResponseMatrix) -> None:
-    assert add_synthetic(real, "class-prior", labels=[7] * 4).values[-1].tolist() == [1] * 4
 
 
 def test_labels_by_name_and_in_order_are_the_same() -> None:
@@ -208,17 +158,12 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
     ("settings", "message"),
     [
         ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
-        ({"kinds": ("coin", "coin")}, "'coin' occurs twice"),
         ({"kinds": "coin", "draws": 0}, "draws must be a whole number, from 1 to 100,000, got 0"),
-        ({"kinds": "coin", "draws": 1.5}, "draws must be a whole number"),
         ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
-        ({"kinds": "coin", "probability": np.nan}, "probability must be at least 0 and at most 1"),
         ({"kinds": "coin", "seed": -3}, "seed must be a whole number"),
         ({"kinds": "class-prior"}, "labels must give the true class of every item"),
         ({"kinds": "class-prior", "labels": [1, 2]}, "labels must have one class per.*got 2 for 4"),
         ({"kinds": "class-prior", "labels": {"a": 1, "b": 1, "c": 2}}, "'d' has none"),
-        ({"kinds": "class-prior", "labels": [1, 2, float("nan"), 1]}, "'c' has none"),
-        ({"kinds": "class-prior", "labels": {"a": 1, 1: 2, "1": 3}}, "'1' occurs twice"),
     ],
 )
 def test_add_synthetic_refuses(
@@ -226,14 +171,3 @@ def test_add_synthetic_refuses(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         add_synthetic(real, **settings)
-
-
-def test_a_label_that_is_taken_is_refused(real: ResponseMatrix) -> None:
-    with pytest.raises(ValueError, match="'always-right', a label that is taken"):
-        add_synthetic(add_synthetic(real), "always-right")
-
-
-def test_nothing_is_drawn_from_unknown_items() -> None:
-    items = ItemParameters(np.array([1.0, np.nan]), np.zeros(2), np.zeros(2))
-    with pytest.raises(ValueError, match=r"item 1 \(counted from 0\) has NaN"):
-        simulate_responses(items, [0.0])

@@ -173,7 +173,8 @@ def _near_duplicates(result: FitResult) -> Iterator[Finding]:
     found = result.near_duplicates
     if found.found:
         values = {"n": found.n, "n_eff": round(found.n_eff), "share": found.share}
-        yield Finding("near-duplicates", "note", values, (Remedy({"families": ...}, "families"),))
+        code = "result.with_clustered_errors(families=…)"
+        yield Finding("near-duplicates", "note", values, (Remedy({}, "by-family", code=code),))
 
 
 def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:

@@ -51,7 +51,13 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
     if families is not None:
         if result.item_covariance is None:
             raise ValueError("families: the fit must be one by EM, with standard_errors=True")
-        result = _with_design_effect(result, result.patterns, 1.0, families)
+        effect = result.near_duplicates.n / result.near_duplicates.n_eff
+        result = _with_design_effect(result, result.patterns, effect, families)
+        settled = [
+            replace(one, remedies=()) if one.code == "near-duplicates" else one
+            for one in result.findings
+        ]
+        result = replace(result, findings=tuple(settled))
     if clusters is not None:
         more = _added_by_clusters(result, clusters)
         result = replace(
@@ -162,7 +168,7 @@ def _with_design_effect(
     """Multiply what respondents contribute to variances of item parameters.
 
     That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by ``effect``,
-    or by the ratio of the sandwich variance over families to it.
+    or by the ratio of the sandwich variance over families to it, if that is larger.
     """
     from scipy.sparse import csr_array
 
@@ -191,7 +197,7 @@ def _with_design_effect(
     ratio: Any = effect
     if families is not None:
         summed = (together**2).sum(axis=0).reshape(variances.shape)
-        ratio = n_families / max(n_families - 1, 1) * summed / alone
+        ratio = np.maximum(n_families / max(n_families - 1, 1) * summed / alone, effect)
     share = alone / np.maximum(variances, alone)  # of what respondents say, beside the prior
     effects = 1 + share * np.maximum(ratio - 1, 0.0)
     joint = joint.scaled(np.sqrt(effects))

@@ -230,7 +230,8 @@ def maximum_likelihood(
 
         problem, maximum = empirical_bayes(problem, maximum, control.schedule)
     parameters = problem.parameters
-    at = parameters.values(maximum.x)
+    tied = parameters.common_slope and patterns.complete and fixed is None
+    at = parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
     items, population = at.items, at.populations[0]
     covariances = joint = information = population_se = None
     if standard_errors:
@@ -269,6 +270,20 @@ def maximum_likelihood(
         quadrature_error=maximum.quadrature_error,
         trial_correlation=correlation,
     )
+
+
+def _tied(problem: Problem, x: Array) -> Array:
+    """Give items with the same total the same intercept, under a common slope.
+
+    For complete data the total is sufficient. A search leaves differences of its tolerance.
+    """
+    intercepts, right = problem.parameters.intercepts, problem.engine.patterns.margins.item_right
+    keys = getattr(problem.prior, "keys", None)
+    of_items = right if keys is None else np.vstack([right, keys])
+    group = np.unique(of_items, axis=1, return_inverse=True)[1].ravel()
+    tied = x.copy()
+    tied[intercepts] = (np.bincount(group, x[intercepts]) / np.bincount(group))[group]
+    return tied
 
 
 def _covariances(

@@ -229,7 +229,8 @@ class FitResult:
         Columns: ability (posterior mean, EAP), with three errors: ability_se (against the
         population, for intervals of one ability), board_se (against the other systems, for
         differences and ranks) and posterior_sd (items taken as known). The first two contain the
-        errors of the items. Without standard errors of items all three are posterior_sd; by
+        errors of the items, of which fixed ones count as known. Without standard errors of items
+        all three are posterior_sd; by
         "vi" they are the SD of a posterior that contains the items. Then accuracy (share right
         of what was answered, NaN without any), n_responses (every repeated trial counts),
         synthetic; and, where respondents and items fall into parts that too few responses link, or
@@ -411,7 +412,8 @@ class FitResult:
         variance over families by that over single respondents, with the correction G/(G − 1) (Liang
         & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I, with the posterior
         variance v, the information I of a cluster, and the design effect ρ of its answers over all
-        systems. Errors never get smaller. Call it once on the result of a fit.
+        systems. Errors never get smaller than those of the fit, which allow for near-duplicates.
+        Call it once on the result of a fit.
 
         Examples
         --------

@@ -294,7 +294,7 @@ def of_predictions(
         code = "predicts-worse" if best["gain_high"] < 0 else "predicts-alike"
         return [Finding(code, "note", values)]
     if duplicates is not None and duplicates.found:
-        values |= {"n": duplicates.n, "effective": duplicates.n_eff}
+        values |= {"n": duplicates.n, "effective": round(duplicates.n_eff)}
     return [Finding("predicts-better", "note", values)]
 
 
@@ -302,7 +302,7 @@ def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None)
     """`DifficultyComparison.systems`: real respondents with responses, ranked twice."""
     table = respondents[~respondents["synthetic"] & (respondents["n_responses"] > 0)]
     accuracy, ability, error = (
-        table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "ability_se")
+        table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "posterior_sd")
     )
     least = (error * errors_needed(duplicates)) ** 2
     passes, passed_by = np.zeros((2, len(ability)), dtype=np.intp)

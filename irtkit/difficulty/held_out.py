@@ -42,6 +42,7 @@ _LEAST = 1e-6  # Distance of predictions from 0 and 1, so that one surprise is n
 _TOL = 1e-4  # Of the fits: gains are within 1 % of their errors (benchmarks/held_out.py).
 
 
+@np.errstate(under="ignore")
 def held_out_predictions(
     responses: object,
     models: Sequence[ModelName] = ("2PL", "3PL"),

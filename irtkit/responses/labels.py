@@ -71,6 +71,9 @@ def values_by_label(
         pairs = [(str(label), one) for label, one in given.items()]
         check_unique(f"{argument} must have {one_each}", (label for label, _ in pairs))
         by_label = dict(pairs)
+        if by_label.keys().isdisjoint(labels):
+            named = f"{short(pairs[0][0])} is not one" if pairs else "it is empty"
+            raise ValueError(f"{argument} has no {value} for any {kind}: {named}")
         return [by_label.get(label) for label in labels]
     values = list(given)
     if len(values) != len(labels):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_seed
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_seed, check_type
 from irtkit.data.patterns import float_blocks
 from irtkit.findings import Finding, warn
 from irtkit.systems.ranks import groups_of, ranks_of
@@ -22,7 +23,6 @@ from irtkit.systems.standing import families_of, limits_of, standings, with_clus
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.systems.standing import Standing
 
@@ -132,6 +132,7 @@ def ranked(
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
 
+    check_type("result", result, FitResult)
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
     by_family = None if result.item_covariance is None else families

@@ -167,7 +167,7 @@ def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
         *("average_error", "expected_error", "quality_standard")
     ]
     assert scores.tolist() == pytest.approx([0, 0, 1, np.nan], nan_ok=True)  # item-1: 1, 1, 1.5
-    said = "by seconds (lower is better); 1 of 4 items have no score"
+    said = "Lower is better for seconds. 1 item without a score"
     assert said in " ".join(str(result).split())
     result.save(tmp_path / "r.npz")
     again = load(tmp_path / "r.npz")

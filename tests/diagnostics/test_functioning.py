@@ -127,7 +127,7 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
         copies = np.repeat(responses.values, 5, axis=0)
         flips = np.random.default_rng(seed).random(copies.shape) < 0.05
         crowd = irtkit.ResponseMatrix(np.where(flips, 1 - copies, copies))
-        with pytest.warns(UserWarning, match="divided by the design effect"):
+        with pytest.warns(UserWarning, match="divided by their design effect"):
             found = irtkit.differential_functioning(crowd, np.repeat(groups, 5))
         p.append(found["p_value"])
         patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))

@@ -241,7 +241,7 @@ def test_only_differences_beyond_error_count() -> None:
     respondents = pd.DataFrame(
         {
             "ability": [0.0, 1.0, 0.0, 1.0],
-            "ability_se": [0.3, 0.2, 0.1, 0.1],
+            "posterior_sd": [0.3, 0.2, 0.1, 0.1],
             "accuracy": [0.6, 0.5, 0.6, 0.6],
             "n_responses": 100,
             "synthetic": False,
@@ -254,7 +254,7 @@ def test_only_differences_beyond_error_count() -> None:
     assert ranked["passed_by"].tolist() == [1, 0, 1, 0]
     assert ranked["rank_by_accuracy"].tolist() == [2, 4, 2, 2]
     assert ranked["rank_by_ability"].tolist() == [3.5, 1.5, 3.5, 1.5]
-    wider = ranked_systems(respondents.assign(ability_se=[0.35, 0.2, 0.1, 0.1]), None)
+    wider = ranked_systems(respondents.assign(posterior_sd=[0.35, 0.2, 0.1, 0.1]), None)
     assert wider.loc["b", "passes"] == 1
 
 

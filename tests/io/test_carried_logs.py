@@ -1,86 +1,112 @@
-"""Logs that the writers of harnesses wrote here, read as they were opened by hand."""
+"""Logs that harnesses wrote, here or elsewhere, read as they were opened by hand."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from irtkit.io import read_responses
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
+pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
 
 
-def test_lm_evaluation_harness() -> None:
-    path = LOGS / "samples_toy_mc_*.jsonl"
-    with pytest.raises(ValueError, match="several metrics: acc, acc_norm"):
-        read_responses(path)
-    responses = read_responses(path, metric="acc")
-    assert responses.respondents == ("i82qcls7",)
-    assert responses.items == ("toy_mc/0", "toy_mc/1", "toy_mc/2", "toy_mc/3")
-    assert responses.values.tolist() == [[0, 0, 1, 0]]
-    assert responses.item_table["text"].tolist()[:2] == ["2+2?", "3+3?"]
-    assert responses.item_table["target"].tolist()[:2] == ["1", "0"]
-    both = read_responses(LOGS / "samples_*", metric="acc", filter="flexible-extract")
-    assert both.values.tolist() == [[0, 0, 0, 0, 0, 0, 1, 0]]
+def items_of(task: str, *names: object) -> list[str]:
+    return [f"{task}/{name}" for name in names]
 
 
-def test_inspect() -> None:
-    path = LOGS / "*.eval"
-    counted = read_responses(path, metric="match", repeats="count")
-    assert counted.respondents == ("mockllm/alpha",)
-    assert counted.items == tuple(f"toyadd/q{k}" for k in range(20))
+TOYADD = items_of("toyadd", *(f"q{k}" for k in range(20)))
+TOY = [*items_of("toy_gen", *range(4)), *items_of("toy_mc", *range(4))]
+CHOICES = [0, 0, 1, 0]
+FLEXIBLE = {"metric": "acc", "filter": "flexible-extract"}
+STRICT = FLEXIBLE | {"filter": "strict-match"}
+MATCH, GRADED = ({"metric": metric, "threshold": 0.5} for metric in ("match", "graded"))
+CARRIED: list[tuple[str, dict[str, Any], str, list[str], list[int]]] = [
+    ("samples_toy_mc_*.jsonl", {"metric": "acc"}, "i82qcls7", TOY[4:], CHOICES),
+    ("samples_*", FLEXIBLE, "i82qcls7", TOY, [0, 0, 0, 0, *CHOICES]),
+    ("lm_eval_0.4.2", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
+    ("lm_eval_0.4.2", FLEXIBLE, "org/dummy", TOY, [1, 0, 0, 0, 0, 1, 0, 0]),
+    ("lm_eval_0.4.5", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
+    ("lm_eval_0.4.5", FLEXIBLE, "org/dummy", TOY, [1, 0, 0, 0, 0, 1, 0, 0]),
+    ("*.eval", MATCH | {"repeats": "first"}, "mockllm/alpha", TOYADD, [0] * 20),
+    ("*.eval", MATCH | {"repeats": "last"}, "mockllm/alpha", TOYADD, [1] * 7 + [0] * 13),
+    ("*.eval", GRADED | {"repeats": "first"}, "mockllm/alpha", TOYADD, [1] * 20),
+    ("inspect_0.3.50/*.json", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, 0]),
+    ("inspect_0.3.50/*_5Ser*.eval", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, 0]),
+    ("inspect_0.3.50/*_hjPg*.eval", {}, "mockllm/beta", TOYADD[:3], [1, 1, 1]),
+    ("inspect_0.3.285/*.eval", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, -1]),
+    (
+        *("helm", {"metric": "exact_match"}, "simple/model1"),
+        items_of("simple_mcqa", "id60", "id38", "id41", "id74"),
+        [0, 0, 0, 0],
+    ),
+]
+SWE_BENCH = [
+    "astropy__astropy-12907",
+    "django__django-14752",
+    "django__django-16139",
+    "sympy__sympy-11400",
+]
+OF_OTHERS: dict[str, tuple[str, list[str], list[int]]] = {
+    "inspect/2024-11-05*.eval": ("openai/gpt-4o-mini", ["input_task/1"], [1]),
+    "inspect/2025-05-12*.json": (
+        "openai/gpt-4o-mini",
+        items_of("popularity", 1, 2, 3),
+        [1, 1, 0],
+    ),
+    "inspect/log_formats.eval": ("ollama/llama3.1", ["popularity/1"], [0]),
+    "inspect/log_message_deduplication.eval": (
+        "hardcoded/hardcoded",
+        ["inspect_test_utils/guess_number/0"],
+        [0],
+    ),
+    "inspect/mmlu*.eval": ("openai/gpt-4o", ["inspect_evals/mmlu_0_shot/1"], [0]),
+    "every_eval_ever/*_samples.jsonl": (
+        "demo-org/demo-model",
+        ["demo-source.demo_bench/demo_0001"],
+        [1],
+    ),
+    "openml": ("constructed", items_of("59", 7, 3, 12), [1, 0, 1]),
+    "swebench": ("constructed_org/model", items_of("swe-bench", *SWE_BENCH), [1, 0, 0, 0]),
+    "evalplus": ("constructed", ["HumanEval/0"], [0]),
+}
+
+
+@pytest.mark.parametrize(("path", "settings", "respondent", "items", "marks"), CARRIED)
+def test_a_carried_log_holds_what_its_maker_put_in(
+    path: str, settings: dict[str, Any], respondent: str, items: list[str], marks: list[int]
+) -> None:
+    responses = read_responses(LOGS / path, **settings)
+    assert (responses.respondents, list(responses.items)) == ((respondent,), items)
+    assert responses.values.tolist() == [marks]
+
+
+@pytest.mark.parametrize("path", OF_OTHERS)
+def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path: str) -> None:
+    respondent, items, marks = OF_OTHERS[path]
+    responses = read_responses(shared_samples / path)
+    assert (responses.respondents, list(responses.items)) == ((respondent,), items)
+    assert responses.values.tolist() == [marks]
+
+
+def test_texts_and_targets_of_carried_logs_are_kept() -> None:
+    choices = read_responses(LOGS / "samples_toy_mc_*.jsonl", metric="acc").item_table
+    assert choices["text"].tolist()[:2] == ["2+2?", "3+3?"]
+    assert choices["target"].tolist()[:2] == ["1", "0"]
+    numbers = read_responses(LOGS / "helm", metric="exact_match").item_table
+    assert numbers["text"].tolist()[:2] == ["Is 70 even or odd?", "Is 48 even or odd?"]
+    assert numbers["target"].tolist() == ["Even", "Even", "Odd", "Even"]
+    sums = read_responses(LOGS / "inspect_0.3.285" / "*.eval").item_table
+    assert sums["text"].iloc[0] == "What is 0+1?"
+
+
+def test_epochs_of_carried_logs_are_counted() -> None:
+    counted = read_responses(LOGS / "*.eval", metric="match", repeats="count")
     assert counted.successes.tolist() == [[1] * 7 + [0] * 13]
     assert counted.trials.tolist() == [[2] * 20]
-    assert counted.item_table["topic"].unique().tolist() == ["add"]
-    graded = read_responses(path, metric="graded", repeats="first", threshold=0.5)
-    assert graded.values.tolist() == [[1] * 20]
-
-
-def test_helm() -> None:
-    responses = read_responses(LOGS / "helm", metric="exact_match")
-    assert responses.respondents == ("simple/model1",)
-    assert responses.items == tuple(f"simple_mcqa/id{k}" for k in (60, 38, 41, 74))
-    assert responses.values.tolist() == [[0, 0, 0, 0]]
-    assert responses.item_table["text"].tolist()[:2] == ["Is 70 even or odd?", "Is 48 even or odd?"]
-    assert responses.item_table["target"].tolist() == ["Even", "Even", "Odd", "Even"]
-
-
-@pytest.mark.parametrize("version", ["0.4.2", "0.4.5"])
-@pytest.mark.parametrize(
-    ("by", "marks"), [("strict-match", [0] * 4), ("flexible-extract", [1, 0, 0, 0])]
-)
-def test_early_lm_evaluation_harness_has_its_filters_in_turn(
-    version: str, by: str, marks: list[int]
-) -> None:
-    folder = LOGS / f"lm_eval_{version}"
-    with pytest.raises(ValueError, match="several filters: strict-match, flexible-extract"):
-        read_responses(folder, metric="acc", repeats="count")
-    responses = read_responses(folder, metric="acc", filter=by)
-    assert responses.respondents == ("org/dummy",)
-    assert responses.items == tuple(
-        f"{task}/{k}" for task in ("toy_gen", "toy_mc") for k in range(4)
-    )
-    assert responses.values.tolist() == [[*marks, 0, 1, 0, 0]]
-    assert responses.item_table["text"].tolist()[:2] == ["2+2?", "3+3?"]
-
-
-@pytest.mark.parametrize(
-    ("path", "marks"),
-    [
-        ("inspect_0.3.50/*.json", [1, 1, 1, 0]),
-        ("inspect_0.3.50/*_5Ser*.eval", [1, 1, 1, 0]),
-        ("inspect_0.3.50/*_hjPg*.eval", [1, 1, 1]),
-        ("inspect_0.3.285/*.eval", [1, 1, 1, -1]),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
-def test_versions_of_inspect_and_runs_that_ended_in_an_error(path: str, marks: list[int]) -> None:
-    responses = read_responses(LOGS / path)
-    assert responses.respondents == ("mockllm/beta",)
-    assert responses.items == tuple(f"toyadd/q{k}" for k in range(len(marks)))
-    assert responses.values.tolist() == [marks]
-    assert responses.item_table["text"].tolist()[0] == "What is 0+1?"
 
 
 @pytest.mark.parametrize("by", ["strict-match", "flexible-extract"])
@@ -99,4 +125,16 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(
     assert converted.respondents == ("org/dummy",)
     assert converted.items == log.items
     assert converted.values.tolist() == log.values.tolist()
-    assert converted.item_table["text"].tolist()[0] == "Q: 2+2?\nA:"
+
+
+@pytest.mark.parametrize("where", ["inspect_mock_error/*.eval", "inspect/2025-02-11*.eval"])
+def test_logs_without_a_score_are_refused_and_not_wrong(shared_samples: Path, where: str) -> None:
+    with pytest.raises(ValueError, match="no sample has a score"):
+        read_responses(shared_samples / where)
+
+
+def test_logs_of_all_formats_are_one_matrix(shared_samples: Path) -> None:
+    settings = {"metric": ["match", "acc", "exact_match"], "filter": "strict-match"}
+    with warnings.catch_warnings(action="ignore"):
+        responses = read_responses(shared_samples, repeats="count", **settings)
+    assert (responses.n_respondents, responses.n_items) == (11, 47)

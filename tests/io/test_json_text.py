@@ -24,14 +24,6 @@ def test_a_line_without_end_is_refused(
         list(json_text.json_lines(path))
 
 
-def test_a_document_without_end_is_refused(
-    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_text, "MOST_BYTES", 2**20)
-    with pytest.raises(ValueError, match="the file holds more than 1 MiB"):
-        json_text.json_document(file(gzip.compress(b" " * 2**21)))
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -46,11 +38,3 @@ def test_a_document_without_end_is_refused(
 def test_a_fault_is_one_message(file: Callable[..., Path], content: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         json_text.json_document(file(content))
-
-
-def test_a_companion_that_cannot_be_read_is_no_trouble(file: Callable[..., Path]) -> None:
-    assert json_text.companion(file("{")) is None
-    assert json_text.companion(file("[1]")) == [1]
-    assert json_text.companion(file('{"a": 1}')) == {"a": 1}
-    assert json_text.companion(file(b"").with_name("absent")) is None
-    assert json_text.companion(file(b"\x1f\x8b damaged")) is None

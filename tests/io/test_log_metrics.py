@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,6 @@ import pytest
 import irtkit
 from irtkit.io import read_responses
 from irtkit.io.overview import overview
-from irtkit.io.samples import Measure, scores_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,21 +72,6 @@ def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> Non
     assert found == expected | {("sums/a", name): one for name, one in effort_of_a.items()}
 
 
-def test_a_sample_marked_twice_keeps_its_tokens_once(tmp_path: Path, make: Any) -> None:
-    records = [
-        make.every_eval_ever_record(
-            item, evaluation_result_id=f"sums.{by}", token_usage={"total_tokens": 3}
-        )
-        for item in "ab"
-        for by in ("strict", "lenient")
-    ]
-    path = make.write_every_eval_ever(tmp_path, records)
-    found = table(read_responses(path, filter="lenient"))
-    assert found["sums/a", "total_tokens"] == 3.0
-    assert found["sums/a", "is_correct (filter strict)"] == 1.0
-    assert len(found) == 10
-
-
 def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any) -> None:
     make.write_helm(tmp_path)
     helm = table(read_responses(tmp_path / "per_instance_stats.json"))
@@ -106,19 +88,6 @@ def test_marks_alone_are_no_metrics(log: tuple[str, Path]) -> None:
     several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
     settings = {"metric": "acc"} if name == "open-llm" else {}
     assert (read_responses(path, **settings).metrics is None) == (name not in several)
-
-
-@pytest.mark.parametrize(
-    ("values", "scores"),
-    [
-        ([1, 2.5, True, None], [1, 2.5, 1, math.nan]),
-        ([1, "x", {}, None], [1, math.nan, math.nan, math.nan]),
-        ([[1], [2]], [math.nan, math.nan]),
-        ([], []),
-    ],
-)
-def test_what_is_no_number_is_missing(values: list[Any], scores: list[float]) -> None:
-    assert scores_of(Measure("acc"), values).tolist() == pytest.approx(scores, nan_ok=True)
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
@@ -147,27 +116,3 @@ def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: An
         )
     expected = [1 / 2, (2 / 3 + 1 / 3) / 2, (1 / 3 + 2 / 3) / 2, 1 / 2]
     assert result.items["quality_standard"].tolist() == pytest.approx(expected)
-
-
-def test_nothing_is_to_be_added_where_metrics_tell_nothing(tmp_path: Path, make: Any) -> None:
-    make.write_inspect(tmp_path, [make.inspect_sample(item, "C", total_time=1.0) for item in "ab"])
-    found = overview(tmp_path)
-    assert found.metrics_options == ""
-    assert "--metrics" not in str(found)
-
-
-def test_the_files_of_others_hold_what_was_read_by_hand(shared_samples: Path) -> None:
-    path = shared_samples / "inspect" / "2025-05-12T20-28-13-04-00_popularity.json"
-    samples = json.loads(path.read_text())["samples"]
-    found = table(read_responses(path))
-    assert found["popularity/1", "total_tokens"] == 66.0
-    assert found["popularity/1", "working_time"] == 0.546
-    assert [found["popularity/3", "total_time"]] == [
-        one["total_time"] for one in samples if one["id"] == 3
-    ]
-    path = shared_samples / "lm_eval_0.4.13" / "samples_toy_mc_2026-11-21T06-53-11.755552.jsonl"
-    found = table(read_responses(path, metric="acc"))
-    written = [json.loads(line) for line in path.read_text().splitlines()]
-    assert {(f"toy_mc/{one['doc_id']}", "acc_norm"): one["acc_norm"] for one in written} == {
-        place: value for place, value in found.items() if place[1] == "acc_norm"
-    }

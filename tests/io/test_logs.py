@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,7 @@ import pytest
 
 from irtkit.findings import Finding, IRTWarning, ReadingError
 from irtkit.io import read_responses
-from irtkit.io.logs import files_of, matrix_of, read_logs
 from irtkit.io.overview import overview
-from irtkit.responses.tables import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,18 +89,6 @@ def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(
     assert responses.values.tolist() == [[1, 0, -1, 1, 0, -1], [-1, -1, -1, 1, 0, -1]]
     pattern, _ = read_and_listen(tmp_path / "run-*" / "*.eval")
     assert pattern.items == ("sums/a", "sums/b", "sums/c")
-
-
-def test_tasks_are_chosen_by_name(tmp_path: Path, make: Any) -> None:
-    for task in ("sums", "words", "maps"):
-        make.write_inspect(
-            tmp_path, [make.inspect_sample("a", "C")], task=task, name=f"{task}.eval"
-        )
-    assert read_responses(tmp_path, task="sums").items == ("sums/a",)
-    assert read_responses(tmp_path, task=["words", "maps"]).items == ("maps/a", "words/a")
-    finding = problem(tmp_path, task="word")
-    assert (finding.code, typed(finding)) == ("unknown-name", [{"task": ["words"]}])
-    assert "maps, sums, words" in str(finding)
 
 
 def test_texts_targets_metadata_and_details_of_systems_are_kept(tmp_path: Path, make: Any) -> None:
@@ -248,13 +233,6 @@ def test_if_the_newest_run_is_unknown_or_failed_the_choices_are_listed(
     assert overview(tmp_path).settings == {"repeats": "count"}
 
 
-def test_files_of_one_name_are_shown_with_their_folders(tmp_path: Path, make: Any) -> None:
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        make.write_inspect(tmp_path / folder, [make.inspect_sample("a", "C", note=folder)])
-    assert problem(tmp_path).values["files"] == ["one/log.eval", "two/log.eval"]
-
-
 def test_a_retry_of_a_run_is_no_second_trial(tmp_path: Path, make: Any) -> None:
     crashed = [make.inspect_sample("a", "C"), make.inspect_sample("b", None)]
     make.write_inspect(tmp_path, crashed, status="error", task_id="x")
@@ -273,39 +251,12 @@ def test_a_copy_of_a_log_changes_nothing(log: tuple[str, Path], tmp_path: Path) 
     assert "copies" in heard
 
 
-def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: Any) -> None:
-    for item, value in (("a", "C"), ("b", "I")):
-        make.write_inspect(tmp_path, [make.inspect_sample(item, value)], name=f"{item}.eval")
-    assert read_responses(tmp_path).values.tolist() == [[1, 0]]
-
-
 def test_failed_samples_are_counted_and_missing(tmp_path: Path, make: Any) -> None:
     _, heard = read_and_listen(make.write_inspect(tmp_path))
     said = heard["unfinished-runs"].values
     assert (said["files"], said["n_failed"], said["n_absent"]) == (["log.eval"], 1, 0)
     finding = problem(make.write_inspect(tmp_path, [make.inspect_sample("a", None)]))
     assert (finding.code, finding.values["n_failed"]) == ("no-scores", 1)
-
-
-def test_a_log_without_any_score_is_left_out_and_named(tmp_path: Path, make: Any) -> None:
-    make.write_inspect(tmp_path, [make.inspect_sample("a", "C")])
-    failed = [make.inspect_sample("a", None)]
-    make.write_inspect(tmp_path, failed, name="failed.eval", model="org/llama")
-    responses, heard = read_and_listen(tmp_path)
-    assert responses.respondents == ("org/gpt",)
-    assert heard["empty-logs"].values["files"] == ["failed.eval"]
-
-
-@pytest.mark.parametrize("name", ["pipe", "empty"])
-def test_a_pipe_or_an_empty_file_in_a_folder_is_skipped(
-    tmp_path: Path, make: Any, name: str
-) -> None:
-    make.write_swe_bench(tmp_path)
-    if name == "pipe":
-        os.mkfifo(tmp_path / name)
-    else:
-        (tmp_path / name).write_bytes(b"")
-    assert read_and_listen(tmp_path)[1]["skipped-files"].values["files"] == [name]
 
 
 def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path: Path, make: Any) -> None:
@@ -321,72 +272,7 @@ def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path: Path,
             read_responses(**settings)
 
 
-def test_the_findings_and_a_summary_of_logs_are_kept(tmp_path: Path, make: Any) -> None:
-    make.write_helm(tmp_path)
-    (tmp_path / "notes.txt").write_text("no log")
-    found = read_logs(files_of(tmp_path))
-    for _ in range(2):
-        matrix_of(found, Settings())
-        assert [finding.code for finding in found.findings] == ["skipped-files"]
-    row = found.summary().loc[("helm", "sums:digits=2")]
-    assert (row["systems"], row["n_samples"], row["n_failed"]) == (["org/gpt"], 3, 0)
-    assert (row["metrics"], row["numbers"]) == (["exact_match"], ["num_references"])
-
-
-def test_a_folder_below_that_cannot_be_opened_is_an_error_that_names_it(
-    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "closed").mkdir()
-    make.write_swe_bench(tmp_path)
-    scan = os.scandir
-
-    def scandir(path: str) -> Any:  # permissions do not stop root
-        if str(path).endswith("closed"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scan(path)
-
-    monkeypatch.setattr(os, "scandir", scandir)
-    with pytest.raises(PermissionError, match="closed: the folder cannot be read: Permission"):
-        read_responses(tmp_path)
-
-
-def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) -> None:
-    for task, item in (("a/b", "c"), ("a", "b/c")):
-        path = make.write_inspect(tmp_path, [make.inspect_sample(item, "C")], task=task)
-        path.rename(tmp_path / f"{len(task)}.eval")
-    with pytest.raises(ValueError, match="unique labels: 'a/b/c' occurs twice"):
-        read_responses(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"item": "q"}, "item is for tables, but these are evaluation logs"),
-        ({"format": "wide"}, "format must be one of .*'wide'"),
-        ({"right": "C"}, "right is for tables"),
-        ({"errors": "wrong"}, "errors must be 'missing' or None, got 'wrong'"),
-        ({"repeats": "mean>=2"}, "repeats must be one of"),
-    ],
-)
-def test_settings_that_do_not_fit_logs_are_refused(
-    tmp_path: Path, make: Any, settings: dict[str, Any], message: str
-) -> None:
-    make.write_helm(tmp_path)
-    with pytest.raises(ValueError, match=message):
-        read_responses(tmp_path, **settings)
-
-
-def test_a_list_of_paths_is_read_like_a_folder(tmp_path: Path, make: Any) -> None:
-    for model in ("one", "two", "three"):
-        (tmp_path / model).mkdir()
-        make.write_inspect(tmp_path / model, [make.inspect_sample("a", "C")], model=model)
-    paths = [tmp_path / "one", str(tmp_path / "two" / "log.eval")]
-    assert read_responses(paths).respondents == ("one", "two")
-    with pytest.raises(FileNotFoundError, match="four: no such file"):
-        read_responses([*paths, tmp_path / "four"])
-
-
-def test_a_file_that_lies_beside_logs_says_so(tmp_path: Path, make: Any) -> None:
-    make.write_helm(tmp_path)
-    with pytest.raises(ValueError, match=r"run_spec.json: the file belongs to evaluation logs"):
-        read_responses(tmp_path / "run_spec.json")
+def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: Any) -> None:
+    for item, value in (("a", "C"), ("b", "I")):
+        make.write_inspect(tmp_path, [make.inspect_sample(item, value)], name=f"{item}.eval")
+    assert read_responses(tmp_path).values.tolist() == [[1, 0]]

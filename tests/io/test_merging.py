@@ -58,11 +58,3 @@ def test_a_cell_of_several_is_an_error_or_repeats() -> None:
             merge_responses([counted, ONE], repeats=repeats)
     with pytest.raises(ValueError, match="at least one matrix"):
         merge_responses([])
-
-
-def test_tables_of_items_and_respondents_are_united() -> None:
-    texts = pd.DataFrame({"text": ["1 + 1?"]}, index=["q1"])
-    families = pd.DataFrame({"family": ["llama"]}, index=["llama"])
-    merged = merge_responses([ONE.with_tables(texts), OTHER.with_tables(None, families)])
-    assert merged.item_table["text"].tolist()[:1] == ["1 + 1?"]
-    assert merged.respondent_table["family"].tolist()[1:] == ["llama"]

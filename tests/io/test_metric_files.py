@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,6 +13,7 @@ from irtkit.io.tables import as_metrics, read_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 RESPONSES = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["007", "NA"], ["1e5", "q,2"])
 WIDE = pd.DataFrame(
@@ -34,8 +33,6 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> None:
 
 WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
     "csv": lambda frame, path: frame.to_csv(path, index=False),
-    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t", na_rep="NaN"),
-    "csv.gz": lambda frame, path: frame.to_csv(path, index=False, na_rep="N/A"),
     "parquet": write_parquet,
 }
 
@@ -54,25 +51,12 @@ def test_a_file_scores_items_as_its_table_does(
     assert quality.n_missing == 1
 
 
-def test_what_is_no_file_is_passed_on() -> None:
-    long_name = "x" * 300
-    assert as_metrics(long_name) == long_name
-    assert as_metrics(WIDE) is WIDE
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "m.csv: the file is empty"),
-        (b"model,item,t\n", "m.csv: the table has a header and no rows"),
-        (b"model,item,t\na,b\n", "m.csv: line 2 has 2 cells"),
         (b"model,item,t,t\na,b,1,2\n", "m.csv: column names must be unique: 't'"),
         (b"who,item,t\na,b,1\n", "m.csv: no column is recognised as the respondent"),
-        (b"model,item,t\na,\xff,1\n", "m.csv: the text is not UTF-8"),
-        (
-            gzip.compress(b"model,item,t\na,b,1\n", mtime=0)[:-9],
-            "m.csv: the compressed data are damaged",
-        ),
         (b"PAR1 and no more", "m.csv: the Parquet data cannot be read"),
     ],
 )
@@ -83,15 +67,3 @@ def test_content_that_is_no_table_is_refused_with_its_file(
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_metrics(path)
-
-
-def test_a_value_that_is_no_number_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text("model,item,t\n007,1e5,fast\n")
-    with pytest.raises(ValueError, match="value must be a finite number, got 'fast' at respondent"):
-        quality_of(RESPONSES, as_metrics(path), [])
-
-
-def test_a_path_that_is_no_file_is_an_error() -> None:
-    with pytest.raises(FileNotFoundError):
-        as_metrics(Path("nowhere.csv"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +66,6 @@ def test_a_log_holds_what_its_maker_put_in(name: str, settings: Any, marks: Any)
     assert responses.values[order].tolist() == marks
 
 
-@UNFINISHED
-@pytest.mark.parametrize(
-    ("name", "numbers"),
-    [
-        ("openai-evals", {"prompt_tokens", "completion_tokens", "total_tokens"}),
-        ("promptfoo", {"latencyMs", "cost", "total_tokens"}),
-    ],
-)
-def test_effort_is_kept_and_is_no_mark(name: str, numbers: set[str]) -> None:
-    metrics = read_responses(LOGS / FOLDERS[name]).metrics
-    assert numbers < set(metrics["metric"])
-    assert not metrics["value"].isna().any()
-
-
 @pytest.mark.parametrize(
     ("name", "column", "first"),
     [
@@ -107,42 +91,3 @@ def test_no_file_is_of_two_formats(request: pytest.FixtureRequest) -> None:
         found = {name for name, one in LOG_FORMATS.items() if one.recognise(file, head_of(file))}
         assert found == {ours[file]} if file in ours else not found & FOLDERS.keys(), file
     assert {log_format_of(file) for file in ours} == FOLDERS.keys()
-
-
-def test_the_page_of_simple_evals_reads_as_all_results(tmp_path: Path) -> None:
-    path = next((LOGS / "simple_evals").glob("*small*"))
-    sections = "\n<hr>\n".join(json.loads(path.read_text())["htmls"])
-    style = "<style>.message.assistant {}</style>"
-    page = tmp_path / "sums_toy-small_DEBUG.html"
-    page.write_text(f"<!DOCTYPE html>\n<html><head>{style}</head><body>{sections}</body></html>")
-    assert read_responses(page).values.tolist() == [[1, 0, 0]]
-    shutil.copy(path, tmp_path / "sums_toy-small_DEBUG_allresults.json")
-    assert read_responses(tmp_path).values.tolist() == [[1, 0, 0]]
-
-
-def test_earlier_details_of_opencompass_are_read_and_totals_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "sums.json"
-    details = {"type": "PPL", "0": {"references": "2", "correct": True}, "1": {"correct": False}}
-    path.write_text(json.dumps({"accuracy": 50.0, "details": details}))
-    assert read_responses(path).values.tolist() == [[1, 0]]
-    path.write_text('{"accuracy": 50.0}')
-    with pytest.raises(ValueError, match=r"^sums.json: .* --dump-eval-details$"):
-        read_responses(path, format="opencompass")
-
-
-def test_answers_of_livecodebench_beside_the_evaluation_are_passed_over(tmp_path: Path) -> None:
-    path = next((LOGS / "livecodebench").rglob("*.json"))
-    problems = json.loads(path.read_text())
-    (tmp_path / "codegeneration_2_0.2_eval_all.json").write_text(json.dumps(problems))
-    for problem in problems:
-        del problem["graded_list"]
-    (tmp_path / "codegeneration_2_0.2.json").write_text(json.dumps(problems))
-    (tmp_path / "codegeneration_2_0.2_eval.json").write_text('[{"pass@1": 1.0}]')
-    assert read_responses(tmp_path, repeats="first").respondents == (tmp_path.name,)
-
-
-@UNFINISHED
-def test_a_provider_with_two_prompts_is_two_systems_in_promptfoo(tmp_path: Path) -> None:
-    text = (LOGS / "promptfoo" / "results.json").read_text().replace("toy/weak", "toy/good")
-    (path := tmp_path / "r.json").write_text(text.replace('"What is {{sum}}?"', '"Short"', 2))
-    assert read_responses(path).n_respondents == 2

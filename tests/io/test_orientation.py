@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,12 +52,6 @@ def test_a_table_on_its_side_is_recognised(
     assert "transposed" in codes(irtkit.read_responses, path)
     turned = irtkit.read_responses(path, transpose=True)
     assert turned == irtkit.ResponseMatrix(upright.to_numpy(), upright.index, upright.columns)
-
-
-def test_a_fit_of_a_table_on_its_side_says_so(tmp_path: Path) -> None:
-    fit = partial(irtkit.fit, model="1PL", standard_errors=False)
-    assert "transposed" in codes(fit, written(table(12, 60).T, None, tmp_path))
-    assert "transposed" not in codes(fit, written(table(12, 60), "model", tmp_path))
 
 
 @pytest.mark.parametrize("shape", [(12, 60), (300, 8), (60, 60)])

@@ -57,34 +57,18 @@ def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "how", "message"), [
-    ("wide", {"format": "xls"}, "format must be one of wide, long, parquet, .* got 'xls'"),
-    ("wide", {"format": "parquet"}, "the Parquet data cannot be read"),
-    ("wide", {"format": "py-irt"}, "line 1 is not JSON"),
     ("wide", {"sparse": True}, "sparse is for a long table"),
     ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
-    ("wide", {"metric": "acc"}, "metric is for evaluation logs"),
     ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
     ("wide", {"format": "wide", "item": "topic"}, "item names 'topic', which is not a column"),
-    ("long", {"keep": "q1"}, "keep is for a wide table"),
     ("long", {"transpose": True}, "transpose is for a wide table"),
     ("py-irt", {"ignore": "q9"}, "ignore names 'q9', which is not a column"),
-    (WIDE, {"format": "parquet"}, "format must be wide or long"),
-    (WIDE, {"filter": "x"}, "filter is for evaluation logs"),
     ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
 ])  # fmt: skip
 def test_settings_that_do_not_fit_are_refused(file: Any, kind: Any, how: Any, message: str) -> None:
     given = file(TEXTS[kind]) if isinstance(kind, str) else kind
     with pytest.raises(ValueError, match=message):
         read_responses(given, **how)
-
-
-def test_a_path_without_files_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
-        read_responses(tmp_path / "absent.csv")
-    with pytest.raises(FileNotFoundError, match="no file is of this pattern"):
-        read_responses(tmp_path / "*.eval")
-    with pytest.raises(ValueError, match="the folder holds no files"):
-        read_responses(tmp_path)
 
 
 def test_what_is_no_table_is_refused_and_a_matrix_is_taken_as_it_is() -> None:
@@ -123,14 +107,6 @@ def test_tables_in_a_folder_are_read_as_one(tmp_path: Path, end: str, repeats: s
     assert read_responses(tmp_path, repeats=repeats) == read_responses(wide, repeats=repeats)
     with pytest.raises(ReadingError, match=r"^1.parquet: .*'x' occurs in several rows"):
         read_responses(tmp_path)
-
-
-def test_files_are_chosen_by_list_or_pattern_and_their_labels_are_text(tmp_path: Path) -> None:
-    save(pd.DataFrame({"model": ["a"], "item": [10], "acc": [1]}), tmp_path / "a.parquet")
-    save(pd.DataFrame({"model": ["b"], "item": ["10"], "acc": [0]}), tmp_path / "b.parquet")
-    (tmp_path / "c.csv").write_text(TEXTS["long"])
-    for given in (tmp_path / "*.parquet", [tmp_path / "a.parquet", str(tmp_path / "b.parquet")]):
-        assert read_responses(given) == ResponseMatrix([[1], [0]], ["a", "b"], ["10"])
 
 
 def test_a_file_with_a_fault_is_named_and_left_out(tmp_path: Path) -> None:
@@ -178,15 +154,3 @@ def test_long_tables_without_respondents_are_by_the_names_of_their_files(tmp_pat
         (tmp_path / f"{name}.csv").rename(tmp_path / name / "run.csv")
     with pytest.warns(IRTWarning, match="gpt/run, llama/run"):
         assert read_responses(tmp_path).respondents == ("gpt/run", "llama/run")
-
-
-def test_a_remedy_for_the_names_of_files_works(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        rows = "q1,base,1\nq1,chat,0\n"
-        (tmp_path / f"{name}.csv").write_text(f"item,variant,correct\n{rows}")
-    with pytest.raises(ReadingError) as caught:
-        read_responses(tmp_path)
-    (remedy,) = [one for one in caught.value.finding.remedies if "respondent" in one.settings]
-    with pytest.warns(IRTWarning, match="names of 2 files"):
-        responses = read_responses(tmp_path, **remedy.settings)
-    assert responses.respondents == ("one/base", "one/chat", "two/base", "two/chat")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from irtkit.io import read_table, write_table
 from irtkit.io.tables import TABLE_ENDINGS
@@ -46,17 +44,6 @@ table = pytest.mark.parametrize(
         ).set_axis(pd.Index([], dtype="str", name="item")),
         pd.DataFrame({"step": pd.Series([], dtype="int64")}),
     ],
-    ids=[
-        "floats",
-        "text",
-        "ints",
-        "names",
-        "no text",
-        "numbered",
-        "one",
-        "empty",
-        "empty numbered",
-    ],
 )
 
 
@@ -75,34 +62,6 @@ def test_a_table_comes_back_equal(tmp_path: Path, frame: pd.DataFrame, suffix: s
     for column in frame.select_dtypes("float64"):
         assert np.array_equal(np.signbit(again[column]), np.signbit(frame[column]))
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl.gz"])
-@settings(derandomize=True, deadline=None, max_examples=50)
-@given(data=st.data())
-def test_any_table_comes_back_equal(
-    tmp_path_factory: pytest.TempPathFactory, suffix: str, data: st.DataObject
-) -> None:
-    letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-    words = st.text(letters, max_size=5) | st.text(st.sampled_from("'=+-@\t\r1\",;"), max_size=4)
-    index = data.draw(st.lists(words, min_size=1, max_size=5))
-    size = {"min_size": len(index), "max_size": len(index)}
-    kinds = {
-        "float64": st.floats(allow_nan=True),
-        "int64": st.integers(-(2**63), 2**63 - 1),
-        "bool": st.booleans(),
-        "str": st.none() | words,
-    }
-    first, *names = data.draw(st.lists(words.filter(bool), unique=True, min_size=2, max_size=6))
-    frame = pd.DataFrame(index=pd.Index(index, dtype="str", name=first))
-    for name in names:
-        dtype = data.draw(st.sampled_from(sorted(kinds)))
-        frame[name] = pd.Series(data.draw(st.lists(kinds[dtype], **size)), frame.index, dtype)
-    frame = frame.astype(dict.fromkeys(frame.columns[frame.isna().all()], "float64"))
-    path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
-    write_table(frame, path)
-    pd.testing.assert_frame_equal(read_table(path), frame, check_exact=True)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
@@ -142,22 +101,12 @@ def test_no_cell_is_one_that_a_spreadsheet_would_run(tmp_path: Path, suffix: str
                 assert number or not cell.startswith(tuple("=+-@\t\r"))
 
 
-def test_csv_reads_in_pandas_as_it_looks(tmp_path: Path) -> None:
-    columns = {"difficulty": [3.0, np.nan], "n": [1, 2], "synthetic": [True, False]}
-    frame = pd.DataFrame(columns, pd.Index(["a,b", "x"], name="item"))
-    write_table(frame, tmp_path / "items.csv")
-    other = pd.read_csv(tmp_path / "items.csv", index_col="item")
-    pd.testing.assert_frame_equal(other, frame)
-
-
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
-        (["1", "-2"], [1, -2]),
         (["1", ""], [1.0, np.nan]),
         (["1e3", "-inf"], [1000.0, -np.inf]),
         (["True", "false"], [True, False]),
-        (["", ""], [np.nan, np.nan]),
         (["ok", '"a ""b"""'], ["ok", 'a "b"']),
         (["NA", ""], ["NA", None]),
     ],
@@ -178,7 +127,6 @@ def test_cells_of_a_table_by_another_program_say_what_their_column_is(
         (",x\n0,5\n1,6\n", [0, 1]),
         (",x\n1,5\n2,6\n", ["1", "2"]),
         ('"",x\n"0",5\n"1",6\n', ["0", "1"]),
-        ("item,x\n0,5\n1,6\n", ["0", "1"]),
     ],
 )
 def test_labels_are_as_written_and_row_numbers_without_a_name_are_the_default_index(
@@ -191,7 +139,6 @@ def test_labels_are_as_written_and_row_numbers_without_a_name_are_the_default_in
     ("frame", "message"),
     [
         (pd.DataFrame({"x": [1, 2]}, ["a", None]), "every row must have a label"),
-        (pd.DataFrame({"": [1]}, ["a"]), "unique: '' occurs twice"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs twice"),
         (pd.DataFrame([[1]]), "names of columns must be text"),
     ],
@@ -217,15 +164,11 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
     [
         ("t.csv", "", "No columns"),
         ("t.csv", '"item",x\n"a",1,2\n', "Expected 2 fields in line 2, saw 3"),
-        ("t.csv", '"item",x\n"a,1\n', "EOF inside string"),
-        ("t.csv", "item,x\n,1\n", "row 1 has no label"),
         ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
         ("t.json", "{", "line 1 column 2"),
         ("t.json", '{"item": "a"}', "a list of records"),
-        ("t.json", "[1]", "a list of records"),
         ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 has no label"),
         ("t.parquet", "no", "Parquet|parquet"),
-        ("t.feather", "no", "Feather|file"),
     ],
 )
 def test_what_is_no_table_is_refused_with_the_name_of_the_file(
@@ -233,10 +176,3 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_file(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
-
-
-def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"t.csv: no such file"):
-        read_table(tmp_path / "t.csv")
-    with pytest.raises(FileNotFoundError, match="does not exist"):
-        write_table(pd.DataFrame({"x": [1]}), tmp_path / "absent" / "t.csv")

@@ -92,7 +92,11 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
     if trials == 1:
         crowd = add_synthetic(responses, ("always-right", "always-wrong"))
     computed = engine(patterns_of(crowd, synthetic_is_real=False))
-    arrays, grid = as_arrays(items), grid_of(fixed_nodes(41, 6.0))
+    arrays, nodes = as_arrays(items), fixed_nodes(41, 6.0)
+    if engine is NumpyEngine:  # the other is held to it on such nodes
+        nodes = NodeDensity.of(arrays, 8.0, 1.0, share=10.0).nodes(2)
+        assert nodes.interpolation is not None
+    grid = grid_of(nodes)
     sums, exact = computed.sums(arrays, grid, exact=True), computed.posteriors(arrays, grid)
     by_group = [exact.log_marginal[crowd.synthetic == group].sum() for group in (False, True)]
     assert sums.log_marginal == pytest.approx(np.array(by_group), abs=1e-9)
@@ -240,22 +244,9 @@ def test_multiplicities_give_the_sums_of_repeated_columns(
         assert one == pytest.approx(other, abs=1e-9)
 
 
-def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    complete, missing = (
-        patterns_of(drawn("2PL", share)[0], synthetic_is_real=False) for share in (0.0, 0.3)
-    )
-    assert isinstance(engine_of(complete, with_guessing=True), NumpyEngine)
-    assert isinstance(engine_of(missing, with_guessing=False), NumpyEngine)
-    monkeypatch.setattr(engines, "_MANY_CELLS", 100)
-    assert isinstance(engine_of(complete, with_guessing=True), JaxEngine)
-    assert isinstance(engine_of(missing, with_guessing=False), JaxEngine)
-    # products with packed answers are look-ups
-    assert isinstance(engine_of(complete, with_guessing=False), NumpyEngine)
-
-
 @pytest.mark.parametrize("negative", [False, True])
 def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
-    negative: bool, monkeypatch: pytest.MonkeyPatch
+    negative: bool,
 ) -> None:
     generator = np.random.default_rng(11)
     slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
@@ -265,8 +256,8 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
     arrays = as_arrays(items)
     grid = grid_of(NodeDensity.of(arrays, 8.0, 1.0).nodes())
     by_table = engine.sums(arrays, grid), engine.posteriors(arrays, grid)
-    monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
-    one_by_one = engine.sums(arrays, grid, exact=True), engine.posteriors(arrays, grid)
+    compiled = JaxEngine(patterns_of(responses, synthetic_is_real=False))
+    one_by_one = compiled.sums(arrays, grid, exact=True), compiled.posteriors(arrays, grid)
     for found, expected in zip(by_table[0], one_by_one[0], strict=True):
         assert found == pytest.approx(expected, abs=1e-6)
     for found, expected in zip(by_table[1], one_by_one[1], strict=True):
@@ -312,16 +303,3 @@ def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide
     fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
     found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
     assert np.abs(found - expected).max() < 1e-3
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_scores_at_both_ends_of_a_table_lie_in_its_steps(sign: int) -> None:
-    n_items = 13
-    nothing = np.zeros(n_items)
-    items = ItemParameters(nothing + 0.1 * sign, nothing, nothing)
-    values = np.repeat([[1], [0]], 200, axis=0) * np.ones((1, n_items), dtype=int)
-    engine = NumpyEngine(patterns_of(ResponseMatrix(values), synthetic_is_real=False))
-    grid = grid_of(fixed_nodes(61, 6.0))
-    mean = engine.posteriors(as_arrays(items), grid).mean
-    assert mean[0] == pytest.approx(-mean[-1], abs=1e-9)
-    assert engine.sums(as_arrays(items), grid).node_mass[0].sum() == pytest.approx(400)

@@ -98,12 +98,6 @@ def test_a_mesh_gives_what_numpy_gives(name: str, differences: dict[str, float])
     assert differences[name] < 1e-9
 
 
-def test_a_mesh_is_for_the_compiled_engine_at_any_size() -> None:
-    rows, _, _ = problem(CASES["fewer respondents than devices"])
-    mesh = Mesh(np.array(jax.devices()[:1]), ("x",))
-    assert isinstance(engine_of(rows, with_guessing=False, mesh=mesh), JaxEngine)
-
-
 def test_a_mesh_that_the_caller_has_set_is_not_in_the_way() -> None:
     rows, items, grid = problem(CASES["complete responses on one device"])
     devices = np.array(jax.devices()[:1])

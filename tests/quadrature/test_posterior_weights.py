@@ -73,16 +73,6 @@ def test_weights_have_the_moments_of_the_posteriors(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_weights_in_32_bits_are_near_those_in_64(kind: str) -> None:
-    rows, items, grid = setting(kind, "2PL")
-    narrow = dense(posterior_weights(rows, items, grid, np.float32), "weights")
-    assert narrow.dtype == np.float32
-    # sums of 30 numbers, and a few that are large beside them, are off by some 1e-6
-    wide = dense(posterior_weights(rows, items, grid), "weights")
-    assert narrow == pytest.approx(wide, abs=3e-5)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_some_respondents_at_a_time_give_what_all_at_once_give(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,15 +9,12 @@ import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import irtkit
 from irtkit.pictures import item_curves, number_text, tick_text
-from irtkit.report import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -170,22 +167,6 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
     assert rows_of(tab)[-1][3] == ""
 
 
-def test_items_that_tell_nothing_are_last_until_a_column_is_chosen(
-    visit: Callable[..., Any], many: Any
-) -> None:
-    tab = visit(many.path)
-    all_items(tab)
-    items = many.result.items
-    assert (items["average_error"] == 1).any()
-    varied = items[items["status"] != "no variance"]
-    hardest = varied.sort_values("average_error", ascending=False, kind="stable")
-    found = rows_of(tab)
-    assert [row[0] for row in found] == list(hardest.index[: len(found)])
-    for _ in range(2):
-        tab.click("#rows button[data-column=average_error]")
-    assert {row[1] for row in rows_of(tab)} == {"no variance"}
-
-
 TOUCHING = """() => {
   const boxes = (svg) => [...svg.querySelectorAll("text")].map((text) =>
     [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width);
@@ -250,48 +231,6 @@ def test_an_item_opens_by_click_keyboard_and_link(visit: Callable[..., Any], dig
     assert chosen(tab) == digits.suspects.index[1]
 
 
-def test_items_whose_labels_are_cut_alike_open_each_by_itself(
-    visit: Callable[..., Any], inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
-) -> None:
-    labels = ["long" * 40 + end for end in "abc"]
-    result = irtkit.fit(inverted(tuple(labels)))
-    irtkit.report(result, tmp_path / "page.html")
-    tab = visit(tmp_path / "page.html")
-    errors = result.items["average_error"]
-    for place, label in zip((7, 30, 60), labels, strict=True):
-        tab.click(f".card[id='place={place}'] a.to-item")
-        assert tab.url.endswith(f"#place={place}")
-        told = tab.locator("#detail dd").first.text_content()
-        assert told == number_text(errors[label])
-        again = visit(tmp_path / "page.html", f"#item={label}")  # by a link with the whole label
-        assert again.locator("#detail dd").first.text_content() == told
-
-
-@pytest.mark.parametrize("n_systems", [8, 40])
-def test_a_number_is_the_same_on_paper_and_in_the_table(
-    visit: Callable[..., Any], n_systems: int, tmp_path: Path
-) -> None:
-    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
-    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, n_systems), seed=0)
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(responses)
-    # half-way between two that are shown, as they are written or as they are stored
-    predicted = [k / 8 for k in range(-14, 14)] + [0.575, 1.005]
-    irtkit.report(result, tmp_path / "page.html", predictions=pd.Series(predicted, responses.items))
-    tab = visit(tmp_path / "page.html")
-    all_items(tab)
-    rows = rows_of(tab)
-    paper = tab.evaluate(
-        "[...document.querySelectorAll('.fallback tbody tr')]"
-        ".map((row) => [...row.children].map((cell) => cell.textContent))"
-    )
-    assert 20 < len(paper) <= len(rows)
-    for row, printed in zip(rows, paper, strict=False):
-        assert [row[0], *row[2:7]] == printed[:6]
-    given = dict(zip(responses.items, predicted, strict=True))
-    assert {row[0]: row[7] for row in rows} == {k: number_text(one) for k, one in given.items()}
-
-
 def with_gaps_and_guessing() -> irtkit.FitResult:
     """80 systems × 40 items of a 3PL, two of them inverted, a fifth of the cells missing."""
     slopes, chance = [*np.linspace(0.5, 2, 38), -1.5, -1.2], np.full(40, 0.2)
@@ -312,15 +251,11 @@ def with_repeated_trials() -> irtkit.FitResult:
 
 
 @pytest.fixture
-def drawn_page(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Path, irtkit.FitResult]:
+def drawn_page(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, irtkit.FitResult]:
     """A page of one kind, and the fit that it is of."""
     if request.param == "complete":
         digits = request.getfixturevalue("digits")
         return digits.path, digits.result
-    if request.param == "answers of suspects alone":
-        monkeypatch.setattr(columns, "_MOST_ANSWERS", 10)
     make = with_repeated_trials if request.param == "trials" else with_gaps_and_guessing
     with warnings.catch_warnings(action="ignore"):
         result = make()
@@ -333,7 +268,6 @@ def drawn_page(
     [
         ("complete", ("digit-1658", "digit-0042"), (True, True)),
         ("3PL with gaps", ("item-40", "item-20"), (True, True)),
-        ("answers of suspects alone", ("item-40", "item-20"), (True, False)),
         ("trials", ("item-1", "item-20"), (False, False)),
     ],
     indirect=["drawn_page"],
@@ -368,18 +302,6 @@ def test_the_curve_of_an_item_is_the_one_that_python_draws(
             for place, value in ((0, 1), (1, 0)):
                 names = lists.nth(place).locator("bdi").all_text_contents()
                 assert set(names) == set(values.index[values == value])
-
-
-def test_points_beside_predictions_are_those_that_python_draws(
-    visit: Callable[..., Any], inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
-) -> None:
-    result = irtkit.fit(inverted())
-    predicted = pd.Series(np.linspace(-2, 2, 120), result.item_labels)
-    predicted.iloc[50], predicted.iloc[51] = np.inf, np.nan
-    irtkit.report(result, tmp_path / "page.html", predictions=predicted)
-    for place, marked in ((49, 3), (50, 2), (51, 2)):  # of the three maps
-        tab = visit(tmp_path / "page.html", f"#item={quote(result.item_labels[place])}")
-        assert tab.locator(".ring").count() == marked
 
 
 def test_points_of_the_map_tell_and_open_their_item(visit: Callable[..., Any], many: Any) -> None:
@@ -435,21 +357,6 @@ def test_saved_items_open_in_a_spreadsheet_as_text(
     errors = {row["item"]: float(row["average_error"]) for row in rows}
     expected = hostile.result.items.loc["task/item 0", "average_error"]
     assert errors["task/item 0"] == pytest.approx(expected, rel=1e-6)
-
-
-def test_the_theme_button_turns_the_page_dark_and_back(
-    visit: Callable[..., Any], digits: Any
-) -> None:
-    tab = visit(digits.path)
-    button, colour = tab.locator("#theme"), "getComputedStyle(document.body).backgroundColor"
-    light = tab.evaluate(colour)
-    assert button.inner_text() == "Dark theme"  # what a click brings
-    button.click()
-    assert button.inner_text() == "Light theme"
-    assert tab.evaluate(colour) != light
-    button.click()
-    assert button.inner_text() == "Dark theme"
-    assert tab.evaluate(colour) == light
 
 
 def test_a_page_is_whole_without_scripts_and_on_paper(

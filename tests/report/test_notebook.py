@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.calibration.fitting import silently
-from irtkit.pictures import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,23 +51,6 @@ def test_results_are_shown_in_words_and_small_tables(
             assert written.labels[0] in text
 
 
-def test_every_finding_of_a_fit_is_a_paragraph() -> None:
-    with silently():
-        result = irtkit.fit([[1, 0, 1], [0, 1, 1], [1, 1, 0]])
-    root = ET.fromstring(result._repr_html_())  # noqa: S314  # our own
-    paragraphs = ["".join(one.itertext()) for one in root.findall("p")]
-    assert paragraphs[0] == "2PL fitted to 3 respondents × 3 items"
-    assert result.warnings
-    for warning in result.warnings:
-        assert f"warning: {warning}" in paragraphs
-
-
-def test_the_corner_of_a_matrix_is_called_what_it_is() -> None:
-    captions = {"the response": [[1]], "the first 1 respondent and 2 items": [[1, 0]]}
-    for caption, values in captions.items():
-        assert f"<caption>{caption}</caption>" in irtkit.ResponseMatrix(values)._repr_html_()
-
-
 def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     board = shown(digits.result)["leaderboard"]
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
@@ -96,35 +77,6 @@ def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
     assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1,797 items, converged)"
 
 
-def test_the_hardest_items_have_difficulties_that_are_blank_where_they_tell_nothing(
-    inverted: Callable[..., irtkit.ResponseMatrix],
-) -> None:
-    values = inverted().values.copy()
-    values[:-1, 7], values[-1, 7] = 0, 1
-    values[:, 30] = 0
-    values[:2, 30] = 1  # the weakest alone: negative, and among the hardest
-    result = irtkit.fit(irtkit.ResponseMatrix(values))
-    root = ET.fromstring(result._repr_html_().replace("<br>", "<br/>"))  # noqa: S314  # our own
-    table = root.find("table")
-    place = ["".join(cell.itertext()) for cell in table.findall("thead/tr/th")].index("difficulty")
-    blank = 0
-    for row in table.findall("tbody/tr"):
-        label, *_ = cells = ["".join(cell.itertext()) for cell in row]
-        item = result.items.loc[label]
-        tells = item["status"] == "ok" and item["discrimination"] > 0
-        assert cells[place] == (number_text(item["difficulty"]) if tells else "")
-        blank += not tells
-    assert blank
-    assert "Difficulty is blank where" in "".join(root.itertext())
-
-
-def test_a_comparison_says_what_its_measures_are(digits: Any) -> None:
-    text = shown(digits.result)["comparison"]._repr_html_()
-    assert "expected_error: average_error as the model expects it of all systems" in text
-    assert "kendall: rank correlations" in text
-    assert "ties:" not in text
-
-
 def test_a_fit_shows_curves_of_items_called_negative_alone(
     inverted: Callable[..., irtkit.ResponseMatrix],
 ) -> None:
@@ -133,17 +85,3 @@ def test_a_fit_shows_curves_of_items_called_negative_alone(
     items = irtkit.ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
     sound = irtkit.simulate_responses(items, np.linspace(-2, 2, 100), seed=0)
     assert "<svg" not in irtkit.fit(sound)._repr_html_()
-
-
-def test_matrices_of_every_kind_are_shown() -> None:
-    kinds = (
-        irtkit.ResponseMatrix([[1, -1], [0, 1]]),
-        irtkit.ResponseMatrix([[1, -1], [0, 1]]).to_sparse(),
-        irtkit.ResponseMatrix.from_counts([[3, 0]], [[5, 0]]),
-    )
-    html = [responses._repr_html_() for responses in kinds]
-    assert html[0].replace("2 items, 25.0% missing", "") == html[1].replace(
-        "2 items, sparse with 3 cells observed", ""
-    )
-    assert "3/5" in html[2]
-    assert "66.7% right" in html[0]

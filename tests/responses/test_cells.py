@@ -7,7 +7,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,14 +98,6 @@ def test_tables_that_are_no_counts_are_refused_with_the_labels(
         ResponseMatrix.from_counts(*tables)
 
 
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT])
-def test_what_stands_for_missing_is_no_trial(missing: Any) -> None:
-    successes = np.array([[1, missing], [7, 0]], object)
-    trials = np.array([[2, missing], [missing, 0]], object)
-    responses = ResponseMatrix.from_counts(successes, trials)
-    assert responses.trials.tolist() == [[2, 0], [0, 0]]
-
-
 @pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
 @pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, MOST_TRIALS])
 def test_counts_are_kept_whole_in_the_smallest_type(most: int, given: type) -> None:
@@ -172,14 +163,6 @@ def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -
     assert built.n_observed == 4
 
 
-def test_repeats_are_an_error_with_what_counts_them() -> None:
-    block = np.array([0, 0]), np.array([1, 1]), np.array([1, 0], np.int8)
-    names = (("x",), ("a", "b"))
-    with pytest.raises(ValueError, match=r"'x', item 'b' occurs in several rows.*count"):
-        ResponseMatrix.of_rows(block, names)
-    assert ResponseMatrix.of_rows(block, names, repeats="count").trials.tolist() == [[0, 2]]
-
-
 def test_where_a_table_does_not_fit_the_observed_cells_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -190,6 +173,14 @@ def test_where_a_table_does_not_fit_the_observed_cells_are_kept(
         builder.add(*np.array([[5], [5], [0]], np.int8))
     assert builder.sparse
     assert builder.build((6, 6)).n_observed == 2
+
+
+@pytest.mark.parametrize(("repeats", "mark"), [("first", 1), ("last", 0)])
+def test_of_several_rows_the_first_or_the_last_is_kept(repeats: str, mark: int) -> None:
+    builder = CellBuilder(repeats)
+    for codes in ([1, 0], [1, 0]):
+        builder.add(np.zeros(2, int), np.zeros(2, int), np.array(codes, np.int8))
+    assert builder.build((1, 1)).values.tolist() == [[mark]]
 
 
 def test_counts_above_a_byte_do_not_wrap_around() -> None:

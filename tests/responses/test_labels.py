@@ -17,13 +17,6 @@ def test_what_stands_for_no_label_names_no_category(label: Any) -> None:
     assert category_name(label) == ""
 
 
-@pytest.mark.parametrize(
-    ("label", "name"), [("None", "None"), ("1.0", "1.0"), (np.float32(2), "2"), (0, "0")]
-)
-def test_a_category_is_called_as_it_is_written(label: Any, name: str) -> None:
-    assert category_name(label) == name
-
-
 def test_labels_given_go_before_those_of_a_table() -> None:
     frame = pd.DataFrame([[1, 0]], ["x"], ["a", "b"])
     assert matrix_names((1, 2), None, ["c", "d"], table=frame) == (("x",), ("c", "d"))
@@ -39,10 +32,6 @@ def test_labels_given_go_before_those_of_a_table() -> None:
 def test_labels_without_an_order_or_that_are_no_list_are_refused(labels: Any) -> None:
     with pytest.raises(TypeError, match=r"^respondents must be "):
         matrix_names((2, 1), labels, None)
-
-
-def test_labels_of_a_mapping_keep_its_order() -> None:
-    assert matrix_names((2, 1), {"b": 1, "a": 2}.keys(), None)[0] == ("b", "a")
 
 
 def test_labels_that_differ_only_in_blanks_or_unicode_form_are_the_same() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.findings import ReadingError
 from irtkit.io.merging import merge_responses
 from irtkit.responses import ResponseMatrix, Source
 from irtkit.responses.cells import MISSING
@@ -40,29 +38,6 @@ def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None
     assert responses.values.dtype == np.int8
 
 
-@pytest.mark.parametrize(
-    "dtype", ["Int64", "Float64", "object", "string", "str", "category", "float32"]
-)
-def test_a_wide_frame_of_any_type_gives_the_same_matrix(dtype: str) -> None:
-    words = dtype in {"string", "str", "category"}
-    frame = pd.DataFrame([["1", "0"], [None, "1"]] if words else [[1, 0], [None, 1]])
-    assert ResponseMatrix.from_frame(frame.astype(dtype)).values.tolist() == RIGHT_WRONG_MISSING
-
-
-def test_masked_counts_are_missing() -> None:
-    trials = np.ma.array(TRIALS, mask=[[0, 1], [1, 0]])
-    successes = np.ma.array(SUCCESSES, mask=[[0, 1], [1, 0]])
-    assert ResponseMatrix.from_counts(successes, TRIALS).trials.tolist() == [[3, 0], [0, 4]]
-    assert ResponseMatrix.from_counts(successes, trials).trials.tolist() == [[3, 0], [0, 4]]
-
-
-def test_columns_of_different_types_share_a_wide_frame() -> None:
-    frame = pd.DataFrame({"a": [True, None], "b": [0, 1], "c": ["1", ""]}, index=["x", "y"])
-    responses = ResponseMatrix.from_frame(frame)
-    assert responses.values.tolist() == [[1, 0, 1], [-1, 1, -1]]
-    assert responses.items == ("a", "b", "c")
-
-
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
 def test_a_long_table_agrees_with_the_wide_one_in_any_order_of_rows(order: list[int]) -> None:
     frame = pd.DataFrame({"respondent": list("xxy"), "item": list("aba"), "response": [1, 0, 1]})
@@ -70,11 +45,6 @@ def test_a_long_table_agrees_with_the_wide_one_in_any_order_of_rows(order: list[
     assert responses.loc["x"].to_dict() == {"a": 1, "b": 0}
     assert responses.loc["y", "a"] == 1
     assert responses.loc["y", "b"] is pd.NA
-
-
-def test_the_frame_of_a_matrix_gives_the_matrix_back() -> None:
-    responses = ResponseMatrix(RIGHT_WRONG_MISSING, ["x", "y"], ["a", "b"])
-    assert ResponseMatrix.from_frame(responses.to_frame()) == responses
 
 
 def test_a_score_at_the_threshold_is_right() -> None:
@@ -89,11 +59,6 @@ def test_a_wrong_value_is_named_with_its_place_and_the_number_of_others(bad: Any
         ResponseMatrix.from_frame(frame)
 
 
-def test_a_fraction_is_refused_with_the_way_out() -> None:
-    with pytest.raises(ValueError, match="threshold="):
-        ResponseMatrix([[0.5, 1]])
-
-
 def test_minus_one_in_a_table_from_outside_is_a_wrong_value() -> None:
     with pytest.raises(ValueError, match="item 'a' has -1"):
         ResponseMatrix.from_frame(pd.DataFrame({"a": [1, -1]}, ["x", "y"]))
@@ -106,11 +71,6 @@ def test_minus_one_in_a_table_from_outside_is_a_wrong_value() -> None:
 def test_a_missing_label_is_refused(label: Any) -> None:
     with pytest.raises(ValueError, match="respondent 2 has no label"):
         ResponseMatrix([[1], [0]], respondents=["x", label])
-
-
-@pytest.mark.parametrize("label", ["NA", "nan", "None", "<NA>", "true", "007", "1e5", " x "])
-def test_a_label_that_is_text_is_kept_as_written(label: Any) -> None:
-    assert ResponseMatrix([[1]], [label], [label]).respondents == (label,)
 
 
 @pytest.mark.parametrize(
@@ -155,23 +115,6 @@ def test_a_long_table_with_a_fault_is_refused(
         ResponseMatrix.from_long(pd.DataFrame(frame), sparse=sparse)
 
 
-def test_the_arrays_of_a_matrix_cannot_be_changed_and_are_its_own() -> None:
-    given = np.array([[1, 0]], dtype=np.int8)
-    responses = ResponseMatrix(given)
-    given[0, 0] = 0
-    assert responses.values[0, 0] == 1
-    with pytest.raises(ValueError, match="read-only"):
-        responses.values[0, 0] = 0
-
-
-def test_equality_needs_the_same_labels_cells_and_marks() -> None:
-    responses = ResponseMatrix([[1, 0]], ["x"], ["a", "b"])
-    assert responses == ResponseMatrix([[1, 0]], ["x"], ["a", "b"])
-    assert responses != ResponseMatrix([[1, 0]], ["y"], ["a", "b"])
-    assert responses != ResponseMatrix([[1, 1]], ["x"], ["a", "b"])
-    assert responses != ResponseMatrix([[1, 0]], ["x"], ["a", "b"], synthetic=[True])
-
-
 # Repeated trials
 
 
@@ -187,22 +130,6 @@ def test_a_cell_without_trials_is_missing(dtype: str, right: float, tried: float
     responses = ResponseMatrix.from_counts(successes, pd.DataFrame([[2, tried]], dtype=dtype))
     assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1, 0]], [[2, 0]])
     assert responses.n_missing == 1
-
-
-@pytest.mark.parametrize(
-    "values", [[[1, 0], [MISSING, 1]], [[True, False]], [[1.0, np.nan]], [[0]]]
-)
-def test_counts_of_single_trials_are_the_plain_matrix(values: Any) -> None:
-    plain = ResponseMatrix(values, synthetic=[True] + [False] * (len(values) - 1))
-    responses = ResponseMatrix.from_counts(
-        plain.successes, plain.trials, plain.respondents, plain.items, synthetic=plain.synthetic
-    )
-    assert responses == plain
-    assert np.array_equal(responses.values, plain.values)
-    assert responses.values.dtype == np.int8
-    assert not responses.has_repeats
-    assert repr(responses) == repr(plain)
-    assert pickle.dumps(responses) == pickle.dumps(plain)
 
 
 def test_repeated_trials_have_no_single_value(counted: ResponseMatrix) -> None:
@@ -224,13 +151,6 @@ def test_the_counts_of_a_matrix_cannot_be_changed_and_are_its_own(counted: Respo
             table[0, 0] = 1
 
 
-def test_the_size_and_mean_number_of_trials_are_shown(counted: ResponseMatrix) -> None:
-    shown = "ResponseMatrix(2 respondents × 2 items, 25.0% missing, 2.7 trials a cell on average)"
-    assert repr(counted) == shown
-    whole = ResponseMatrix.from_counts([[1, 2, 0]], [[3, 3, 3]], synthetic=[True])
-    assert "(1 respondent (1 synthetic) × 3 items, 3 trials a cell on average)" in repr(whole)
-
-
 def test_equality_of_repeated_trials_needs_the_same_counts(counted: ResponseMatrix) -> None:
     names = (["x", "y"], ["a", "b"])
     assert counted == copy.deepcopy(counted)
@@ -243,17 +163,11 @@ def test_equality_of_repeated_trials_needs_the_same_counts(counted: ResponseMatr
 @pytest.mark.parametrize(
     ("successes", "trials", "message"),
     [
-        ([1], [[2]], "successes must be a table .*2 dimensions"),
         ([[1]], [[2, 1], [2]], "trials must be a table with rows of equal length"),
         (
             pd.DataFrame([[1]], ["x"]),
             pd.DataFrame([[2]], ["y"]),
             "same respondents in the same order: respondent 1 is 'x' in successes and 'y' in tri",
-        ),
-        (
-            pd.DataFrame([[1, 1]], columns=["a", "b"]),
-            pd.DataFrame([[2, 2]], columns=["a", "c"]),
-            "same items in the same order: item 2 is 'b' in successes and 'c' in trials",
         ),
     ],
 )
@@ -275,24 +189,6 @@ def test_repeated_rows_of_a_long_table_are_counted(order: list[int]) -> None:
     assert responses.n_missing == 2
 
 
-def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
-    frame = pd.DataFrame({"respondent": list("xxy"), "item": list("aba"), "response": [1, 0, None]})
-    counted, plain = (ResponseMatrix.from_long(frame, repeats=r) for r in ("count", "error"))
-    assert counted == plain
-    assert counted.values.tolist() == plain.values.tolist() == [[1, 0], [-1, -1]]
-
-
-def test_an_unknown_way_to_take_repeats_is_refused() -> None:
-    frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
-    with pytest.raises(
-        ValueError,
-        match=r"repeats must be one of error, count, first, last and mean>=0.5 .*got 'sum'",
-    ):
-        ResponseMatrix.from_long(frame, repeats="sum")
-    with pytest.raises(ValueError, match="item 'a' has 'yes'"):
-        ResponseMatrix.from_long(frame.assign(response="yes"), repeats="count")
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("n", [1, 3])
 def test_rows_and_columns_are_exchanged(n: int, *, sparse: bool) -> None:
@@ -309,23 +205,6 @@ def test_rows_and_columns_are_exchanged(n: int, *, sparse: bool) -> None:
 def test_synthetic_respondents_are_not_made_items() -> None:
     with pytest.raises(ValueError, match="transpose before adding them"):
         _ = ResponseMatrix([[1]], synthetic=[True]).T
-
-
-def test_words_count_in_an_array() -> None:
-    words = [["C", "I", None], ["P", "C", ""]]
-    assert ResponseMatrix(words, right="C", wrong=["I", "P"]).values.tolist() == [
-        [1, 0, -1],
-        [0, 1, -1],
-    ]
-    assert ResponseMatrix([[2, 1, -1]], right=2).values.tolist() == [[1, 0, -1]]
-    with pytest.raises(ReadingError) as error:
-        ResponseMatrix(words, right="C", wrong="I")
-    assert error.value.finding.code == "unnamed"
-
-
-def test_a_column_that_nobody_answered_is_no_label() -> None:
-    frame = pd.DataFrame({"a": [None, None], "b": [1, 0]})
-    assert ResponseMatrix.from_frame(frame).values.tolist() == [[-1, 1], [-1, 0]]
 
 
 def test_tables_go_where_the_matrix_goes() -> None:
@@ -406,18 +285,3 @@ def test_answers_and_source_go_where_the_matrix_goes() -> None:
     merged = merge_responses([responses.drop("o1"), responses.drop("gpt"), ResponseMatrix([[1]])])
     assert merged.predictions.loc["o1", "q2"] == "B"
     assert merged.source == source
-
-
-def test_the_size_and_the_way_out_are_named_where_a_table_is_needed() -> None:
-    responses = ResponseMatrix([[1, 0, -1], [-1, -1, 1]]).to_sparse()
-    for name in ("values", "successes", "trials", "to_frame"):
-        with pytest.raises(ValueError, match=r"take 6 bytes. Use \.to_dense.*\.observed"):
-            getattr(responses, name)()
-
-
-def test_the_number_of_observed_cells_is_shown(counted: ResponseMatrix) -> None:
-    shown = "2 respondents × 2 items, sparse with 3 cells observed, 2.7 trials a cell on average)"
-    assert shown in repr(counted.to_sparse())
-    plain = ResponseMatrix([[1, -1]], synthetic=[True]).to_sparse()
-    shown = "ResponseMatrix(1 respondent (1 synthetic) × 2 items, sparse with 1 cell observed)"
-    assert repr(plain) == shown

@@ -28,14 +28,6 @@ SOURCE = Source(
 )
 
 
-def test_a_source_is_told_in_a_line() -> None:
-    shown = "Read from a.csv, b.csv (long, task gsm8k/arc, threshold 0.5, right "
-    assert str(SOURCE).startswith(shown)
-    assert str(SOURCE).endswith("1 row was left out.")
-    many = Source(tuple("abcdef"), "wide", n_runs_merged=1200)
-    assert str(many) == "Read from a, b, c and 3 more files (wide). 1,200 runs were merged."
-
-
 def test_a_source_comes_back_from_json() -> None:
     back = Source.from_dict(json.loads(json.dumps(SOURCE.to_dict())))
     assert (back.files, back.task, back.right) == (SOURCE.files, SOURCE.task, (1.0, "C"))

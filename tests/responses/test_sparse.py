@@ -7,7 +7,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 import pytest
 
@@ -59,20 +58,20 @@ def close(one: pd.Series[Any], other: pd.Series[Any], error: float) -> bool:
 
 
 # 20 items have standard errors from the whole information, 200 from that by item
-@pytest.mark.parametrize("n_items", [20, 200])
+@pytest.mark.filterwarnings("ignore:No standard errors")
 @pytest.mark.parametrize(
-    ("model", "trials", "kinds"),
+    ("model", "n_items", "trials", "kinds", "settings"),
     [
-        ("1PL", 1, ()),
-        ("2PL", 1, ()),
-        ("3PL", 1, ()),
-        ("Rasch", 1, ("always-right",)),
-        ("2PL", 1, ("always-wrong", "coin")),
-        ("2PL", 3, ("always-right",)),
+        ("1PL", 20, 1, (), {}),
+        ("2PL", 200, 1, (), {"prior": "empirical"}),
+        ("3PL", 200, 1, (), {}),
+        ("Rasch", 20, 1, ("always-right",), {}),
+        ("2PL", 20, 1, ("always-wrong", "coin"), {"prior": None}),
+        ("2PL", 20, 3, ("always-right",), {"quadrature": (41, 6.0)}),
     ],
 )
 def test_a_fit_is_that_of_the_dense_matrix(
-    model: Any, n_items: int, trials: int, kinds: Any
+    model: Any, n_items: int, trials: int, kinds: Any, settings: Any
 ) -> None:
     responses = drawn(model, n_items, trials)
     crowd, few = (
@@ -80,55 +79,14 @@ def test_a_fit_is_that_of_the_dense_matrix(
         for matrix in (responses, responses.to_sparse())
     )
     assert few == crowd
-    assert_same_fit(
-        *(irtkit.fit(matrix, model, method=irtkit.EM(tol=1e-9)) for matrix in (few, crowd))
-    )
-
-
-@pytest.mark.filterwarnings("ignore:No standard errors")
-@pytest.mark.parametrize(
-    "settings",
-    [{"prior": None}, {"prior": "empirical"}, {"quadrature": (41, 6.0)}],
-    ids=str,
-)
-def test_a_fit_with_other_settings_is_that_of_the_dense_matrix(settings: dict[str, Any]) -> None:
-    responses = drawn()
-    both = (responses.to_sparse(), responses)
-    assert_same_fit(
-        *(irtkit.fit(matrix, "2PL", method=irtkit.EM(tol=1e-9), **settings) for matrix in both)
-    )
-
-
-def test_rasch_on_a_fixed_grid_is_that_of_the_dense_matrix() -> None:
-    responses = drawn("1PL")
-    both = (responses.to_sparse(), responses)
-    settings: dict[str, Any] = {"quadrature": (41, 6.0), "method": irtkit.EM(tol=1e-9)}
-    assert_same_fit(*(irtkit.fit(matrix, "Rasch", **settings) for matrix in both))
-
-
-@pytest.mark.parametrize("batch", [None, 100])
-def test_a_variational_fit_is_that_of_the_dense_matrix(batch: int | None) -> None:
-    responses = drawn()
-    both = (responses.to_sparse(), responses)
-    assert_same_fit(
-        *(irtkit.fit(matrix, "2PL", method=irtkit.Variational(batch=batch)) for matrix in both)
-    )
+    settings = {"method": irtkit.EM(tol=1e-9), **settings}
+    assert_same_fit(*(irtkit.fit(matrix, model, **settings) for matrix in (few, crowd)))
 
 
 @pytest.fixture(scope="module")
-def fits() -> tuple[irtkit.FitResult, irtkit.FitResult]:
-    """Fits to the sparse and to the dense matrix."""
-    responses = drawn()
-    return irtkit.fit(responses.to_sparse()), irtkit.fit(responses)
-
-
-def test_flags_are_those_of_the_dense_matrix(
-    fits: tuple[irtkit.FitResult, irtkit.FitResult],
-) -> None:
-    one, other = (irtkit.flag_items(result) for result in fits)
-    assert len(one)
-    assert one["reasons"].equals(other["reasons"])
-    assert close(one["wrong_key"], other["wrong_key"], 1e-9)
+def fitted() -> irtkit.FitResult:
+    """Fit to a sparse matrix."""
+    return irtkit.fit(drawn().to_sparse())
 
 
 def test_average_error_is_that_of_the_dense_matrix() -> None:
@@ -139,16 +97,6 @@ def test_average_error_is_that_of_the_dense_matrix() -> None:
             for matrix in (crowd.to_sparse(), crowd)
         )
         assert one.equals(other)
-
-
-def test_nested_models_are_compared_as_of_the_dense_matrix() -> None:
-    responses = drawn("1PL")
-    smaller, larger = (irtkit.fit(responses.to_sparse(), m, prior=None) for m in ("1PL", "2PL"))
-    found = irtkit.likelihood_ratio_test(smaller, larger)
-    of_dense = irtkit.likelihood_ratio_test(irtkit.fit(responses, "1PL", prior=None), larger)
-    assert found.statistic == pytest.approx(of_dense.statistic, abs=1e-4)
-    with pytest.raises(ValueError, match="must be fitted to the same responses"):
-        irtkit.likelihood_ratio_test(irtkit.fit(drawn("3PL"), "1PL", prior=None), larger)
 
 
 @pytest.mark.parametrize("trials", [1, 300])
@@ -164,29 +112,12 @@ def test_a_saved_result_holds_the_same_sparse_matrix(tmp_path: Path, trials: int
     assert str(loaded) == str(result)
 
 
-def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
-    irtkit.fit(drawn(n_respondents=40).to_sparse(), standard_errors=False).save(tmp_path / "fit")
-    with np.load(tmp_path / "fit") as archive:
-        arrays = dict(archive)
-    arrays["responses.columns"][0] = 99
-    with (tmp_path / "fit").open("wb") as handle:
-        np.savez(handle, **arrays)
-    with pytest.raises(ValueError, match="is not a whole irtkit result"):
-        irtkit.load(tmp_path / "fit")
-
-
 @pytest.mark.parametrize(
     ("name", "call"),
     [
         ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
         ("families", lambda fit, _: irtkit.flag_items(fit, families=["one"] * 250)),
-        (
-            "mesh",
-            lambda fit, _: irtkit.fit(
-                fit.responses, method=irtkit.EM(mesh=jax.make_mesh((1,), ("all",)))
-            ),
-        ),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
         (
             "format='py-irt'",
@@ -196,18 +127,10 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
     ],
 )
 def test_what_needs_every_cell_says_so(
-    name: str, call: Any, fits: tuple[irtkit.FitResult, irtkit.FitResult], tmp_path: Path
+    name: str, call: Any, fitted: irtkit.FitResult, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=rf"^{name}.* the response matrix is sparse\. .*to_dense"):
-        call(fits[0], tmp_path)
-
-
-def test_difficulties_are_compared_without_folds(
-    fits: tuple[irtkit.FitResult, irtkit.FitResult],
-) -> None:
-    one, other = (irtkit.compare_difficulties(result, folds=0) for result in fits)
-    assert np.allclose(one.table["average_error"], other.table["average_error"])
-    assert fits[0].probability([0.0]).shape == (1, 20)
+        call(fitted, tmp_path)
 
 
 _FIT_IN_LITTLE_MEMORY = """

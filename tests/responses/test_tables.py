@@ -12,7 +12,7 @@ import pytest
 
 from irtkit import ResponseMatrix, read_responses
 from irtkit.findings import ReadingError
-from irtkit.responses import long, tables
+from irtkit.responses import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,20 +111,6 @@ def test_a_row_without_a_label_is_named(
     table = pa.table({"model": column, "item": list("qrst"), "correct": [1, 0, 1, 0]})
     with pytest.raises(ValueError, match="row 2 lacks a label in 'model'"):
         read_responses(table)
-
-
-def test_progress_is_shown_for_many_rows_where_it_is_watched(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    read_responses(LONG)
-    monkeypatch.setattr(long, "_SHOWN_FROM", 5)
-    read_responses(LONG)
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(long, "is_watched", lambda: True)
-    read_responses(LONG)
-    shown = capsys.readouterr().err
-    assert "reading responses" in shown
-    assert "9 rows" in shown
 
 
 @pytest.mark.parametrize(("table", "settings", "code"), [

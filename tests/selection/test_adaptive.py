@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,30 +127,6 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     while not test.done:
         test.answer(0)
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
-
-
-def test_an_interval_holds_nothing_that_the_answers_rule_out(result: FitResult) -> None:
-    test = adaptive(select_items(result, 70, folds=2), order="adaptive", level=0.99999)
-    while not test.done:
-        test.answer(len(test.asked) % 2 == 0)
-    assert test.interval[1] == pytest.approx(45 / 80)
-    assert 35 / 80 <= test.interval[0] < test.expected_score < 45 / 80
-
-
-def test_missing_cells_of_the_fit_do_no_harm() -> None:
-    abilities = np.random.default_rng(3).normal(size=200)
-    responses = simulate_responses(ITEMS, abilities, seed=0, missing=0.2)
-    with warnings.catch_warnings(action="ignore"):
-        result = fit(responses, standard_errors=False)
-        test = adaptive(result, 10, order="adaptive")
-    while not test.done:
-        test.answer(1)
-    assert 0.6 < test.expected_score < 1
-    few = simulate_responses(ITEMS, abilities, seed=0, missing=0.9)
-    with warnings.catch_warnings(action="ignore"):
-        result = fit(few, standard_errors=False)
-        with pytest.raises(ValueError, match="take a smaller k"):
-            adaptive(result, 30)
 
 
 def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_path: Path) -> None:

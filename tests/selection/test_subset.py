@@ -129,33 +129,6 @@ def test_the_expected_error_is_that_of_new_respondents(
     assert 0.93 <= held.mean() <= 0.975
 
 
-def test_misfit_is_found_where_it_is(one_ability: FitResult) -> None:
-    matrix = simulated(second=4.0)
-    other = quietly(lambda: fit(matrix, standard_errors=False))
-    without, found = (
-        quietly(lambda r=result: select_items(r, 20).table["misfit"].iloc[-1])
-        for result in (one_ability, other)
-    )
-    assert without < 0.03
-    assert found > 0.035
-
-
-def test_chosen_items_tell_more_than_drawn_ones_of_real_systems() -> None:
-    crowd = irtkit.load_digits_crowd().responses
-    held = np.arange(crowd.n_respondents) % 4 == 0
-    some = crowd.part(np.flatnonzero(~held))
-    result = quietly(lambda: fit(some, standard_errors=False))
-    chosen = quietly(lambda: select_items(result, 30, folds=3))
-    new = crowd.part(np.flatnonzero(held))
-    scores = quietly(lambda: score(answers_to(new, chosen.items), chosen))
-    error = np.sqrt(np.mean((scores["expected_score"] - truth_of(new)) ** 2))
-    raw = []
-    for seed in range(20):
-        items = select_items(result, 30, design="stratified", seed=seed).items
-        raw.append(truth_of(answers_to(new, items)) - truth_of(new))
-    assert error < 0.9 * np.sqrt(np.mean(np.square(raw)))
-
-
 def test_a_share_right_of_chosen_items_is_not_shown(one_ability: FitResult) -> None:
     new = simulated(5, seed=3)
     chosen = select_items(one_ability, 10)
@@ -172,18 +145,6 @@ def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int
     share = np.bincount(drawn.ravel(), minlength=80) / 2000
     # 80 shares, each with a standard error of 0.011 at most
     np.testing.assert_allclose(share, k / 80, atol=0.045)
-
-
-def test_strata_are_of_difficulty(one_ability: FitResult) -> None:
-    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
-    difficulty = covariance.items.expected_error()
-    spread = {
-        design: np.std(
-            [difficulty[_drawn(covariance, 16, design, generator)].mean() for _ in range(500)]
-        )
-        for design in ("random", "stratified")
-    }
-    assert spread["stratified"] < 0.5 * spread["random"]
 
 
 def test_drawn_items_are_honest_for_systems_abler_than_all_before() -> None:
@@ -245,27 +206,6 @@ def test_what_is_left_out_is_fitted_as_the_whole_was(how: dict[str, Any]) -> Non
     np.testing.assert_array_equal(fold.ability, alone.ability)
 
 
-def test_what_is_left_out_is_fitted_on_the_scale_of_fixed_items() -> None:
-    items = pd.DataFrame({"a": 1.2, "b": [0.0, 0.5]}, ["item-1", "item-2"])
-    result = quietly(lambda: fit(simulated(60, 20, abilities=np.linspace(0, 2, 60)), fixed=items))
-    fold, _ = next(iter(refits(result, list(range(60)), 5, 0)))
-    assert fold.items["difficulty"].iloc[:2].tolist() == pytest.approx([0.0, 0.5])
-    assert fold.latent_mean > 0.5
-
-
-def test_copies_that_are_no_family_make_the_error_look_small() -> None:
-    few = simulated(12, 60, second=1.0, seed=2).values
-    copies = np.repeat(few, 8, axis=0).copy()
-    flipped = np.random.default_rng(0).random(copies.shape) < 0.02
-    copies[flipped] = 1 - copies[flipped]
-    result = quietly(lambda: fit(ResponseMatrix(copies), standard_errors=False))
-    alone, together = (
-        quietly(lambda g=groups: select_items(result, 10, families=g).expected_error)
-        for groups in (list(range(96)), list(np.repeat(np.arange(12), 8)))
-    )
-    assert together > 1.2 * alone
-
-
 @pytest.mark.parametrize("kind", ["missing", "repeated", "synthetic", "3PL", "Rasch"])
 def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
     items = ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
@@ -282,16 +222,6 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
     scores = quietly(lambda: score(answers_to(new, selection.items), selection))
     error = scores["expected_score"] - truth_of(new)
     assert np.sqrt(np.mean(error**2)) < 0.15
-
-
-def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult) -> None:
-    selection = quietly(lambda: select_items(two_abilities, 20))
-    misfit = selection.calibrated.misfit
-    assert misfit is not None
-    number = {label: place for place, label in enumerate(two_abilities.item_labels)}
-    places = np.array([number[label] for label in selection.items])
-    table = quietly(lambda: selection.table)["misfit"]
-    assert quietly(lambda: misfit(places[::-1][10:])) == pytest.approx(table[10] ** 2)
 
 
 @pytest.mark.parametrize("design", [None, "random"])
@@ -311,29 +241,6 @@ def test_scores_are_told_from_the_file_of_a_selection(
         irtkit.load(tmp_path / "s.npz")
     with pytest.raises(ValueError, match="latent_sd is that of the result"):
         score(answers, tmp_path / "s.npz", latent_sd=2.0)
-
-
-@pytest.mark.parametrize("design", [None, "random"])
-def test_the_table_of_a_selection_tells_no_score_of_all(
-    one_ability: FitResult, tmp_path: Any, design: Any
-) -> None:
-    selection = select_items(one_ability, 10, design=design)
-    irtkit.write_table(selection.item_table, tmp_path / "s.csv")
-    answers = answers_to(simulated(5, seed=3), selection.items)
-    for given in (selection.item_table, tmp_path / "s.csv"):
-        with pytest.warns(UserWarning, match="10 items selected from 80"):
-            found = score(answers, given)
-        assert ("accuracy" in found) == (design == "random")
-        assert "expected_score" not in found
-        whole = quietly(lambda: score(answers, one_ability))
-        np.testing.assert_allclose(found["ability"], whole["ability"], atol=1e-4)
-
-
-def test_a_selection_says_what_it_is(one_ability: FitResult) -> None:
-    told = str(select_items(one_ability, 20))
-    assert told.startswith("20 of 80 items\n")
-    assert "5 items" in told
-    assert max(map(len, told.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -367,20 +274,3 @@ def test_what_is_no_fit_with_its_responses_is_refused(
         select_items(one_ability, 5, families=["all"] * 200)
     with pytest.raises(ValueError, match="families has none for respondent"):
         select_items(one_ability, 5, families={"stranger": "a"})
-
-
-def test_where_a_fold_has_no_item_fit_to_be_asked_the_error_is_told() -> None:
-    """Two systems are left in each fold, who disagree: no slope rises with both."""
-    generator = np.random.default_rng(0)
-    trials, share = generator.integers(1, 9, (3, 60)), generator.beta(2, 2, 60)
-    trials[0], trials[1] = np.where(share > 0.5, [[8], [1]], [[1], [8]])
-    right = generator.binomial(trials, share)
-    result = quietly(lambda: fit(ResponseMatrix.from_counts(right, trials)))
-    assert quietly(lambda: select_items(result, 10).expected_error) > 0
-
-
-def test_without_an_item_fit_to_be_chosen_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = fit(simulated(60, 20))
-    monkeypatch.setattr(ItemCovariance, "ranking", lambda *_: np.array([], dtype=np.intp))
-    with pytest.raises(ValueError, match="no item is fit to be chosen: all are suspect"):
-        select_items(result, 3)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from irtkit.signs import SlopeSigns, called_negative, slope_signs
 
 import irtkit
 from irtkit import (
@@ -25,6 +24,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.data.patterns import patterns_of
+from irtkit.data.slopes import SlopeSigns, called_negative, slope_signs
 from irtkit.findings import reasons_text
 from irtkit.suspects.flags import power_of, strong_answers
 

@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +16,6 @@ import pytest
 import irtkit
 from irtkit import checks, files
 from irtkit.calibration.fitting import silently
-from irtkit.cli.outputs import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,23 +72,6 @@ def test_a_full_disk_leaves_no_file_and_is_told_with_the_name(responses: Path) -
     assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
 
 
-def test_memory_that_is_not_there_is_told_in_one_line(responses: Path) -> None:
-    code = (
-        "from irtkit import checks; checks._NOT_LOOKED_AT = 0;"
-        "checks.available_bytes = lambda: 9.0;"
-        "from irtkit.cli import main; main()"
-    )
-    command = [sys.executable, "-c", code, "fit", str(responses), "--out", "tables"]
-    done = subprocess.run(
-        command, cwd=responses.parent, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "60 respondents × 200 items needs at least" in done.stderr
-    assert "left (irtkit.read_responses" in done.stderr
-    assert [line[:14] for line in done.stderr.splitlines()] == ["irtkit: 60 res", "irtkit: error:"]
-    assert not (responses.parent / "tables").exists()
-
-
 def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -132,24 +112,6 @@ class TestTogether:
             self.write(tmp_path, "a.csv", "b.csv", fail=error())
         assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
-    def test_a_folder_that_was_there_stays(self, tmp_path: Path) -> None:
-        def fail() -> None:
-            with prepared(tmp_path / "a" / "b"):
-                raise ValueError
-
-        (tmp_path / "a").mkdir()
-        with pytest.raises(ValueError):  # noqa: PT011 - its own
-            fail()
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
-        assert not list((tmp_path / "a").iterdir())
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-    def test_a_folder_that_cannot_be_written_is_told_before_the_work(self, tmp_path: Path) -> None:
-        tmp_path.chmod(0o500)
-        with pytest.raises(PermissionError, match="cannot be written"), prepared(tmp_path):
-            pytest.fail("the work must not begin")
-        tmp_path.chmod(0o700)
-
 
 @pytest.mark.parametrize(
     "read",
@@ -169,25 +131,6 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[...
         os.mkfifo(tmp_path / f"pipe.{ending}")
     with pytest.raises(OSError, match="is not an ordinary file"):
         read(tmp_path / ("pipe.csv" if read is irtkit.read_table else "pipe.npz"))
-
-
-def test_fits_in_threads_leave_the_filters_of_warnings_as_they_were() -> None:
-    values = np.arange(30)[:, None] % 7 > np.arange(6)
-    result = irtkit.fit(values, "1PL")
-    before = list(warnings.filters)
-
-    def work() -> None:
-        irtkit.shuffle_control(irtkit.ResponseMatrix(values), "1PL", seeds=[1])
-        irtkit.compare_difficulties(result, folds=2)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert list(warnings.filters) == before
-    with pytest.warns(UserWarning, match="3 systems answered"):
-        irtkit.fit(values[:3], "1PL")
 
 
 @pytest.mark.slow

@@ -17,10 +17,7 @@ from hypothesis import strategies as st
 import irtkit
 from irtkit import Beta, ItemPrior, Normal, ResponseMatrix
 from irtkit.calibration.fitting import silently
-from irtkit.data import patterns
 from irtkit.difficulty import held_out_predictions
-from irtkit.io.merging import merge_responses
-from irtkit.quadrature import engines
 from tests.trials.conftest import cases
 
 if TYPE_CHECKING:
@@ -33,14 +30,6 @@ NEAR = 0.02
 """Standard errors, or SDs where there are none, within which estimates are the same: fits end
 within 0.0004 of them from the maximum, which the weak prior's spread of slopes, hardly told by six
 items, makes flat."""
-NEAR_VI, NEAR_VI_3PL = 0.2, 0.35
-"""Posterior SDs, root mean square over items, within which posterior means are the same: each of
-two fits is off by tol = 0.03, and the 3PL by twice that. Of 360 pairs they were 0.03 apart in the
-middle and 0.12 at most, those of the 3PL 0.09 and 0.21. Pairs farther apart (one was 0.22: half of
-26 × 7 missing, and a prior learned from them) must come nearer with a tenth of tol."""
-FEW_STEPS: Any = {"max_iterations": 100}
-"""Posteriors that take more steps, as some of hardly any responses do, are compared byte by byte
-where they must be the same, and not otherwise."""
 
 
 @st.composite
@@ -58,10 +47,7 @@ def tables(draw: Any, least: int = 10) -> np.ndarray:
 
 def fitted(values: Any, model: Any, prior: Any, **how: Any) -> FitResult:
     with warnings.catch_warnings(action="error"), silently():
-        how = {"method": irtkit.EM(tol=1e-9), **how}
-        if how["method"] == "vi":
-            how["method"] = irtkit.Variational(**FEW_STEPS)
-        return irtkit.fit(values, model, prior=prior, **how)
+        return irtkit.fit(values, model, prior=prior, method=irtkit.EM(tol=1e-9), **how)
 
 
 def model_and_prior(data: Any) -> tuple[Any, Any]:
@@ -275,132 +261,3 @@ def test_the_order_of_systems_changes_no_rank_and_no_interval(
     # letters of equal scores follow the order of the responses
     one, other = (table.drop(columns="group", errors="ignore") for table in (one, other))
     assert_same_table(one.sort_index(), other.sort_index(), 1e-6)
-
-
-def assert_near(one: FitResult, other: FitResult, prior: Any, columns: Any, sign: int = 1) -> None:
-    """Posterior means of two fits, of which one may have had inverted responses."""
-    assume(one.converged and other.converged)
-    near = NEAR_VI_3PL if one.model == "3PL" else NEAR_VI
-    if apart(one, other, columns, sign) >= near:
-        exact = {"method": irtkit.Variational(tol=0.003, max_iterations=10_000)}
-        one, other = (fitted(r.responses, r.model, prior, **exact) for r in (one, other))
-        near /= 2
-    assert apart(one, other, columns, sign) < near
-
-
-def apart(one: FitResult, other: FitResult, columns: Any, sign: int) -> float:
-    """Posterior SDs between posterior means, root mean square over items."""
-    errors, a, b = one.standard_errors[columns], one.parameters, other.parameters
-    gaps = [(a.intercept[columns] - sign * b.intercept) / errors[:, 3]]
-    if one.model != "Rasch":
-        slopes = a.discrimination[columns]
-        same = np.sign(slopes @ b.discrimination) if sign < 0 else 1
-        gaps.append((slopes - same * b.discrimination) / errors[:, 0])
-    return float(np.sqrt(np.mean(np.square(gaps))))
-
-
-@cases(12)
-@given(tables(), st.data())
-def test_order_labels_and_empty_respondents_change_a_posterior_by_no_more_than_its_tolerance(
-    values: np.ndarray, data: Any
-) -> None:
-    prior = data.draw(st.sampled_from(["weak", "empirical", PRIORS[-1]]))
-    usual = ["2PL", "3PL"] if prior == "empirical" else ["2PL", "3PL", "1PL", "Rasch"]
-    model = data.draw(st.sampled_from(usual))
-    n, m = values.shape
-    one = fitted(values, model, prior, method="vi")
-    names = [f"ß\n{k}" for k in range(n)]
-    labelled = ResponseMatrix(values, names, names[:m][::-1])
-    others = [(fitted(labelled, model, prior, method="vi"), slice(n), slice(m))]
-    if isinstance(prior, str):
-        whole = np.full((n + 3, m + 2), -1, np.int8)
-        whole[3:, 2:] = values
-        others.append((fitted(whole, model, prior, method="vi"), slice(3, None), slice(2, None)))
-    for other, there, items in others:
-        np.testing.assert_array_equal(other.parameters.intercept[items], one.parameters.intercept)
-        np.testing.assert_array_equal(other.standard_errors[items], one.standard_errors)
-        np.testing.assert_array_equal(other.ability[there], one.ability)
-        assert other.elbo == one.elbo
-    rows = np.array(data.draw(st.permutations(range(n))))
-    columns = np.array(data.draw(st.permutations(range(m))))
-    other = fitted(values[rows][:, columns], model, prior, method="vi")
-    assert_near(one, other, prior, columns)
-
-
-@cases(12)
-@given(tables(), st.data())
-def test_inverting_all_responses_turns_a_posterior_round(values: np.ndarray, data: Any) -> None:
-    prior = data.draw(st.sampled_from(["weak", "empirical", PRIORS[-1]]))
-    model = "2PL" if prior == "empirical" else data.draw(st.sampled_from(["2PL", "1PL", "Rasch"]))
-    inverted = np.where(values < 0, -1, 1 - values)
-    one, other = (fitted(each, model, prior, method="vi") for each in (values, inverted))
-    assert_near(one, other, prior, slice(None), sign=-1)
-
-
-@pytest.mark.parametrize("model", ["2PL", "1PL"])
-def test_every_respondent_twice_shrinks_the_sds_of_a_posterior(model: Any) -> None:
-    generator = np.random.default_rng(0)
-    logits = generator.normal(size=(600, 1)) - generator.normal(size=8)
-    values = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.int8)
-    one, other = (
-        fitted(each, model, "weak", method="vi") for each in (values, np.repeat(values, 2, axis=0))
-    )
-    assert one.converged
-    assert other.converged
-    ratio = one.standard_errors[:, [0, 3]] / other.standard_errors[:, [0, 3]]
-    np.testing.assert_allclose(ratio, np.sqrt(2), rtol=0.1)  # but for the prior, counted once
-
-
-@pytest.mark.parametrize("model", ["2PL", "3PL"])
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_how_much_is_worked_on_at_once_changes_no_estimate(
-    model: Any, missing: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generator = np.random.default_rng(1)
-    logits = generator.normal(size=(300, 1)) - generator.normal(size=12)
-    values = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.int8)
-    values[generator.random(values.shape) < missing] = -1
-    one = fitted(values, model, "weak")
-    for module in (patterns, engines):
-        monkeypatch.setattr(module, "BLOCK", 2**10)
-    monkeypatch.setattr(patterns.blocks, "__defaults__", (2**10,))
-    monkeypatch.setattr(engines, "_TABLE", 2**9)
-    other = fitted(values, model, "weak")
-    # a search goes by sums in 32 bits, and ends elsewhere by 1e-6 where they have another order
-    for name in ("discrimination", "intercept", "guessing"):
-        found, wanted = getattr(other.parameters, name), getattr(one.parameters, name)
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(other.ability, one.ability, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(other.log_likelihood, one.log_likelihood, rtol=1e-9)
-    np.testing.assert_allclose(other.standard_errors, one.standard_errors, rtol=1e-4)
-
-
-def test_a_minibatch_of_all_respondents_is_all_of_them() -> None:
-    values = np.random.default_rng(2).integers(0, 2, (40, 6))
-    sizes: list[Any] = [None, 40, 41, 10**6]
-    one, *others = (
-        fitted(values, "2PL", "weak", method=irtkit.Variational(batch=size, **FEW_STEPS))
-        for size in sizes
-    )
-    for other in others:
-        np.testing.assert_allclose(other.parameters.intercept, one.parameters.intercept, atol=1e-9)
-        np.testing.assert_allclose(other.ability, one.ability, atol=1e-9)
-
-
-@cases(100)
-@given(tables(), st.data())
-def test_a_table_in_several_parts_is_the_same_table(values: np.ndarray, data: Any) -> None:
-    whole = ResponseMatrix(values)
-    frame = whole.to_frame()
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(frame) - 1), max_size=3)))
-    by_rows = np.split(np.arange(len(frame)), cuts)
-    parts = [frame.iloc[some] for some in by_rows]
-    long = [part.reset_index().melt("respondent", var_name="item") for part in parts]
-    dropped = [part.rename(columns={"value": "response"}) for part in long]
-    kept = [part for part in dropped if part["response"].notna().any()]
-    matrices = [ResponseMatrix.from_long(part) for part in kept]
-    merged = merge_responses(matrices, repeats="error")
-    back = merged.to_frame().reindex(index=frame.index, columns=frame.columns)
-    pd.testing.assert_frame_equal(
-        back.astype("Int8").rename_axis(columns=None), frame.rename_axis(columns=None)
-    )
