@@ -24,7 +24,7 @@ from machine import arguments, describe, sentence, store
 from warnings_of_fit import CLEAN, SEEN, responses
 
 import irtkit
-from irtkit.data.guessing import at_chance
+from irtkit.data.limits import at_chance
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:

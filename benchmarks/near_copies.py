@@ -7,7 +7,7 @@ respondent counted as independent ("alone"), and with evidence weighed by near-d
 share of them that is false (0 where none is called), the mean of which over data sets the rate is
 meant to hold, and that of all calls together; the share of the inverted items called; the share
 that evidence counts for; the effective number of respondents; how far the largest eigenvalue lies
-above that of one ability (`irtkit.data.dimensionality`); and the share of the data sets with a
+above that of one ability (`irtkit.data.limits`); and the share of the data sets with a
 finding about that ("warned"). Stored as well: the share with near-duplicates found ("said").
 
 Families: parents with abilities and answers of their own; children copy the answers and flip each
@@ -26,7 +26,7 @@ import numpy as np
 from machine import arguments, describe, sentence, store
 
 import irtkit
-from irtkit.data.dimensionality import dimensionality
+from irtkit.data.limits import dimensionality
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.data.slopes import called_negative, slope_signs

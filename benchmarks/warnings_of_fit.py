@@ -13,7 +13,7 @@ Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing e
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
 300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
 the number of items both answered; how large gaps are, fitted and unshrunken, that are reported as
-shrunk (`irtkit.data.connectivity`), over the true ones; and what part of the time of a fit, with
+shrunk (`irtkit.data.limits`), over the true ones; and what part of the time of a fit, with
 standard errors, goes into its findings, at most.
 
 Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` stores the figures.
@@ -30,10 +30,8 @@ from machine import arguments, describe, sentence, store
 from scipy.stats import spearmanr
 
 import irtkit
-from irtkit.calibration.caveats import with_caveats
-from irtkit.data.connectivity import connectivity_of
-from irtkit.data.guessing import at_chance
-from irtkit.data.homogeneity import no_ability_differences
+from irtkit.calibration.estimates import with_caveats
+from irtkit.data.limits import at_chance, connectivity_of, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 

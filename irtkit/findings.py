@@ -290,7 +290,6 @@ PURPOSES = {  # What settings do, by code.
     # From diagnostics
     "known-anchors": "with items known to be the same for both groups",
     # From suspects
-    "families": "to count every family as one respondent",
     # From scoring
     "random-items": "after asking 10 more items, drawn at random from the rest",
 }
@@ -343,7 +342,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "file-names": "no column is recognised as the respondents, so the names of {n:file} are the "
     "respondents: {labels!s}",
     # From responses the matrix
-    "kept_sparse": "a table of {n_respondents} respondents × {n_items} items or more does not fit "
+    "kept-sparse": "a table of {n_respondents} respondents × {n_items} items or more does not fit "
     "into memory: only the observed cells are kept",
     "file": "{message!s}",
     # From io readers of logs

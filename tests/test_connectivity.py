@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
-from irtkit.data.connectivity import (
+from irtkit.data.limits import (
     Components,
     Connectivity,
     Gap,

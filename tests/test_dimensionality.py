@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.data.dimensionality import BOUND, Dimensionality, dimensionality
+from irtkit.data.limits import BOUND, Dimensionality, dimensionality
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 

@@ -11,13 +11,13 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix
-from irtkit.data.guessing import at_chance
+from irtkit.data.limits import at_chance
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.data.guessing import AtChance
+    from irtkit.data.limits import AtChance
 
 
 def found(responses: Any, n_options: Any = None) -> AtChance | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix
-from irtkit.data.homogeneity import no_ability_differences
+from irtkit.data.limits import no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irtkit.data import packed as bits
-from irtkit.data.packed import Packed
+from irtkit.data import patterns as bits
+from irtkit.data.patterns import Packed
 
 
 @pytest.mark.parametrize("n", [1, 2, 255, 700])

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import irtkit
 from irtkit import pictures
-from irtkit.data.wilson import wilson_interval
+from irtkit.curves.characteristic import wilson_interval
 from irtkit.pictures.scales import Scale, number_text, tick_text
 
 

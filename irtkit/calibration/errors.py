@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import item_errors
+from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
 from irtkit.irf import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.result import FitResult
+    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
@@ -34,16 +34,16 @@ _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
 
 
-def with_errors_of_items(result: FitResult, patterns: Patterns, effect: float) -> FitResult:
-    """Let errors of abilities contain those of the items.
+def with_design_effect(result: FitResult, patterns: Patterns, effect: float) -> FitResult:
+    """Widen errors where respondents are near-duplicates.
 
     ``effect`` is the number of respondents by that of independent ones.
     """
+    if effect == 1:
+        return result
     if result.item_covariance is None:
         return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
-    if effect > 1:
-        return _with_design_effect(result, patterns, effect)
-    return _with_ability_errors(result, patterns, result.item_covariance)
+    return _with_design_effect(result, patterns, effect)
 
 
 def clustered(result: FitResult, families: Places | None, clusters: Places | None) -> FitResult:
@@ -60,11 +60,8 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
         result = replace(result, findings=tuple(settled))
     if clusters is not None:
         more = _added_by_clusters(result, clusters)
-        result = replace(
-            result,
-            ability_se=np.sqrt(result.ability_se**2 + more),
-            board_se=np.sqrt(result.board_se**2 + more),
-        )
+        errors = np.stack([result.ability_se, result.board_se])
+        result = replace(result, ability_errors=np.sqrt(errors**2 + more))
     return result
 
 
@@ -116,8 +113,11 @@ def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
             yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
 
 
-def _with_ability_errors(result: FitResult, patterns: Patterns, joint: ItemCovariance) -> FitResult:
+def ability_errors(
+    result: FitResult, joint: ItemCovariance, patterns: Patterns | None = None
+) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
+    patterns = result.patterns if patterns is None else patterns
     joint = joint._replace(own=np.nan_to_num(joint.own))
     mean, variance, size = result.ability, result.posterior_sd**2, joint.own.shape[1]
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
@@ -155,11 +155,7 @@ def _with_ability_errors(result: FitResult, patterns: Patterns, joint: ItemCovar
     total += np.einsum("nr,nr->n", along @ joint.core, along)
     back = board @ np.linalg.pinv(weighted.T @ board)
     on_board = total - 2 * (back * crossed).sum(axis=1) + ((back @ whole) * back).sum(axis=1)
-    return replace(
-        result,
-        ability_se=np.sqrt(variance + np.maximum(total, 0.0)),
-        board_se=np.sqrt(variance + np.maximum(on_board, 0.0)),
-    )
+    return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
 
 
 def _with_design_effect(
@@ -205,7 +201,8 @@ def _with_design_effect(
     errors = item_errors(joint.of_items(), result.parameters, result.model)
     if result.fixed is not None:
         errors[result.fixed] = result.standard_errors[result.fixed]
-    return _with_ability_errors(replace(result, standard_errors=errors), patterns, joint)
+    of_abilities = ability_errors(result, joint, patterns)
+    return replace(result, standard_errors=errors, ability_errors=of_abilities)
 
 
 def _added_by_clusters(result: FitResult, clusters: Places) -> Array:

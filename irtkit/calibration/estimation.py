@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.calibrated import fixed_parameters
-from irtkit.calibration.caveats import with_caveats
-from irtkit.calibration.drift import with_fixed
-from irtkit.calibration.errors import with_errors_of_items
-from irtkit.calibration.estimates import Estimates, result_of, unbounded
+from irtkit.calibration.calibrated import fixed_parameters, with_fixed
+from irtkit.calibration.errors import with_design_effect
+from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
 from irtkit.calibration.likelihood import (
     MarginalLikelihood,
     Parameterisation,
@@ -48,8 +46,7 @@ from irtkit.calibration.search import (
     problem_of,
 )
 from irtkit.checks import short
-from irtkit.data.guessing import at_chance
-from irtkit.data.homogeneity import no_ability_differences
+from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
 from irtkit.data.slopes import proportion_score
@@ -62,11 +59,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
-    from irtkit.calibration.information import ItemCovariance
     from irtkit.calibration.methods import EM
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.search import Maximum
+    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Grid
     from irtkit.responses import ResponseMatrix
@@ -100,29 +97,67 @@ def fitted(
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with settings that have been checked; ``report`` hears of every step."""
-    variational = method if isinstance(method, Variational) else None
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
-    estimates = _estimates(
-        patterns,
-        responses,
-        model,
-        settings,
-        variational,
-        anchors=anchors,
-        mesh=method.mesh,
-        report=report,
-    )
-    proportion = proportion_score(patterns)
+    whole, grid = patterns.with_most_trials(_MOST_TRIALS), settings.quadrature
+    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    variational = method if isinstance(method, Variational) else None
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    # Beside fixed items both have their slope.
+    same_as_1pl = schedule.fixed is None or variational is not None or anchors is not None
+    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
+    # an empirical prior is learned after a search with the weak one
+    prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
+    if isinstance(prior, WeakPrior):
+        prior = (
+            with_chance(prior, responses, whole) if model == "3PL" else replace(prior, chance=None)
+        )
+    # Set aside are respondents and items without a response, but not items that are fixed, of
+    # which something is expected, or that have a density of their own.
+    fixed, known = None, np.full(whole.n_items, isinstance(prior, ItemPrior))
+    known |= getattr(prior, "known", False)
+    if anchors is not None:
+        fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
+        known |= ~np.isnan(fixed.discrimination)
+    rows = np.flatnonzero(whole.margins.respondent_responses)
+    columns = np.flatnonzero(whole.margins.item_responses.any(axis=0) | known)
+    part, of_part = part_of(whole, rows, columns), of_some(prior, columns)
+    if variational is not None:
+        from irtkit.calibration.variational.fit_variational import variational_estimates
+
+        estimates = variational_estimates(
+            part,
+            responses,
+            models=(model, of_items),
+            prior=of_part,
+            settings=settings,
+            options=variational,
+            schedule=schedule,
+            report=report,
+        )
+    else:
+        estimates = maximum_likelihood(
+            part,
+            of_items,
+            of_part,
+            Control(schedule, settings.tol, settings.max_iterations, report),
+            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+            standard_errors=settings.standard_errors,
+            mesh=method.mesh,
+            trial_correlation=settings.trial_correlation,
+            fixed=None if fixed is None else fixed.chosen(columns),
+        )
+        if isinstance(prior, WeakPrior) and settings.prior != "empirical":
+            estimates = estimates._replace(prior=prior.described())
     counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(
-        estimates,
+        estimates.beside_unanswered(rows, columns, patterns.group, patterns.n_items),
         responses,
         patterns.counts,
-        proportion,
+        proportion_score(patterns),
         duplicates,
         model=model,
         method=method.name,
@@ -131,73 +166,10 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
-    result = with_errors_of_items(result, patterns, duplicates.n / duplicates.n_eff)
+    result = with_design_effect(result, patterns, duplicates.n / duplicates.n_eff)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)
-
-
-def _estimates(
-    patterns: Patterns,
-    responses: ResponseMatrix,
-    model: ModelName,
-    settings: Settings,
-    variational: Variational | None,
-    *,
-    anchors: CalibratedItems | None,
-    mesh: Mesh | None,
-    report: Callable[[int, float], None],
-) -> Estimates:
-    """What EM or the variational path finds.
-
-    EM sets respondents and items without a response aside, but not items that are fixed, of which
-    something is expected, or that have a density of their own.
-    """
-    patterns, grid = patterns.with_most_trials(_MOST_TRIALS), settings.quadrature
-    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
-    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    # Beside fixed items both have their slope.
-    same_as_1pl = schedule.fixed is None or variational is not None or anchors is not None
-    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
-    # an empirical prior is learned after a search with the weak one
-    prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if isinstance(prior, WeakPrior):
-        guesses = model == "3PL"
-        prior = with_chance(prior, responses, patterns) if guesses else replace(prior, chance=None)
-    if variational is not None:
-        from irtkit.calibration.variational.fit_variational import variational_estimates
-
-        return variational_estimates(
-            patterns,
-            responses,
-            models=(model, of_items),
-            prior=prior,
-            settings=settings,
-            options=variational,
-            schedule=schedule,
-            mesh=mesh,
-            report=report,
-        )
-    fixed, n_items = None, patterns.n_items
-    known = np.full(n_items, isinstance(prior, ItemPrior)) | getattr(prior, "known", False)
-    if anchors is not None:
-        fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
-        known |= ~np.isnan(fixed.discrimination)
-    rows, columns = patterns.answered(known)
-    found = maximum_likelihood(
-        part_of(patterns, rows, columns),
-        of_items,
-        of_some(prior, columns),
-        Control(schedule, settings.tol, settings.max_iterations, report),
-        empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
-        standard_errors=settings.standard_errors,
-        mesh=mesh,
-        trial_correlation=settings.trial_correlation,
-        fixed=None if fixed is None else fixed.chosen(columns),
-    )
-    if isinstance(prior, WeakPrior) and settings.prior != "empirical":
-        found = found._replace(prior=prior.described())
-    return found.beside_unanswered(rows, columns, patterns.group, n_items)
 
 
 def maximum_likelihood(
@@ -235,7 +207,13 @@ def maximum_likelihood(
     items, population = at.items, at.populations[0]
     covariances = joint = information = population_se = None
     if standard_errors:
-        nodes = control.schedule.for_errors(at, patterns, maximum.nodes)
+        nodes, schedule = maximum.nodes, control.schedule
+        if patterns.repeated and schedule.fixed is None:
+            # Twice as many: of the information about scale and location the part left when that
+            # missing is taken off is, with 10⁶ trials, less than posterior variances err by.
+            half_width = (float(nodes.theta[-1]) - population.mean) / population.sd
+            density = schedule.density(items, patterns, half_width, at.populations)
+            nodes = density.nodes(2, interpolates=False)
         grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
         covariances, of_population, joint = _covariances(problem, grid, at, columns)
         if fixed is not None and (variances := np.diag(of_population)).min() > 0:
@@ -246,7 +224,7 @@ def maximum_likelihood(
         information = likelihood.terms(items, at.populations).information[:, 1, 1]
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity
-    endless = unbounded(problem.prior, at.in_sds, information)
+    endless = unbounded_items(problem.prior, at.in_sds, information)
     if fixed is not None:
         endless &= parameters.free
     last = problem.prior if fixed is not None else of_some(problem.prior, columns)
@@ -349,7 +327,14 @@ def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
     """Return a search that stands near the maximum, after at most half of the evaluations."""
     patterns, model = problem.engine.patterns, problem.parameters.model
     prior: Prior | None = problem.prior
-    some = None if problem.mesh is not None or model == "3PL" else _subsample(patterns)
+    some: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
+    step = patterns.n // max(_SUBSAMPLE, _SUBSAMPLE_BY_ITEM * patterns.cells.shape[1])
+    alone = problem.mesh is None and patterns.frequency is None and not patterns.has_synthetic
+    if step > 1 and alone and model != "3PL" and patterns.packed is not None:
+        some = patterns.chosen(slice(None, None, step))
+        right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
+        if np.minimum(right, responses - right).min() < _LEAST_RESPONSES:
+            some = None
     lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
     if problem.parameters.fixed is not None:
         return lbfgs
@@ -372,17 +357,6 @@ def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
             control.n_evaluations += 1
         lbfgs.restart()
     return lbfgs
-
-
-def _subsample(patterns: Patterns) -> Patterns | None:
-    """Every k-th respondent, where that is cheap, and enough for every item."""
-    step = patterns.n // max(_SUBSAMPLE, _SUBSAMPLE_BY_ITEM * patterns.cells.shape[1])
-    whole = patterns.packed is not None and patterns.frequency is None
-    if step < 2 or not whole or patterns.has_synthetic:
-        return None
-    some = patterns.chosen(slice(None, None, step))
-    right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
-    return some if np.minimum(right, responses - right).min() >= _LEAST_RESPONSES else None
 
 
 def starting_values(problem: Problem, patterns: Patterns) -> Array:

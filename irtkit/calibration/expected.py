@@ -78,8 +78,6 @@ def expecting(weak: WeakPrior, labels: tuple[str, ...]) -> WeakPrior:
 
     Raises
     ------
-    TypeError
-        If ``difficulty_mean`` is neither a Series, nor a mapping, nor a table.
     ValueError
         If a table lacks a column, no label is one of the items, some are not while an item has no
         mean, a label occurs twice, a mean is infinite, or an SD is not above 0.
@@ -94,11 +92,6 @@ def expecting(weak: WeakPrior, labels: tuple[str, ...]) -> WeakPrior:
         if sd is not None:
             raise ValueError("difficulty_sd is the column sd of a table. Pass one of the two")
         means, sds = _by_label(table["mean"], "mean"), _by_label(table["sd"], "sd")
-    elif not hasattr(mean, "items"):
-        raise TypeError(
-            "difficulty_mean must be a Series or a mapping by item label, or a table with the "
-            f"columns mean and sd; got {type(mean).__name__}"
-        )
     elif sd is None:
         raise ValueError(
             "difficulty_mean needs difficulty_sd, the SD of difficulties around it, in logits"

@@ -4,16 +4,15 @@ The observed information about the items is the *complete-data information*, whi
 would give and which has a block for every item, minus the *missing information*, the posterior
 covariance of the complete-data score summed over respondents (Louis 1982).
 
-With many items no items × items array is formed. Items depend on each other because all abilities
-may move together: θ → θ + Σᵣ εᵣφᵣ(θ), with smooth functions φᵣ, among them 1 and θ. The information
-about items and ε is an arrowhead matrix: a block for every item, a narrow border, and a common
-block, to which the normal distribution of ability adds φ² + φ′² of every respondent. The
-variational path takes this matrix; standard errors take its blocks (:mod:`.standard_errors`).
+With many items no items × items array is formed. All abilities may move together,
+θ → θ + Σᵣ εᵣφᵣ(θ), with smooth φᵣ, and the information about items and ε is an arrowhead matrix: a
+block for every item, a narrow border, and a common block, to which the distribution of ability adds
+φ² + φ′² of every respondent. Standard errors take its blocks (:mod:`.standard_errors`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,85 +21,12 @@ from irtkit.irf import complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from irtkit.data.patterns import Patterns, Places
-    from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
+    from irtkit.data.patterns import Patterns
+    from irtkit.irf import Array, Curves, Items
     from irtkit.quadrature import Grid
 
 UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a response it is 0.25.
 N_COMMON = 8  # Functions in the common ability basis.
-
-
-class ItemCovariance(NamedTuple):
-    """Covariance of all item parameters: own blocks + moves · core · movesᵀ."""
-
-    own: Array
-    """By slope, intercept (and logit of guessing), (n_items, k, k); NaN where not identified."""
-    moves: Array
-    """Directions that items move along together, (n_items, k, r)."""
-    core: Array
-    """Shape (r, r)."""
-    population: Array
-    """The same directions by the mean and the log SD of ability, (2, r); 0 where they are known."""
-
-    def chosen(self, columns: Places) -> ItemCovariance:
-        """That of some items, or of the same several times."""
-        return self._replace(own=self.own[columns], moves=self.moves[columns])
-
-    def among(self, columns: Places, n_items: int) -> ItemCovariance:
-        """That of more items, of which ``columns`` are these and the others are not known."""
-        own = np.full((n_items, *self.own.shape[1:]), np.nan)
-        moves = np.zeros((n_items, *self.moves.shape[1:]))
-        own[columns], moves[columns] = self.own, self.moves
-        return self._replace(own=own, moves=moves)
-
-    def stretched(self, stretch: float, *, unit_slopes: bool) -> ItemCovariance:
-        """That where ability is times ``stretch``; of Rasch the slope becomes the SD of ability."""
-        by = np.ones(self.own.shape[1])
-        by[0] = 1 / stretch
-        found = self.scaled(by)
-        if not unit_slopes or self.population.any():
-            return found
-        own, moves, population = found.own, found.moves.copy(), self.population.copy()
-        population[1] = moves[:, 0].mean(axis=0)
-        moves[:, 0] = 0.0
-        return found._replace(own=own, moves=moves, population=population)
-
-    def scaled(self, by: Any) -> ItemCovariance:
-        """That of parameters times ``by``, (n_items, k) or what broadcasts to it."""
-        by = np.broadcast_to(by, self.own.shape[:2])
-        own = self.own * by[:, :, None] * by[:, None, :]
-        return self._replace(own=own, moves=self.moves * by[:, :, None])
-
-    def times(self, x: Array, of_population: Array) -> tuple[Array, Array]:
-        """Product with columns x, (n_items, k, n), and (2, n) by the population."""
-        along = np.tensordot(self.moves, x, ((0, 1), (0, 1))) + self.population.T @ of_population
-        along = self.core @ along
-        return self.own @ x + self.moves @ along, self.population @ along
-
-    def of_items(self) -> Array:
-        """Covariances of the parameters of every item, (n_items, k, k)."""
-        return np.asarray(self.own + self.moves @ self.core @ self.moves.transpose(0, 2, 1))
-
-
-def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
-
-    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
-    """
-    variances = np.full((len(parameters.intercept), 4), np.nan)
-    var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
-    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
-    if model == "Rasch":
-        variances[:, 1] = var_intercept
-    else:
-        variances[:, 0] = var_slope
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variances[:, 1] = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
-    if model == "3PL":
-        variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
-    variances[:, 3] = var_intercept
-    unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
-    return np.sqrt(np.where(unknown, np.nan, variances))
 
 
 class System(NamedTuple):

@@ -99,7 +99,7 @@ class Normal(Density):
 
     def __post_init__(self) -> None:
         check_number("mean of Normal", self.mean)
-        check_above_zero("Normal", sd=self.sd)
+        check_number("sd of Normal", self.sd, above=0)
 
     def at(self, x: Array) -> LogDensity:
         """−½((x − μ)/σ)² − log σ√2π, (μ − x)/σ² and 1/σ²."""
@@ -148,7 +148,8 @@ class Beta(Density):
 
     def __post_init__(self) -> None:
         if np.ndim(self.alpha) == 0:  # else items have numbers of their own, which were checked
-            check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
+            check_number("alpha of Beta", self.alpha, above=0)
+            check_number("beta of Beta", self.beta, above=0)
 
     def at(self, x: Array) -> LogDensity:
         """(α − 1) log c + (β − 1) log(1 − c) − log B(α, β), c the logistic of x."""
@@ -177,7 +178,7 @@ class LogNormal(Density):
 
     def __post_init__(self) -> None:
         check_number("mean of LogNormal", self.mean)
-        check_above_zero("LogNormal", sd=self.sd)
+        check_number("sd of LogNormal", self.sd, above=0)
 
     def at(self, x: Array) -> LogDensity:
         """Log density of log |x|; as curvature its precision, by x, finite at 0."""
@@ -348,8 +349,15 @@ class WeakPrior:
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_above_zero("the prior", **self.numbers)
-        if self.difficulty_mean is None and self.difficulty_sd is not None:
+        for name, value in self.numbers.items():
+            check_number(f"{name} of the prior", value, above=0)
+        mean = self.difficulty_mean
+        if not (mean is None or hasattr(mean, "items") or hasattr(mean, "columns")):
+            raise TypeError(
+                "difficulty_mean must be a Series or a mapping by item label, or a table with the "
+                f"columns mean and sd; got {type(mean).__name__}"
+            )
+        if mean is None and self.difficulty_sd is not None:
             raise ValueError("difficulty_sd is the SD around difficulty_mean, which is not given")
         if isinstance(self.chance, tuple):
             for chance in self.chance:
@@ -574,9 +582,3 @@ def _described(density: Density, name: str) -> dict[str, Any]:
 def check_chance(chance: object) -> float:
     """Refuse what is no probability below 1."""
     return check_number("chance of the prior", chance, least=0, below=1)
-
-
-def check_above_zero(of: str, **values: float) -> None:
-    """Refuse numbers that are not above 0."""
-    for name, value in values.items():
-        check_number(f"{name} of {of}", value, above=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.checks import as_numbers, counted
-from irtkit.data.connectivity import Components
+from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
 from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import Verdict, slope_signs
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from irtkit.calibration.information import ItemCovariance
+    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.patterns import Patterns
     from irtkit.data.slopes import SlopeSigns
@@ -125,10 +125,6 @@ class FitResult:
     if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
-    ability_se: NDArray[np.float64]
-    """Errors against the population, which contain those of the items."""
-    board_se: NDArray[np.float64]
-    """Errors against the other systems: location and scale of the board cancel."""
     posterior_sd: NDArray[np.float64]
     """Posterior SDs, items taken as known."""
     synthetic: NDArray[np.bool_]
@@ -178,6 +174,8 @@ class FitResult:
     """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
+    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    """ability_se and board_se, (2, n_respondents); None until they are asked for."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
 
@@ -199,6 +197,26 @@ class FitResult:
         """Respondents that score no better than guessing, if a finding names them."""
         found = (one.values["systems"] for one in self.findings if one.code == AT_CHANCE)
         return tuple(next(found, ()))
+
+    @property
+    def ability_se(self) -> NDArray[np.float64]:
+        """Errors of abilities against the population, which contain those of the items."""
+        return np.asarray(self._ability_errors[0])
+
+    @property
+    def board_se(self) -> NDArray[np.float64]:
+        """Errors of abilities against the other systems: location and scale cancel."""
+        return np.asarray(self._ability_errors[1])
+
+    @cached_property
+    def _ability_errors(self) -> NDArray[np.float64]:
+        from irtkit.calibration.errors import ability_errors
+
+        if self.ability_errors is not None:
+            return self.ability_errors
+        if self.item_covariance is None:
+            return np.stack([self.posterior_sd] * 2)
+        return ability_errors(self, self.item_covariance)
 
     @property
     def items(self) -> pd.DataFrame:
@@ -519,6 +537,7 @@ class FitResult:
         all. With ``include_responses=False`` the response matrix is left out.
         """
         record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
+        record["ability_errors"] = self._ability_errors
         record["findings"] = [one.stored() for one in self.findings]
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
@@ -611,7 +630,7 @@ def saved_in(path: str | PathLike[str]) -> Path:
 
 def _restored(record: dict[str, Any]) -> FitResult:
     """Put a result together again; its tables refuse parts that differ in length."""
-    from irtkit.calibration.information import ItemCovariance
+    from irtkit.calibration.standard_errors import ItemCovariance
 
     labels = {name: record[name] for name in ("respondent_labels", "item_labels")}
     made = storage.with_parts(

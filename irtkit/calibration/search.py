@@ -201,20 +201,6 @@ class GridSchedule:
         refined, points_refined, interpolates = _REFINEMENTS[level]
         return density.nodes(refined, points_refined, interpolates=interpolates)
 
-    def for_errors(self, at: Values, patterns: Patterns, nodes: Nodes) -> Nodes:
-        """Nodes of standard errors: those of the fit, or, of repeated trials, twice as many.
-
-        What is left of the information about scale and location, when that missing is taken off, is
-        one part in as many as a respondent's responses have information: with 10⁶ trials less than
-        posterior variances err by.
-        """
-        if self.fixed is not None or not patterns.repeated:
-            return nodes
-        mean, sd = at.populations[0]
-        half_width = (float(nodes.theta[-1]) - mean) / sd
-        density = self.density(at.items, patterns, half_width, at.populations)
-        return density.nodes(2, interpolates=False)
-
 
 @dataclass
 class Control:

@@ -20,7 +20,6 @@ import numpy as np
 
 from irtkit.calibration.information import (
     UNKNOWN,
-    ItemCovariance,
     expected_of,
     minus_missing_information,
     system_of,
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.likelihood import Parameterisation, Values
     from irtkit.calibration.priors import Prior
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, Curves
+    from irtkit.data.patterns import Patterns, Places
+    from irtkit.irf import Array, Curves, ItemParameters, ModelName
     from irtkit.quadrature import Grid
 
     Floats = NDArray[np.floating[Any]]
@@ -57,6 +56,73 @@ _SAME = 1e-10  # Share of the information about a direction below which others m
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
 
 
+class ItemCovariance(NamedTuple):
+    """Covariance of all item parameters: own blocks + moves · core · movesᵀ."""
+
+    own: Array
+    """By slope, intercept (and logit of guessing), (n_items, k, k); NaN where not identified."""
+    moves: Array
+    """Directions that items move along together, (n_items, k, r)."""
+    core: Array
+    """Shape (r, r)."""
+    population: Array
+    """The same directions by the mean and the log SD of ability, (2, r); 0 where they are known."""
+
+    def chosen(self, columns: Places) -> ItemCovariance:
+        """That of some items, or of the same several times."""
+        return self._replace(own=self.own[columns], moves=self.moves[columns])
+
+    def stretched(self, stretch: float, *, unit_slopes: bool) -> ItemCovariance:
+        """That where ability is times ``stretch``; of Rasch the slope becomes the SD of ability."""
+        by = np.ones(self.own.shape[1])
+        by[0] = 1 / stretch
+        found = self.scaled(by)
+        if not unit_slopes or self.population.any():
+            return found
+        own, moves, population = found.own, found.moves.copy(), self.population.copy()
+        population[1] = moves[:, 0].mean(axis=0)
+        moves[:, 0] = 0.0
+        return found._replace(own=own, moves=moves, population=population)
+
+    def scaled(self, by: Any) -> ItemCovariance:
+        """That of parameters times ``by``, (n_items, k) or what broadcasts to it."""
+        by = np.broadcast_to(by, self.own.shape[:2])
+        own = self.own * by[:, :, None] * by[:, None, :]
+        return self._replace(own=own, moves=self.moves * by[:, :, None])
+
+    def times(self, x: Array, of_population: Array) -> tuple[Array, Array]:
+        """Product with columns x, (n_items, k, n), and (2, n) by the population."""
+        along = np.tensordot(self.moves, x, ((0, 1), (0, 1))) + self.population.T @ of_population
+        along = self.core @ along
+        return self.own @ x + self.moves @ along, self.population @ along
+
+    def of_items(self) -> Array:
+        """Covariances of the parameters of every item, (n_items, k, k)."""
+        return np.asarray(self.own + self.moves @ self.core @ self.moves.transpose(0, 2, 1))
+
+
+def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
+
+    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
+    """
+    variances = np.full((len(parameters.intercept), 4), np.nan)
+    var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
+    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
+    if model == "Rasch":
+        variances[:, 1] = var_intercept
+    else:
+        variances[:, 0] = var_slope
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variances[:, 1] = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
+    if model == "3PL":
+        variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
+    variances[:, 3] = var_intercept
+    unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
+    return np.sqrt(np.where(unknown, np.nan, variances))
+
+
+@np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
 def covariances(
     patterns: Patterns,
     parameters: Parameterisation,
@@ -70,32 +136,19 @@ def covariances(
     SDs and means that are free, and that of all items together. That the SD of synthetic ability
     follows items is left out.
     """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        about = _Populations(patterns, parameters, at, grid.nodes.theta)
-        by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
-        return _inverted(patterns, parameters, at.items, grid, by_prior, about)
-
-
-def _inverted(
-    patterns: Patterns,
-    parameters: Parameterisation,
-    items: Items,
-    grid: Grid,
-    prior: PriorInformation,
-    about: _Populations,
-) -> tuple[Array, Array, ItemCovariance]:
-    """Invert the information along W: directions of items, a common slope, populations, prior."""
-    (n_items, size), n_learned = prior.blocks.shape[:2], len(prior.corner)
+    items, about = at.items, _Populations(patterns, parameters, at, grid.nodes.theta)
+    of_prior = prior_information(prior, parameters, at, patterns.multiplicity)
+    (n_items, size), n_learned = of_prior.blocks.shape[:2], len(of_prior.corner)
     whole, common = formed_as_a_whole(items, patterns.n_items), int(parameters.common_slope)
     if whole:
         every = np.eye(size * n_items).reshape(size, n_items, -1).swapaxes(0, 1)
         chosen = np.zeros((size, n_items), bool)
         chosen[common:, parameters.free] = True
         directions, by_data = every[:, :, chosen.ravel()], None
-        alone = np.full(prior.blocks.shape, np.nan)
+        alone = np.full(of_prior.blocks.shape, np.nan)
         alone[parameters.free] = 0.0
     else:
-        directions, by_data, alone = _in_common(patterns, parameters, items, grid, prior)
+        directions, by_data, alone = _in_common(patterns, parameters, items, grid, of_prior)
     n_own, n_slopes = directions.shape[2], parameters.slopes.stop * common
     n_scored = n_own + n_slopes + about.n
     moves = np.zeros((n_items, size, n_scored + n_learned))
@@ -117,16 +170,24 @@ def _inverted(
         of_groups, missing = _missing_along(scored, patterns, items, grid, about)
     by_data = of_data if by_data is None else by_data
     information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
-    information += np.tensordot(by_prior, prior.blocks @ by_prior, ((0, 1), (0, 1)))
-    border = np.tensordot(by_prior, prior.border, ((0, 1), (0, 1)))
+    information += np.tensordot(by_prior, of_prior.blocks @ by_prior, ((0, 1), (0, 1)))
+    border = np.tensordot(by_prior, of_prior.border, ((0, 1), (0, 1)))
     information[:, n_scored:] += border
     information[n_scored:] += border.T
-    information[n_scored:, n_scored:] += prior.corner
+    information[n_scored:, n_scored:] += of_prior.corner
     information[:n_scored, :n_scored] -= missing
     groups = slice(n_scored - about.n, n_scored)
     information[groups, groups] += of_groups
 
-    covariance = inverse_of(information)
+    # By NumPy's LAPACK: SciPy's has threads of its own, for which those of NumPy wait longer than
+    # inverting a small matrix takes.
+    identified = np.diag(information) > UNKNOWN
+    kept = np.ix_(identified, identified)
+    scale = np.sqrt(np.outer(np.diag(information)[identified], np.diag(information)[identified]))
+    covariance = np.full_like(information, np.nan)
+    with suppress(np.linalg.LinAlgError):
+        inverse = np.linalg.inv(information[kept] / scale) / scale
+        covariance[kept] = (inverse + inverse.T) / 2
     unknown = moves[:, :, np.isnan(np.diag(covariance))].any(axis=2)
     alone[unknown] = alone.swapaxes(1, 2)[unknown] = np.nan
     core = np.nan_to_num(covariance[:n_scored, :n_scored])
@@ -256,9 +317,9 @@ def _from_complete_data(
 ) -> tuple[Array, Any, Array]:
     """Complete-data information by item, nothing about populations, and the missing information.
 
-    Without guessing the score is θ·y − θ·P and y − P. With complete data the functions of θ are
-    the same for all respondents, so that their covariances need only sums over respondents by node
-    and by pair of nodes. ``whole`` says that the first moves are those of slopes one by one.
+    The score is θ·y − θ·P and y − P, in which the functions of θ are the same for all respondents:
+    their covariances need only sums over respondents by node and by pair of nodes. ``whole`` says
+    that the first moves are those of slopes one by one.
     """
     theta, n_moves = grid.nodes.theta, moves.shape[2]
     dtype = _number_type(patterns) if whole else np.float64
@@ -295,9 +356,8 @@ def _from_incomplete_data(
     """The same where cells are missing or repeated, items are guessed, or populations free.
 
     Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
-    nearly all of the covariance. What further ones add falls about geometrically, for odd and for
-    even ones, and they are added until what would follow can be told from that. If it does not fall
-    so, the covariance is a sum over nodes, of which there are several times as many.
+    nearly all of the covariance and what further ones add falls about geometrically. If it does not
+    fall so, the covariance is a sum over nodes, of which there are several times as many.
     """
     n_items, theta, dtype = len(items.slope), grid.nodes.theta, _number_type(patterns)
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
@@ -478,7 +538,7 @@ def _in_common(
     known[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
     blocks, missing = blocks[known], system.missing_information[known][:, own, own]
     blocks = minus_missing_information(blocks, np.linalg.inv(blocks), missing)
-    alone, found = np.full(prior.blocks.shape, np.nan), np.zeros((n_items, size, 0))
+    alone = np.full(prior.blocks.shape, np.nan)
     alone[known] = 0.0
     alone[known, own, own] = inverses = np.linalg.inv(blocks)
     moved = np.zeros((n_items, size, 2))
@@ -486,20 +546,14 @@ def _in_common(
     coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
     answers = inverses @ coupling[known][:, own]
     spanned = np.concatenate([moved[known][:, own], answers], axis=2)
-    orthogonal = _orthogonal(spanned, times[known] * blocks)
-    found = np.zeros((n_items, size, orthogonal.shape[2]))
-    found[known, own] = orthogonal
-    return found, times * system.item_blocks, alone
-
-
-def _orthogonal(directions: Array, information: Array) -> Array:
-    """Return directions that span the same, whose information is 1."""
-    gram = np.tensordot(directions, information @ directions, ((0, 1), (0, 1)))
-    size = np.sqrt(np.diag(gram))
-    size[size == 0] = np.inf
-    values, vectors = np.linalg.eigh(gram / np.outer(size, size))
+    gram = np.tensordot(spanned, times[known] * blocks @ spanned, ((0, 1), (0, 1)))
+    lengths = np.sqrt(np.diag(gram))
+    lengths[lengths == 0] = np.inf
+    values, vectors = np.linalg.eigh(gram / np.outer(lengths, lengths))
     kept = values > _SAME
-    return np.asarray(directions / size @ (vectors[:, kept] / np.sqrt(values[kept])))
+    found = np.zeros((n_items, size, int(kept.sum())))
+    found[known, own] = spanned / lengths @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return found, times * system.item_blocks, alone
 
 
 def _missing_along(
@@ -539,19 +593,3 @@ def _missing_along(
 def _number_type(patterns: Patterns) -> Any:
     narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
     return np.float32 if narrow else np.float64
-
-
-def inverse_of(information: Array) -> Array:
-    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
-
-    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
-    NumPy longer than inverting takes.
-    """
-    known = np.diag(information) > UNKNOWN
-    kept = np.ix_(known, known)
-    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
-    inverse = np.full_like(information, np.nan)
-    with suppress(np.linalg.LinAlgError):
-        found = np.linalg.inv(information[kept] / scale) / scale
-        inverse[kept] = (found + found.T) / 2
-    return inverse

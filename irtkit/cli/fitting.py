@@ -18,7 +18,7 @@ from irtkit.checks import counted
 from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, reading_only
 from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
-from irtkit.data.guessing import at_chance
+from irtkit.data.limits import at_chance
 from irtkit.data.patterns import patterns_of
 from irtkit.difficulty.quality import quality_of
 from irtkit.io.tables import is_file, read_metrics

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import as_numbers, check_number, did_you_mean, first_names, short
+from irtkit.checks import as_numbers, check_number, did_you_mean, short
 from irtkit.curves.logistic import Regression, jeffreys_regression, with_intercept
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
@@ -149,8 +149,6 @@ def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Arr
         raise ValueError(
             f"{argument} must be finite, or missing; that of item {short(label)} is not"
         )
-    if not np.isfinite(found).any():
-        raise ValueError(f"{argument} has none of the items: they are {first_names(items)}")
     return found
 
 
@@ -159,8 +157,6 @@ def _given_errors(given: Any, items: tuple[str, ...]) -> Array:
     if given is None or isinstance(given, float | int):
         return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
-    if all(one is None for one in values):
-        raise ValueError(f"difficulty_se has none of the items: they are {first_names(items)}")
     found = as_numbers("difficulty_se", [0.0 if one is None else one for one in values])
     if (found < 0).any():
         label = items[int(np.argmax(found < 0))]

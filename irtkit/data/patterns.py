@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.data.packed import Packed
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -32,6 +30,9 @@ BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cac
 _MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
 _KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits too, which spares conversions.
 _WORTH_MERGING = 0.75  # Share of distinct rows or columns below which copies are merged.
+_PER_BYTE, _BYTES, _CELLS_AT_ONCE = 8, 256, 2**18
+_BITS = (np.arange(_BYTES)[:, None] >> np.arange(_PER_BYTE) & 1).astype(np.float64)
+"""The answers that a byte stands for, (256, 8)."""
 
 
 def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
@@ -39,6 +40,53 @@ def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
     step = max(1, most // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
+
+
+class Packed(NamedTuple):
+    """Right answers, eight items to a byte, as set bits.
+
+    What eight items add to a weighted score is one of 256 sums, so that a product with the matrix
+    takes one look-up for eight cells, and one with its transpose adds weights up by byte first (the
+    "method of the four Russians"). Sums are in 64 bits.
+    """
+
+    groups: NDArray[np.uint8]
+    """Shape (n_groups, n): answers to eight items by every respondent, the first item lowest."""
+    n_items: int
+
+    @classmethod
+    def of(cls, cells: NDArray[np.int8 | np.bool_]) -> Packed:
+        """Pack a matrix of 0, 1 and −1 (missing, packed as 0), respondents × items."""
+        n, n_items = cells.shape
+        n_groups = -(-n_items // _PER_BYTE)
+        groups = np.empty((n_groups, n), dtype=np.uint8)
+        step = max(1, _CELLS_AT_ONCE // (_PER_BYTE * n_groups))
+        # a row made up to whole bytes: NumPy packs a flat array much faster than many short rows
+        room = np.zeros((min(step, n), _PER_BYTE * n_groups), dtype=np.bool_)
+        for first in range(0, n, step):
+            part = cells[first : first + step]
+            whole = room[: len(part)]
+            np.greater(part, 0, out=whole[:, :n_items])
+            packed = np.packbits(whole.ravel(), bitorder="little")
+            groups[:, first : first + step] = packed.reshape(-1, n_groups).T
+        return cls(groups, n_items)
+
+    def scores(self, by_item: Array) -> Array:
+        """Sum of the weights of the items that each respondent got right, (n,)."""
+        weights = np.zeros((len(self.groups), _PER_BYTE))
+        weights.flat[: self.n_items] = by_item
+        tables = weights @ _BITS.T
+        total, part = np.zeros((2, self.groups.shape[1]))
+        for table, group in zip(tables, self.groups, strict=True):
+            # a byte is never out of bounds; told so, NumPy writes to `out` without a copy of it
+            total += table.take(group, out=part, mode="clip")
+        return total
+
+    def sums(self, by_respondent: Array | NDArray[np.bool_]) -> Array:
+        """Sum of the weights of the respondents who got each item right, (n_items,)."""
+        weights = np.asarray(by_respondent, dtype=np.float64)
+        by_byte = [np.bincount(group, weights, _BYTES) for group in self.groups]
+        return np.asarray((np.stack(by_byte) @ _BITS).ravel()[: self.n_items])
 
 
 class Patterns:
@@ -141,11 +189,6 @@ class Patterns:
         else:
             right = np.bitwise_count(self.packed.groups).sum(axis=0, dtype=np.float64)
         return Margins(item_right, item_responses, right, self.response_scores(ones))
-
-    def answered(self, known: NDArray[np.bool_]) -> tuple[Places, Places]:
-        """Respondents with a response, and items with one or of which something else is known."""
-        rows = np.flatnonzero(self.margins.respondent_responses)
-        return rows, np.flatnonzero(self.margins.item_responses.any(axis=0) | known)
 
     @property
     def counts(self) -> Counts:

@@ -97,17 +97,22 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
     )
 
 
-def by_respondent(
-    argument: str, given: Any, labels: tuple[str, ...], responses: ResponseMatrix | None, value: str
+def by_label(
+    argument: str,
+    given: Any,
+    labels: tuple[str, ...],
+    responses: ResponseMatrix | None,
+    value: str,
+    kind: str = "respondent",
 ) -> list[Any]:
-    """Value of every respondent, from a mapping, a list or a column of the respondent table."""
+    """Value of every respondent or item, from a mapping, a list or a column of its table."""
     if not isinstance(given, str):
-        return values_by_label(argument, given, labels, value=value, kind="respondent")
-    table = None if responses is None else responses.respondent_table
+        return values_by_label(argument, given, labels, value=value, kind=kind)
+    table = None if responses is None else getattr(responses, f"{kind}_table")
     known = [] if table is None else list(map(str, table.columns))
     if table is None or given not in known:
         raise ValueError(
-            f"{argument} must be a column of the respondent table or a mapping from respondent to "
+            f"{argument} must be a column of the {kind} table or a mapping from {kind} to "
             f"{value}; there is no column {short(given)}{did_you_mean(given, known)}, of "
             f"{first_names(known) or 'none'}"
         )
@@ -123,10 +128,7 @@ def check_bootstrap(bootstrap: int, seed: int) -> None:
 
 
 def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
-    """Fit matrices drawn from a fit, with its settings and missing where it has missing cells.
-
-    Abilities are drawn from the population of the fit, N(0, latent_sd²).
-    """
+    """Fit matrices drawn from a fit and N(0, latent_sd²), missing where it has missing cells."""
     real = ~result.synthetic
     responses = result.responses
     if responses is None or result.fixed is not None:
@@ -149,10 +151,7 @@ def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
 
 
 def scaled_p(statistic: float, drawn: Array) -> float:
-    """P-value on the scaled chi-square with the mean and variance of drawn ones (Stone 2000).
-
-    NaN where too few of them are known.
-    """
+    """P-value by drawn statistics (Stone 2000); NaN if too few of them are known."""
     from scipy.special import gammaincc
 
     known = drawn[np.isfinite(drawn)]

@@ -14,7 +14,7 @@ from irtkit.checks import check_number, check_one_of, did_you_mean, first_names,
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
-from irtkit.diagnostics.fitted import by_respondent
+from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
@@ -75,8 +75,8 @@ def differential_functioning(
         Labels of items known to be the same for both groups. By default, all items are anchors
         except those found to differ, in rounds.
     reference, focal
-        The two groups, if there are more. With ``focal`` alone, all others are the reference group.
-        Of two groups the larger one is the reference group by default.
+        Names of the groups. Of two groups, the larger one is the reference group by default. Of
+        more, all others are if only ``focal`` is given.
     cut
         Splits dates or numbers: respondents before it are the reference group.
 
@@ -89,8 +89,7 @@ def differential_functioning(
         - harder_for: the group for which the item is harder at equal ability, "either, by ability"
           if the curves cross, and empty if the item is not found to differ.
         - log_odds_ratio, log_odds_ratio_se (Mantel–Haenszel): of a right answer, focal group over
-          reference group. Below 0 the item is harder for the focal group.
-        - delta (Mantel–Haenszel): the same times 2.35.
+          reference group. delta: the same times 2.35.
         - slope_difference, difficulty_difference, score_difference (likelihood ratio): focal group
           less reference group, in SDs of ability in the reference group. The last is the mean
           difference in P(right) over the focal group.
@@ -101,9 +100,7 @@ def differential_functioning(
 
     Raises
     ------
-    TypeError
-        If an argument is of a wrong kind.
-    ValueError
+    TypeError, ValueError
         If there are not two groups, a group has too few respondents, an anchor is no item, or the
         responses are sparse or not saved with the result.
 
@@ -117,9 +114,8 @@ def differential_functioning(
     Mantel–Haenszel matches on the sum of right answers weighted by slopes, and finds uniform
     effects only. Neither method models guessing. Missing cells are taken as missing at random.
 
-    Near-duplicate respondents are not independent, and test statistics are divided by a design
-    effect. It holds the level if families lie within groups and differ in few of their answers, and
-    is conservative if they lie across groups. It does not cover a group of two to four families.
+    Test statistics are divided by a design effect for near-duplicate respondents. It is
+    conservative if families lie across groups, and does not cover a group of two to four families.
 
     References
     ----------
@@ -191,17 +187,15 @@ def differential_functioning(
         "df": df,
         "p_value": p_value,
         "q_value": q_value,
+        "n_reference": answered[~is_focal][:, items].sum(axis=0),
+        "n_focal": answered[is_focal][:, items].sum(axis=0),
+        "status": np.where(np.isnan(statistic), "no variance", "ok").astype(object),
     }
     labels = pd.Index(matrix.items, name="item")
+    unanswered = {"harder_for": "", "df": df, "n_reference": 0, "n_focal": 0}
     table = pd.DataFrame(of_items, labels[items]).reindex(labels)
-    status = pd.Series(statistic, labels[items]).reindex(labels).isna()
-    table = table.assign(
-        harder_for=table["harder_for"].fillna(""),
-        df=df,
-        n_reference=answered[~is_focal].sum(axis=0),
-        n_focal=answered[is_focal].sum(axis=0),
-        status=np.where(status, "no variance", "ok").astype(object),
-    )
+    table = table.fillna(unanswered | {"status": "no variance"})
+    table = table.astype(dict.fromkeys(("df", "n_reference", "n_focal"), int))
     if known is not None:
         table.loc[known, "status"] = "anchor"
     table.attrs = {"reference": names[0], "focal": names[1]}
@@ -219,9 +213,8 @@ def _anchors(anchors: Any, labels: tuple[str, ...], answered: Places) -> Marks |
         raise ValueError(f"anchors: there is no item {first_names(strange)}")
     known = np.array([label in wanted for label in labels])
     if (n := int(known[answered].sum())) < _FEWEST_ANCHORS:
-        raise ValueError(
-            f"anchors must be {_FEWEST_ANCHORS} items or more that somebody answered, got {n}"
-        )
+        rule = f"{_FEWEST_ANCHORS} items or more that somebody answered"
+        raise ValueError(f"anchors must be {rule}, got {n}")
     return known
 
 
@@ -229,7 +222,7 @@ def _groups(
     responses: ResponseMatrix, groups: Any, cut: Any, reference: Any, focal: Any
 ) -> tuple[NDArray[np.intp], tuple[str, str]]:
     """Group of every respondent, 0 (reference), 1 (focal) or −1, and the names of both."""
-    values = by_respondent("groups", groups, responses.respondents, responses, "group")
+    values = by_label("groups", groups, responses.respondents, responses, "group")
     if cut is None:
         return _named([category_name(value) for value in values], reference, focal)
     if reference is not None or focal is not None:
@@ -267,11 +260,9 @@ def _named(
             )
     first, second = (None if name is None else str(name) for name in (reference, focal))
     if len(known) == 2:
-        larger, smaller = sorted(known, key=labels.count, reverse=True)
-        if first is None:
-            first = larger if second != larger else smaller
-        if second is None:
-            second = larger if first != larger else smaller
+        by_size = sorted(known, key=labels.count, reverse=True)
+        first = first or next(name for name in by_size if name != second)
+        second = second or next(name for name in by_size if name != first)
     if first is not None and first == second:
         raise ValueError(f"reference and focal must be two groups; both are {short(focal)}")
     if second is None or len(known) < 2:
@@ -289,8 +280,8 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     """Factor by which dependence widens the variance of a difference between groups, ≥ 1.
 
     With n respondents in a group and m independent ones that answer as they do, a difference of
-    means has the variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. A small group shows little in
-    all respondents, and groups show less than all do: the larger of the two factors is taken.
+    means has the variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all respondents
+    is taken if it is larger.
     """
     whole = near_duplicates(patterns)
     if not whole.found:
@@ -368,8 +359,7 @@ def _purified(
 ) -> tuple[_Tested, Array, Array, Array]:
     """Test by known anchors, or until the same items differ; with statistics, p- and q-values.
 
-    The first anchors chosen are the half of the items whose effects are nearest to the median: if
-    many items differ in one direction, the others appear to differ in the other one (masking).
+    Against masking, the first anchors are the half of the items with effects nearest the median.
     """
     from scipy.special import chdtrc
 

@@ -12,7 +12,7 @@ upwards where P_j ≤ ½, else downwards. For many items the saddlepoint approxi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,9 +43,7 @@ _PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
 _AS_BAD = 0.5  # Share of the largest excess of S-X²/df with which an item is left out (model_fit).
 _LEAST_RESPONDENTS = 30  # For p-values by theory: with 20, 9 % are below 0.05.
 _MOST_SD = 2**0.5  # Of a mean square in the cube-root transform, as in mirt.
-_MANY_ITEMS = (
-    250  # From which the saddlepoint is off by 5e-5 at most; the recursion takes n² steps.
-)
+_MANY_ITEMS = 250  # From them on the saddlepoint, off by 5e-5 at most: recursion takes n² steps.
 _MOST_KNOTS = 64  # Scores at which it is computed. Splines of logits lie between.
 _REACH = 6.0  # SDs of the score, at a node, beyond which its density is 1e-8.
 _LEAST = 1e-12  # Least distance of a probability from 0 and 1.
@@ -59,9 +57,8 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     result
         A result of :func:`irtkit.fit` with its responses. Synthetic respondents are left out.
     bootstrap
-        Number of matrices to draw from the model and fit. p_value is then that of S-X² on a scaled
-        chi-square with the mean and variance of the item's statistic in these fits. 0 takes the
-        chi-square of theory. 100 are enough.
+        Number of matrices to draw from the model and fit, such as 100. p_value is then by a scaled
+        chi-square with the mean and variance of S-X² in these fits. 0 takes that of theory.
     seed
         Seed of the bootstrap.
 
@@ -84,11 +81,9 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult.
-    ValueError
-        If its responses were not saved, are sparse, or hold repeated trials, or ``bootstrap`` is
-        neither 0 nor a whole number from 20 on.
+    TypeError, ValueError
+        If ``result`` is not a FitResult, its responses were not saved, are sparse, or hold repeated
+        trials, or ``bootstrap`` is neither 0 nor a whole number from 20 on.
 
     Notes
     -----
@@ -96,13 +91,11 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     holds, the more the fewer items there are.
 
     Groups of equal scores with less than one expected right or wrong response are joined with a
-    neighbour. More than 100 different scores are joined to 20 groups first. Each parameter of an
-    item takes off a degree of freedom, and a common slope 1/J (R's mirt: 1). Near-duplicate
-    respondents count for the effective number in the p-value, which is cautious.
+    neighbour, and more than 100 different scores to 20 groups first. A common slope takes off 1/J
+    degrees of freedom (R's mirt: 1). Near-duplicate respondents count for the effective number.
 
-    Items that fit very badly make others look bad. ``flag_items(result, poor_fit=True)`` leaves out
-    the worst and tests the others again. If responses are not unidimensional, good items may fit
-    badly.
+    Items that fit very badly make others look bad; ``flag_items(result, poor_fit=True)`` leaves
+    them out. If responses are not unidimensional, good items may fit badly.
 
     References
     ----------
@@ -123,14 +116,14 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
 
     check_bootstrap(bootstrap, seed)
     parts = fitted(result, "item_fit")
-    squares, found = mean_squares(parts), s_x2(parts, result.model)
+    statistic, df = found = s_x2(parts, result.model)
     p = p_values(result, parts, found, bootstrap=bootstrap, seed=seed)
     status = np.full(parts.items.n_items, "ok", dtype=object)
     status[np.isnan(p)] = "missing responses" if parts.mostly_incomplete else "too few respondents"
     values = {
-        **squares._asdict(),
-        "s_x2": found.statistic,
-        "df": found.df,
+        **mean_squares(parts),
+        "s_x2": statistic,
+        "df": df,
         "p_value": p,
         "q_value": false_discovery(p),
         "status": status,
@@ -141,46 +134,48 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
 
 
 def p_values(
-    result: FitResult, parts: Fitted, found: ScoreTest, *, bootstrap: int = 0, seed: int = 0
+    result: FitResult,
+    parts: Fitted,
+    found: tuple[Array, Array],
+    *,
+    bootstrap: int = 0,
+    seed: int = 0,
 ) -> Array:
     """P-value of every S-X², by theory or from fits of drawn matrices; NaN where there is none."""
     from scipy.special import chdtrc
 
+    statistic, df = found
     if bootstrap:
         drawn = np.full((bootstrap, len(result.item_labels)), np.nan)
         for row, one in zip(drawn, simulated_fits(result, bootstrap, seed), strict=True):
             again = fitted(one, "item_fit")
-            row[again.places] = s_x2(again, result.model).statistic
-        both = zip(found.statistic, drawn[:, parts.places].T, strict=True)
+            row[again.places] = s_x2(again, result.model)[0]
+        both = zip(statistic, drawn[:, parts.places].T, strict=True)
         p = np.array([scaled_p(*pair) for pair in both])
     else:
         few = parts.complete.sum() < _LEAST_RESPONDENTS
-        p = np.full(len(found.df), np.nan)
-        usable = np.isfinite(found.statistic) & (not few)
-        share = result.evidence
-        p[usable] = chdtrc(found.df[usable], share * found.statistic[usable])
-    return np.where(np.isnan(found.statistic), np.nan, p)
+        p = chdtrc(df, np.nan if few else result.evidence * statistic)
+    return np.where(np.isnan(statistic), np.nan, p)
 
 
 def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
     """Items called for their S-X² at a false-discovery rate, (n_items,); None if none is tested.
 
-    Items that fit badly make others look bad. Of the items called, the worst are left out (those
-    whose S-X²/df is at least half as far above 1 as the largest), and the others fitted and tested
-    again, until none is called.
+    Of the items called, the worst are left out (those whose S-X²/df is at least half as far above 1
+    as the largest), and the others fitted and tested again, until none is called.
     """
     parts = fitted(result, "poor_fit")
     called = np.zeros(len(result.item_labels), dtype=bool)
     places = parts.places
     while True:
-        found = s_x2(parts, result.model)
+        statistic, df = found = s_x2(parts, result.model)
         p = p_values(result, parts, found)
         if np.isnan(p).all():
             return called if called.any() else None
         bad = np.flatnonzero(false_discovery(p) < fdr)
         if not len(bad):
             return called
-        excess = found.statistic[bad] / found.df[bad] - 1
+        excess = statistic[bad] / df[bad] - 1
         worst = bad[excess >= _AS_BAD * excess.max()]
         called[places[worst]] = True
         kept = np.delete(np.arange(len(p)), worst)
@@ -191,17 +186,8 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         places = places[parts.places]
 
 
-class MeanSquares(NamedTuple):
-    """Mean squares of residuals of every item, or respondent, and their transforms."""
-
-    infit: Array
-    outfit: Array
-    infit_z: Array
-    outfit_z: Array
-
-
-def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> MeanSquares:
-    """Infit and outfit over the responses of every item, or of every respondent."""
+def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Array]:
+    """Infit and outfit of every item, or of every respondent, and their transforms."""
     rows, axis = [], int(by_respondent)
     for _, cells, p in parts.parts():
         answered = cells >= 0
@@ -215,30 +201,21 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> MeanSquares:
         rows.append(np.stack([(term * answered).sum(axis=axis) for term in terms]))
     totals = np.concatenate(rows, axis=1) if by_respondent else np.sum(rows, axis=0)
     n, square, variance, relative, spread, relative_spread = totals
-    infit, outfit = square / variance, relative / n
-    sd_infit, sd_outfit = (
-        np.minimum(np.sqrt(np.maximum(part, 1e-12)), _MOST_SD)
-        for part in (spread / variance**2, relative_spread / n**2)
-    )
-    z = ((m ** (1 / 3) - 1) * 3 / sd + sd / 3 for m, sd in ((infit, sd_infit), (outfit, sd_outfit)))
-    return MeanSquares(infit, outfit, *z)
+    found = {"infit": square / variance, "outfit": relative / n}
+    for name, of_mean in (("infit", spread / variance**2), ("outfit", relative_spread / n**2)):
+        sd = np.minimum(np.sqrt(np.maximum(of_mean, 1e-12)), _MOST_SD)
+        found[f"{name}_z"] = (found[name] ** (1 / 3) - 1) * 3 / sd + sd / 3
+    return found
 
 
-class ScoreTest(NamedTuple):
-    """S-X² and its degrees of freedom, each (n_items,), NaN where none are left."""
-
-    statistic: Array
-    df: Array
-
-
-def s_x2(parts: Fitted, model: ModelName) -> ScoreTest:
-    """S-X² of every item over respondents who answered all of them."""
+def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
+    """S-X² and its df of every item by those who answered all; NaN without a degree of freedom."""
     cells, n_items = parts.cells[parts.complete], parts.items.n_items
     score = cells.sum(axis=1, dtype=np.intp)
     inside = np.flatnonzero((score > 0) & (score < n_items))
     scores, place = np.unique(score[inside], return_inverse=True)
     if parts.mostly_incomplete or len(scores) < 2:
-        return ScoreTest(*np.full((2, n_items), np.nan))
+        return np.full(n_items, np.nan), np.full(n_items, np.nan)
     n = np.bincount(place).astype(np.float64)
     first = _first_of_groups(n)
     expected = expected_right(parts.items, scores, n, first, parts.grid())
@@ -250,7 +227,7 @@ def s_x2(parts: Fitted, model: ModelName) -> ScoreTest:
     statistic, groups = np.array(found, dtype=np.float64).T
     df = groups - _PARAMETERS[model] - (1 / n_items if model in {"Rasch", "1PL"} else 0.0)
     statistic[df < 1] = np.nan
-    return ScoreTest(statistic, np.where(df < 1, np.nan, df))
+    return statistic, np.where(df < 1, np.nan, df)
 
 
 def _first_of_groups(n: Array) -> NDArray[np.intp]:
@@ -268,14 +245,8 @@ def _first_of_groups(n: Array) -> NDArray[np.intp]:
 
 
 def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
-    """X² of an item over groups, joined until enough is expected in each, and how many are left.
-
-    The lowest group that has too little is joined with the smaller of its neighbours, with the
-    lower one if they are as large.
-    """
-    groups = [
-        list(group) for group in zip(n.tolist(), right.tolist(), expected.tolist(), strict=True)
-    ]
+    """X² of an item over groups, joined with their smaller neighbours, and how many are left."""
+    groups = np.stack([n, right, expected], axis=1).tolist()
     k = 0
     while k < len(groups):
         size, _, e = groups[k]
@@ -301,8 +272,7 @@ def expected_right(
 ) -> Array:
     """Expected number right of every item in groups of scores, (n_items, n_groups).
 
-    ``n`` respondents have each of some different ``scores``, from 1 to n_items − 1; the groups
-    begin at the places ``first`` among them. ``grid`` are nodes and weights of ability.
+    ``n`` respondents have each of the ``scores``; groups begin at the places ``first`` among them.
     """
     nodes, weights = grid
     p = np.clip(items.probability(nodes).T, _LEAST, 1 - _LEAST)

@@ -1,15 +1,13 @@
 """Differential item functioning by likelihood ratio, with anchors.
 
 Ability is N(0, 1) in the reference group and N(μ, σ²) in the focal group. All items are calibrated
-on both groups at once by the marginal likelihood of the 2PL with the weak prior (Bock & Zimowski
-1997). A split item is two items, one for each group. Then the parameters of one item are maximised
-with μ and σ, once shared by the groups and once free in each (Thissen, Steinberg & Wainer 1993).
-With posterior weights wᵢₖ of respondent i at node k,
+on both groups at once (2PL, weak prior), a split item as two items. Then the parameters of one item
+are maximised with μ and σ, once shared by the groups and once free in each (Thissen, Steinberg &
+Wainer 1993). With posterior weights wᵢₖ of respondent i at node k,
 
     log L − log L₀ = Σᵢ log Σₖ wᵢₖ · P(yᵢ | θₖ)/P₀(yᵢ | θₖ) · g(θₖ)/g₀(θₖ).
 
-The other items stay as they were calibrated, which makes the statistic smaller by about one part in
-as many as there are items (``benchmarks/differential.py``).
+The other items stay as calibrated, which makes the statistic smaller by about 1/J with J items.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REFERENCE, FOCAL = REAL, SYNTHETIC + 1  # Groups of the patterns.
-DEGREES_OF_FREEDOM = 2
 _LEAST_ANSWERS = 5  # Right, and wrong, in each group: with fewer the statistic is no chi-square.
 _MOST_EVALUATIONS, _LEAST_GAIN = 100, 1e-6  # Of an item, and the expected gain that ends a search.
 _AT_ONCE = 2**20  # Numbers in an array of a block of items: products of fewer are slow.

@@ -67,9 +67,7 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     result
         A result of :func:`irtkit.fit` with complete responses to at most 500 items.
     bootstrap
-        Number of matrices to draw from the model and fit. p_value is then that of M2 on a scaled
-        chi-square with the mean and variance of M2 in these fits. 0 takes the chi-square of theory,
-        which needs many more respondents than items.
+        As in :func:`irtkit.item_fit`. 0 needs many more respondents than items.
     seed
         Seed of the bootstrap.
 
@@ -77,25 +75,20 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     -------
     ModelFit
         M2, degrees of freedom, p-value, RMSEA with its 90 % interval, SRMSR, CFI and TLI. By a rule
-        of thumb, models with RMSEA and SRMSR below 0.05 fit closely. With many respondents M2
-        rejects these, too.
+        of thumb, models with RMSEA and SRMSR below 0.05 fit closely, even if M2 rejects them.
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult.
-    ValueError
-        If responses were not saved, are sparse or incomplete, or hold repeated trials; if there are
-        more than 500 items or no degree of freedom; if the responses do not determine the
-        parameters; or if ``bootstrap`` is neither 0 nor a whole number from 20 on.
+    TypeError, ValueError
+        As :func:`irtkit.item_fit`; or if responses are incomplete, items are more than 500, or
+        there are too few to determine the parameters.
 
     Notes
     -----
     Near-duplicate respondents count for the effective number, except in m2 and srmsr.
 
-    Numbers of the 1PL and 2PL are those of R's mirt. For the 3PL, mirt 1.47 takes θP(1 − P) as the
-    derivative of P by the slope, which does not hold with guessing (1 % on 32 items). For Rasch it
-    leaves out the derivative by the variance of ability.
+    Numbers of the 1PL and 2PL are those of R's mirt. mirt 1.47 takes another derivative by the
+    slope of the 3PL, and none by the variance of ability of Rasch.
 
     References
     ----------

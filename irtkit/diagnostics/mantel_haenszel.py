@@ -5,17 +5,14 @@ wrong, C_k and D_k of the reference group, N_k in all. With the hypergeometric m
 
     χ² = (Σ A_k − Σ E[A_k])² / Σ Var[A_k]
 
-has one degree of freedom (Mantel & Haenszel 1959; Holland & Thayer 1988), here without a correction
-for continuity. The effect is the log of the common odds ratio, Σ A_k D_k/N_k over Σ B_k C_k/N_k,
-with the standard error of Robins, Breslow & Greenland (1986). Repeated trials enter by their share
-right, with the mean and variance of Mantel (1963).
+has one degree of freedom (Mantel & Haenszel 1959), here without a correction for continuity. The
+effect is the log of the common odds ratio, Σ A_k D_k/N_k over Σ B_k C_k/N_k, with the standard
+error of Robins, Breslow & Greenland (1986). Repeated trials enter as in Mantel (1963). Strata are
+by
 
-Strata are of the sufficient statistic of the 2PL in units of one step from the mean ability,
+    t = Σⱼ wⱼ(yⱼ − pⱼ) / (1 + Σⱼ wⱼ² pⱼ(1 − pⱼ))
 
-    t = Σⱼ wⱼ(yⱼ − pⱼ) / (1 + Σⱼ wⱼ² pⱼ(1 − pⱼ)),
-
-over the anchors answered and the item itself: without it every item seems to favour the more able
-group (Holland & Thayer 1988). ``benchmarks/differential.py`` has the levels.
+over the anchors answered and the item itself (Holland & Thayer 1988).
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Model comparison by likelihood ratio: whether a model with more parameters fits better.
 
 Rasch (or 1PL) ⊂ 2PL ⊂ 3PL are nested. Twice the difference of their maximal log-likelihoods is
-chi-square distributed if the smaller model holds and respondents are many (Wilks 1938). Guessing at
-0, the edge of its range, makes the p-value too large (Self & Liang 1987). If near-duplicates are
-found, the statistic is multiplied by the share of evidence that is left, n_eff/n, and referred to
-an F distribution with n_eff denominator degrees of freedom (McCullagh & Nelder 1989, section 4.5).
+chi-square distributed if the smaller model holds and respondents are many (Wilks 1938).
 """
 
 from __future__ import annotations
@@ -70,12 +67,9 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 
     Raises
     ------
-    TypeError
-        If an argument is not a FitResult.
-    ValueError
-        If the models are not nested or come in the wrong order, or if the fits differ in items,
-        respondents, responses, treatment of synthetic respondents, quadrature, or
-        ``trial_correlation``.
+    TypeError, ValueError
+        If the models are not nested fits, the smaller one first, or if they differ in responses,
+        treatment of synthetic respondents, quadrature, or ``trial_correlation``.
 
     Warns
     -----
@@ -85,9 +79,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 
     Notes
     -----
-    The statistic is referred to the chi-square distribution. If near-duplicate respondents are
-    found, it is multiplied by ``larger.evidence`` and referred to an F distribution. They are
-    not found with 10 items, and only in part with 20. Against the 3PL the p-value is conservative.
+    If near-duplicate respondents are found, the statistic is multiplied by ``larger.evidence``,
+    n_eff/n, and referred to an F distribution with n_eff denominator degrees of freedom (McCullagh
+    & Nelder 1989, section 4.5). They are not found with 10 items, and only in part with 20.
+    Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987).
 
     References
     ----------
@@ -160,12 +155,8 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     for kind, own in labels.items():
         check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
-        apart, alike = ("smaller", "larger") if smaller.synthetic[k] else ("larger", "smaller")
-        raise ValueError(
-            "smaller and larger must treat synthetic respondents the same way; "
-            f"{short(labels['respondent'][k])} is one in {apart} and a respondent like any other "
-            f"in {alike}"
-        )
+        name = short(labels["respondent"][k])
+        raise ValueError(f"{name} must be synthetic in both smaller and larger, or in neither")
     rule = "smaller and larger must be fitted to the same responses"
     for kind in labels:
         for name, words in (("responses", "responses"), ("right", "right responses")):

@@ -37,8 +37,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
         One row per real respondent, index "respondent":
 
         - zh: standardised log-likelihood of the answers at the fitted ability (EAP), as in R's
-          mirt. Low values mean hard items right and easy items wrong. It varies less than a normal
-          variable, because the ability is fitted.
+          mirt. Low values mean hard items right and easy items wrong.
         - lz: the same corrected for the estimated ability (lz* of Snijders).
         - p_value: probability of this lz or a lower one.
         - q_value: false-discovery rate (Benjamini & Hochberg).
@@ -50,10 +49,9 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult.
-    ValueError
-        If its responses were not saved, are sparse, or hold repeated trials.
+    TypeError, ValueError
+        If ``result`` is not a FitResult, or its responses were not saved, are sparse, or hold
+        repeated trials.
 
     Notes
     -----
@@ -83,7 +81,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
         _deviations(cells, parts.items, parts.ability[some]) for some, cells, _ in parts.parts()
     ]
     zh, lz, p = np.concatenate(found, axis=1)
-    squares = mean_squares(parts, by_respondent=True)._asdict()
+    squares = mean_squares(parts, by_respondent=True)
     columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
     labels = [result.respondent_labels[k] for k in parts.respondents]
     table = pd.DataFrame(columns, index=pd.Index(labels, name="respondent"))
@@ -95,10 +93,8 @@ def _deviations(
 ) -> tuple[Array, Array, Array]:
     """Zh, lz* and its p-value of respondents, each (n,).
 
-    Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). In lz* stands w − cr for w, where
-    r = P'/(P(1 − P)) and c = ΣP'w / ΣP'r make its sum, to first order, one that an error of the
-    ability does not move. To second order that error, of variance 1/(I + 1), adds
-    −½ Σ P''(w − cr) / (I + 1).
+    Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). lz* has w − cr in place of w, with
+    r = P'/(P(1 − P)) and c = ΣP'w / ΣP'r. An error of ability adds −½ Σ P''(w − cr) / (I + 1).
     """
     a, c = items.discrimination, items.guessing
     s = logistic(np.multiply.outer(ability, a) + items.intercept)

@@ -55,16 +55,14 @@ def local_dependence(
           left out.
         - excess: q3 less its expectation if the model holds, which is below 0.
         - n_respondents: who answered both.
-        - p_value: two-sided, by Fisher's transform of q3, for a single pair. It is too small in
-          the far tail, among the largest of many pairs. Judge these by the size of excess.
+        - p_value: two-sided, by Fisher's transform of q3, for a single pair. It is too small for
+          the largest of many pairs; judge these by excess.
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult.
-    ValueError
-        If its responses were not saved, are sparse, or hold repeated trials, or an argument is out
-        of range.
+    TypeError, ValueError
+        If ``result`` is not a FitResult, its responses were not saved, are sparse, or hold repeated
+        trials, or an argument is out of range.
 
     Notes
     -----
@@ -74,8 +72,7 @@ def local_dependence(
     References
     ----------
     Yen (1984), *Applied Psychological Measurement* 8, 125–145: Q3.
-    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194:
-    critical values.
+    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194.
 
     Examples
     --------

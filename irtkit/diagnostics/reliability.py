@@ -15,7 +15,7 @@ import numpy as np
 from irtkit.calibration import FitResult
 from irtkit.checks import as_numbers, check_number, check_type, check_whole
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import by_respondent
+from irtkit.diagnostics.fitted import by_label
 from irtkit.responses.labels import is_missing_label
 
 if TYPE_CHECKING:
@@ -61,13 +61,7 @@ class Information:
     _parameters: ItemParameters = field(repr=False)
 
     def items_needed(self, standard_error: float, ability: float = 0.0) -> int:
-        """Return the number of items like these that give a standard error at an ability.
-
-        Raises
-        ------
-        ValueError
-            If the error is not above 0, or the items have no information at that ability.
-        """
+        """Return the number of items like these that give a standard error at an ability."""
         wanted = 1 / check_number("standard_error", standard_error, above=0) ** 2
         total = float(self._parameters.information([ability]).sum())
         if total == 0:
@@ -118,9 +112,7 @@ def information(
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult.
-    ValueError
+    TypeError, ValueError
         If abilities are not finite, ``top`` is not a whole number from 2 on, or cohorts do not
         match the respondents.
 
@@ -228,7 +220,7 @@ def _cohorts(
     """How precisely every cohort is measured, at its mean ability."""
     import pandas as pd
 
-    names = by_respondent("cohorts", given, result.respondent_labels, result.responses, "cohort")
+    names = by_label("cohorts", given, result.respondent_labels, result.responses, "cohort")
     cohort = pd.Series([None if is_missing_label(name) else name for name in names], dtype=object)
     if isinstance(given, str) and (
         given == "date" or any(isinstance(name, pd.Timestamp) for name in names)

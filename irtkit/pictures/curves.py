@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import did_you_mean, short
-from irtkit.data.wilson import wilson_interval
+from irtkit.curves.characteristic import wilson_interval
 from irtkit.pictures.scales import Scale
 
 if TYPE_CHECKING:

@@ -295,7 +295,7 @@ class CellBuilder:
             check_memory(float(math.prod(room)) * sum(t.itemsize for t in self._tables), "a table")
         except MemoryError:
             size = {"n_respondents": max(n_rows, have[0]), "n_items": max(n_columns, have[1])}
-            warn(Finding("kept_sparse", "warning", size))
+            warn(Finding("kept-sparse", "warning", size))
             if self._tables[0].size:
                 self._keep(*self._dense().rows())
             self.sparse = True

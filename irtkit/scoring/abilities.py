@@ -79,11 +79,7 @@ class ItemCurves:
 
 
 def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
-    """ℓ(θ) of every respondent at the nodes, (n, n_nodes).
-
-    ``right`` and ``answered``, (n, n_items), count trials; ``answered`` is None if each respondent
-    answered every item once.
-    """
+    """ℓ(θ) at the nodes, (n, n_nodes), from trials, (n, n_items); None if all answered all once."""
     items = curves.items
     if items.guessing.any():
         found = right @ curves.each(_log_odds)
@@ -95,10 +91,7 @@ def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
 
 @np.errstate(under="ignore")
 def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False) -> Array:
-    """Posterior of ability, (n, n_nodes), with rows summing to 1.
-
-    The prior is N(0, 1). The heavy-tailed prior is a mixture with a wider normal distribution.
-    """
+    """Posterior of ability with the prior N(0, 1), or a mixture with a wider one, (n, n_nodes)."""
     prior = nodes.normal_log_weights(1.0)
     if heavy_tailed:
         wide = np.log(_WIDE_SHARE) + nodes.normal_log_weights(_WIDE_SD)
@@ -141,9 +134,8 @@ def abilities(
 ) -> Abilities:
     """Ability of every respondent, in a population with abilities N(0, 1).
 
-    ``rest`` are further items of the benchmark, which nobody answered. The last three fields are
-    NaN without ``residuals``. ``above`` is NaN without a ``limit``: a number right and its variance
-    that the model does not explain, each (n,).
+    ``rest`` are further items of the benchmark, which nobody answered. The last three fields need
+    ``residuals``, and ``above`` a ``limit``: a number right and unexplained variance, each (n,).
     """
     found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
     waiting, half_width, tails = np.arange(patterns.n), 0.0, ((1 - level) / 2, (1 + level) / 2)
@@ -187,14 +179,14 @@ def _number_right_of_rest(
     curves: ItemCurves, unasked: ItemCurves, answered: Any
 ) -> tuple[Array, Array]:
     """Mean and variance at each node of the number right of the items not answered."""
-    found = [unasked.total(function, None) for function in (ItemParameters.probability, _variance)]
-    if answered is not None:
-        asked = (answered > 0).astype(np.float64)
-        if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
-            asked = asked[:1]
-        for k, function in enumerate((ItemParameters.probability, _variance)):
-            found[k] = found[k] + curves.total(function, None) - curves.total(function, asked)
-    return found[0], found[1]
+    asked = None if answered is None else (answered > 0).astype(np.float64)
+    if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
+        asked = asked[:1]
+    mean, variance = (
+        unasked.total(of, None) + curves.total(of, None) - curves.total(of, asked)
+        for of in (ItemParameters.probability, _variance)
+    )
+    return mean, variance
 
 
 def _residuals(p: Array, right: Any, answered: Any) -> tuple[Array, Array, Array]:
@@ -291,10 +283,7 @@ def _newton(
     answered: Any,
     bracket: tuple[Array, Array, Array],
 ) -> tuple[Array, Array]:
-    """Maxima between two abilities by Newton's method, or by halving, and 1/SE² there.
-
-    ``bracket`` holds a start and both ends.
-    """
+    """Maxima by Newton's method, or by halving, and 1/SE² there; of a start and both ends."""
     ability, low, high = bracket
     information, waiting = np.empty_like(ability), np.arange(len(ability))
     width = max(right.shape[1] if isinstance(right, np.ndarray) else right.nnz // len(waiting), 1)
@@ -382,8 +371,7 @@ def _likelihood_interval(
 ) -> list[Array]:
     """Outermost abilities at which 2·(max ℓ − ℓ) is the square of a normal deviate.
 
-    Its signed root is close to a straight line, and is interpolated. An end of the grid within the
-    interval stands for an interval without an end.
+    Its signed root is interpolated. An interval that reaches the end of the grid has no end.
     """
     root = np.sqrt(2 * np.maximum(value[:, None] - likelihood, 0))
     signed = np.where(theta < ability[:, None], -root, root)
@@ -423,10 +411,7 @@ def _places(first: Any, n_nodes: int) -> tuple[Any, Any]:
 
 
 def _reached(theta: Array, values: Array, place: Any, around: Any, target: float) -> Array:
-    """Ability between a node and the one before at which values rise to a target.
-
-    It is that of a cubic through the values at four nodes, (n, 4), or of a straight line.
-    """
+    """Ability before a node at which the cubic through four values, (n, 4), rises to a target."""
     ends = np.take_along_axis(values, place[:, None] - around[:, :1] + np.array([-1, 0]), axis=1)
     low, high = theta[place - 1], theta[place]
     with np.errstate(divide="ignore", invalid="ignore"):

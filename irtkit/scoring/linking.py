@@ -37,12 +37,9 @@ _MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay
 class Linking:
     """Abilities of a second calibration on the scale of a first: A·θ + B."""
 
-    slope: float
-    """A."""
-    intercept: float
-    """B."""
-    slope_se: float
-    """Standard errors of A and B are NaN for too few common items."""
+    slope: float  #: A.
+    intercept: float  #: B.
+    slope_se: float  #: NaN for too few common items.
     intercept_se: float
     method: LinkName
     items: pd.DataFrame = field(repr=False)
@@ -97,24 +94,20 @@ def link(
 
     Raises
     ------
-    TypeError
-        If an argument is not a calibration.
-    ValueError
-        If an argument is out of range, or fewer than two common items are left that the method can
-        use.
+    TypeError, ValueError
+        If an argument is not a calibration or out of range, or fewer than two common items are left
+        that the method can use.
 
     Notes
     -----
-    Mean-sigma takes the ratio of the SDs of difficulties for A, and mean-mean that of the mean
-    slopes. B then makes the mean difficulties equal. Both leave out items that do not discriminate.
-    Haebara makes the curves of all items as similar as possible, in squared differences over the
-    first population, and Stocking-Lord does the same with the expected score on all common items.
+    A is the ratio of the SDs of difficulties (mean-sigma) or of the mean slopes (mean-mean), and B
+    makes mean difficulties equal; items that do not discriminate are left out. Haebara minimises
+    squared differences between the curves of all items, and Stocking-Lord between expected scores.
 
     Standard errors are from a jackknife over items (Efron & Tibshirani 1993). For results they
-    include sampling error of the mean and SD of ability in each calibration. Drifting items are
-    left out and the rest linked again, until no more are found. The standard error of a difference
-    is that of both difficulties times the spread of z over the common items, at most 1: linking
-    removes the error that all items share, and a prior shrinks both estimates to the same value.
+    include the sampling error of the mean and SD of ability. Drifting items are left out and the
+    rest linked again, until no more are found. z is divided by its spread over the common items, as
+    linking removes the error that all items share.
 
     Examples
     --------
@@ -130,11 +123,9 @@ def link(
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
     both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
-    for name, items in zip(("first", "second"), both, strict=True):
-        if items.labels is None:
-            rule = f"{name} has items without labels"
-            raise ValueError(f"{rule}; give a table with labels as its index")
-    labels = both[0].labels or ()
+    if both[0].labels is None or both[1].labels is None:
+        raise ValueError("items have no labels; give tables with labels as their index")
+    labels = both[0].labels
     places = np.stack([items.places_of(labels) for items in both])
     places = places[:, (places >= 0).all(axis=0)]
     if places.shape[1] < 2:
@@ -210,7 +201,7 @@ def _drift(
     linked = replace(one, parameters=_moved(other.parameters, slope, intercept))
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = linked.parameters.difficulty - one.parameters.difficulty
-        z = difference / np.hypot(one.difficulty_se, slope * other.difficulty_se)
+        z = difference / np.hypot(one.standard_errors[:, 1], slope * other.standard_errors[:, 1])
     z[~_discriminate(one) | ~_discriminate(linked)] = np.nan
     z /= _spread(np.abs(z[np.isfinite(z)]))
     return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}

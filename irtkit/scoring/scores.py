@@ -46,10 +46,7 @@ Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 _FORMAT = storage.Format("irtkit selection", 2)
 _ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
-_RANK, _MARGIN = (
-    3,
-    0.02,
-)  # Rank of the score that sets the limit, and distance below it (beyond.py).
+_RANK, _MARGIN = 3, 0.02  # Rank of the score that sets the limit, and how far below (beyond.py).
 _FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
 _MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
 _TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
@@ -68,9 +65,6 @@ def score(
 ) -> pd.DataFrame:
     """Score respondents on calibrated items.
 
-    The item parameters stay as they are. Use :func:`irtkit.fit` with ``fixed=`` to calibrate
-    further items on the same scale.
-
     Parameters
     ----------
     responses
@@ -82,19 +76,17 @@ def score(
         :class:`irtkit.ItemParameters`, for responses with the same items in the same order.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
-        likelihood). EAP and MAP shrink towards the population mean. ML has no finite estimate if
-        all answers point one way.
+        likelihood). EAP and MAP shrink towards the population mean.
     level
         Coverage of the intervals.
     latent_sd
         SD of ability in the population, with a table of items. The default is 1.
     design
         How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
-        Expected scores are then unbiased for respondents unlike the calibrated ones, too. The
-        default is the design of a selection, and p-IRT otherwise.
+        Expected scores are then unbiased for all respondents. The default is that of a selection.
     random_items
-        Labels of items that were asked after the others and drawn at random from the rest. They
-        bound the expected score of respondents who answered some (Clopper–Pearson).
+        Labels of items drawn at random from those not asked before. They bound the expected score
+        of respondents who answered some (Clopper–Pearson).
 
     Returns
     -------
@@ -113,11 +105,9 @@ def score(
 
     Raises
     ------
-    TypeError
-        If items or responses are of a wrong kind, or level or latent_sd is not a number.
-    ValueError
+    TypeError, ValueError
         If the responses have no calibrated item, a table of items lacks a column or parameters, or
-        an argument is out of range or does not go with the others.
+        an argument is of a wrong kind, out of range or does not go with the others.
     FileNotFoundError
         If there is no file or folder of items at the path.
 
@@ -132,10 +122,9 @@ def score(
     the second derivative of what is maximised (MAP, ML) or from the information of the items
     answered (WLE: Warm 1989).
 
-    The expected score counts answers as they are (means over trials) and other items by their mean
-    probability over the posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include
-    the uncertainty of ability and of each answer not seen, and misfit, which is measured on the
-    calibrated respondents.
+    The expected score counts answers as they are and other items by their mean probability over the
+    posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include the uncertainty of
+    ability and of each answer not seen, and misfit measured on the calibrated respondents.
 
     With a design, the expected score is the mean probability of all items plus the mean residual of
     the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is
@@ -143,8 +132,7 @@ def score(
     quantiles are those of t with k − 1 degrees of freedom.
 
     Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
-    Their expected_score may be too low, and expected_score_high is the score if all items not asked
-    are right.
+    Their expected_score_high is the score if all items not asked are right.
 
     Examples
     --------
@@ -164,12 +152,9 @@ def score(
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
     calibrated = items_for_scores(items, latent_sd)
-    if design is not None:
-        calibrated = replace(calibrated, design=design)
+    calibrated = replace(calibrated, design=design or calibrated.design)
     matrix = as_responses(responses, **reading)
-    table, findings = score_table(
-        matrix, calibrated, method, level=level, random_items=random_items
-    )
+    table, findings = score_table(matrix, calibrated, method, level, random_items)
     for finding in findings:
         warn(finding)
     return table
@@ -179,7 +164,6 @@ def score_table(
     matrix: ResponseMatrix,
     calibrated: CalibratedItems,
     method: MethodName = "EAP",
-    *,
     level: float = 0.95,
     random_items: Collection[Any] | None = None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
@@ -248,8 +232,7 @@ def scores_of(
 ) -> tuple[Abilities, Array, NDArray[np.bool_]]:
     """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
 
-    ``places`` are the places of the columns among the calibrated items. ``seen`` is about all
-    answers, and ``at_random`` about answers to items drawn at random.
+    ``places`` are those of the columns among the calibrated items.
     """
     from scipy.special import ndtri
 
@@ -300,8 +283,7 @@ def bounded(right: Array, n_asked: Array, n_items: int, mean: Array, half: Array
 def _opened(scores: Array, seen: Seen, n_items: int, at_random: Seen | None, level: float) -> Array:
     """Scores whose upper bounds do not depend on the model, (3, n).
 
-    The upper bound is the score if all items not asked are right. Items asked at random bound the
-    proportion correct of the rest (Clopper & Pearson 1934).
+    Items asked at random bound the proportion correct of the rest (Clopper & Pearson 1934).
     """
     from scipy.special import betaincinv
 
@@ -324,10 +306,7 @@ def _opened(scores: Array, seen: Seen, n_items: int, at_random: Seen | None, lev
 def _model_assisted(
     right: Array, n_asked: Array, n_items: int, found: Abilities, level: float
 ) -> Array:
-    """Scores from items drawn at random, with their bounds, (3, n); see the Notes of `score`.
-
-    One item shows nothing of the spread of residuals, and leaves all scores possible.
-    """
+    """Scores from items drawn at random, with bounds, (3, n); one item leaves all possible."""
     from scipy.special import stdtrit
 
     n, freedom = np.maximum(n_asked, 1), np.maximum(n_asked - 1, 1)
@@ -401,8 +380,8 @@ def added_variance(error: Array, variance: Array) -> float:
 def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     """Return the function from the places of the items asked to misfit; None if it is unknown.
 
-    Misfit is measured on the calibrated respondents. Their errors are too small by 1 − 2/n with n
-    the effective sample size, as residuals of a regression with two parameters per item.
+    Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
+    as residuals of a regression with two parameters per item.
     """
     responses, duplicates = result.responses, result.near_duplicates
     if responses is None:
@@ -432,11 +411,7 @@ def misfit_of_each(
     n_asked: Array,
     n_items: int,
 ) -> Array:
-    """Misfit of every score, (n,), from a function of the items asked.
-
-    If respondents answered many different sets of items, the misfit of some sets is interpolated by
-    the number of items.
-    """
+    """Misfit of every score, (n,); of many sets of items interpolated by the number of items."""
     some_left = (n_asked > 0) & (n_asked < n_items)
     if misfit is None or not some_left.any():
         return np.zeros(patterns.n)
@@ -465,13 +440,7 @@ def misfit_of_each(
 
 
 def items_for_scores(given: object, latent_sd: float | None = None) -> CalibratedItems:
-    """Return calibrated items, with what a result or a selection shows about scores.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`irtkit.score`.
-    """
+    """Return calibrated items, with what a result or a selection shows about scores."""
     if isinstance(given, str | os.PathLike):
         path = as_path(given, "items")
         is_selection = storage.name_of(path) == _FORMAT.name
@@ -495,10 +464,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
 def save_items(
     path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array
 ) -> None:
-    """Write items to one file, from which respondents can be scored without the fit.
-
-    ``misfit`` is by the number of items asked, ``sizes``, both empty if items were drawn.
-    """
+    """Write items to one file; ``misfit`` is by ``sizes``, both empty if items were drawn."""
     record = {
         "items": storage.fields_of(replace(items, best=None, misfit=None, design=None)),
         "best": np.nan if items.best is None else items.best(),
@@ -523,10 +489,7 @@ def _loaded(record: dict[str, Any]) -> CalibratedItems:
 
 
 def _best(result: FitResult, items: CalibratedItems) -> float:
-    """Return a little less than the third best score of the calibrated respondents.
-
-    Missing answers count as the model expects them, and all answers without responses.
-    """
+    """Return a little less than the third best score of the calibrated respondents."""
     real, known = np.flatnonzero(result.answering), np.flatnonzero(items.known)
     first = real[np.argsort(-(result.ability + result.posterior_sd)[real], kind="stable")[:_ABLEST]]
     if result.responses is None:

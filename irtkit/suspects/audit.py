@@ -11,10 +11,10 @@ from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
-from irtkit.findings import Finding, Remedy, reasons_text
+from irtkit.findings import Finding, reasons_text
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
-from irtkit.suspects.families import SIMILAR, linked, similar_respondents
+from irtkit.suspects.families import linked, similar_respondents
 from irtkit.suspects.flags import flagged, negatives
 
 if TYPE_CHECKING:
@@ -48,13 +48,10 @@ class Audit:
     items: pd.DataFrame
     """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
-    """Family of every real respondent, index "respondent", named after the first of its members:
-    those who answer alike (:func:`irtkit.similar_respondents`). What ``families=`` takes. None
-    without the responses, or if these are sparse."""
-    findings: tuple[Finding, ...]
-    """What limits the audit, beyond the findings of the fit, and which respondents are alike."""
-    clustered: bool
-    """Whether evidence is clustered by families that were given."""
+    """Family of every real respondent by :func:`irtkit.similar_respondents`, named after its first
+    member; for ``families=``. None without the responses, or if these are sparse."""
+    findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
+    clustered: bool  #: Whether evidence is clustered by families that were given.
     result: FitResult = field(repr=False)
 
     @property
@@ -191,29 +188,25 @@ def audit(
     >>> print(found.headline)
     Suspect items: 1 of 30. Negative discrimination: 1.
     """
+    import pandas as pd
+
     check_type("result", result, FitResult)
     responses = result.responses
     if predictions is None and responses is not None:
         predictions = responses.predictions
-    items, findings = flagged(
-        result,
-        fdr=fdr,
-        extreme_difficulty=extreme_difficulty,
-        chance=chance,
-        families=families,
-        predictions=predictions,
-        poor_fit=poor_fit,
-    )
+    thresholds = fdr, extreme_difficulty, chance
+    items, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
     known = None
     if responses is not None and responses.is_sparse:
         findings.append(Finding("sparse-not-compared", "note"))
     elif responses is not None:
         pairs = similar_respondents(result)
-        known = _families(result, pairs)
+        labels, real = result.respondent_labels, ~result.synthetic
+        names = pd.Series(labels, pd.Index(labels, name="respondent"))[real]
+        known = names.groupby(linked(result, pairs)[real]).transform("first").rename("family")
         if len(pairs):
             most: Any = pairs.iloc[0].to_dict()
-            remedies = () if families is not None else (Remedy({"families": SIMILAR}, "families"),)
-            findings.append(Finding("similar", "note", {"n": len(pairs), **most}, remedies))
+            findings.append(Finding("similar", "note", {"n": len(pairs), **most}))
     return Audit(items, known, tuple(findings), families is not None, result)
 
 
@@ -231,12 +224,3 @@ def _asked(label: str, known: dict[Hashable, Any]) -> str:
     )
     right = f" → {shortened(target)}" if target else ""
     return shortened(f"{label}: {text}", WIDTH - len(right)) + right if text or target else ""
-
-
-def _families(result: FitResult, pairs: pd.DataFrame) -> pd.Series[str]:
-    """Family of every real respondent, named after its first member."""
-    import pandas as pd
-
-    labels, real = result.respondent_labels, ~result.synthetic
-    names = pd.Series(labels, pd.Index(labels, name="respondent"))
-    return names[real].groupby(linked(result, pairs)[real]).transform("first").rename("family")

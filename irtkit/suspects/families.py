@@ -37,20 +37,9 @@ _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
 class ItemBlock(NamedTuple):
     """Some items; each array has the shape (n_respondents, n)."""
 
-    right: Array
-    """Right responses, 0 where missing."""
-    trials: Array
-    """Responses: 0 where missing, 1, or the number of repeated trials."""
-    probability: Array
-    """P(right) of the model; 0 for an item of which nothing is known."""
-
-    @property
-    def features(self) -> tuple[NDArray[np.float32], ...]:
-        """Whether there is an answer, and 2y − 1 and 2P − 1 there, with the share right y."""
-        answered = self.trials > 0
-        right = (2 * self.right - self.trials) / np.maximum(self.trials, 1)
-        parts = (answered, right, answered * (2 * self.probability - 1))
-        return tuple(part.astype(np.float32) for part in parts)
+    right: Array  # Right responses, 0 where missing.
+    trials: Array  # Responses: 0 where missing, 1, or the number of repeated trials.
+    probability: Array  # P(right) of the model; 0 for an item of which nothing is known.
 
 
 def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
@@ -92,8 +81,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is not a fit with its responses, these are sparse, or ``excess`` lies outside
-        0 to 1.
+        If the responses are sparse or not saved, or ``excess`` lies outside 0 to 1.
 
     Notes
     -----
@@ -103,10 +91,9 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 
     Examples
     --------
-    >>> import warnings, irtkit
+    >>> import irtkit
     >>> crowd = irtkit.load_digits_crowd()
-    >>> with warnings.catch_warnings(action="ignore"):  # one ability does not explain these systems
-    ...     result = irtkit.fit(crowd.responses, "2PL")
+    >>> result = irtkit.fit(crowd.responses, "2PL")
     >>> pairs = irtkit.similar_respondents(result, excess=0.7)
     >>> pairs[["respondent", "other"]].values.tolist()
     [['centroid-n50', 'bayes-multinomial-n50'], ['gp-rbf-n50', 'centroid-n50']]
@@ -153,8 +140,10 @@ def _candidates(
     n, n_items = int(kept.sum()), result.patterns.n_items
     sums: Any = np.zeros((rows.stop - rows.start, n), np.float32)
     common: Any = np.float32(n_items) if result.patterns.complete else np.zeros_like(sums)
-    for answered, right, p in (block.features for block in item_blocks(result, kept)):
-        expected = p * np.float32((1 - excess) ** 0.5)
+    for n_right, trials, p in item_blocks(result, kept):
+        answered = (trials > 0).astype(np.float32)
+        right = ((2 * n_right - trials) / np.maximum(trials, 1)).astype(np.float32)
+        expected = (answered * (2 * p - 1)).astype(np.float32) * np.float32((1 - excess) ** 0.5)
         sums += right[rows] @ right.T
         sums -= expected[rows] @ expected.T
         if not result.patterns.complete:
@@ -167,11 +156,7 @@ def _candidates(
 def _compared(
     result: FitResult, kept: NDArray[np.bool_], one: NDArray[np.intp], other: NDArray[np.intp]
 ) -> Array:
-    """Compare pairs on the items that both answered, (5, n_pairs).
-
-    The rows are the number of items, agreements, those that the model expects (Σ e), their variance
-    (Σ e(1 − e)), and how many of the items the first of each pair got right.
-    """
+    """Number of items that pairs answered, agreements, Σ e, Σ e(1 − e) and right, (5, n_pairs)."""
     found = np.zeros((5, len(one)))
     for block in item_blocks(result, kept):
         answered, p = block.trials > 0, block.probability

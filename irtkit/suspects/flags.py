@@ -32,7 +32,7 @@ _STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery
 _INTERVAL = 1.96  # Half of a 95 % interval, in standard errors.
 _ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
 _AGREED = 0.75  # Share: 20 who guess among four choices agree so on a wrong one once in 90,000.
-_POWER = (0.5, 0.8)  # Below the first more is missed than found; studies plan for the second.
+_LEAST_POWER = 0.5  # Below it more is missed than found.
 
 
 def flag_items(
@@ -46,9 +46,6 @@ def flag_items(
     poor_fit: bool = False,
 ) -> pd.DataFrame:
     """List the suspect items of a fit, and then the uninformative ones, with the reasons.
-
-    The key or the text of a suspect item deserves a look. An uninformative one hardly discriminates
-    between these systems ("flat discrimination", "extreme difficulty").
 
     Parameters
     ----------
@@ -70,8 +67,8 @@ def flag_items(
         Items are listed if three quarters of the ablest respondents give an answer that is not
         marked right.
     poor_fit
-        Whether to list items whose S-X² of :func:`irtkit.item_fit` is significant at the rate
-        ``fdr``. The worst is left out and the others are fitted and tested again, until none is.
+        Whether to list items whose S-X² (:func:`irtkit.item_fit`) is significant at the rate
+        ``fdr`` once those that fit worse are left out.
 
     Returns
     -------
@@ -87,17 +84,14 @@ def flag_items(
         - trend: of the responses with the number right of respondents, in standard errors.
         - discrimination, discrimination_se, difficulty, average_error, n_responses.
         - with ``predictions``: strong_answer, strong_share (of the ablest quarter, who gave it),
-          marked_right (the answer that counts as right; missing if none or several do).
+          marked_right (missing if no answer or several count as right).
         - text and target, where ``result.responses.item_table`` has them.
 
     Raises
     ------
-    TypeError
-        If ``result`` is not a FitResult, or an argument is of another kind altogether.
-    ValueError
+    TypeError, ValueError
         If a threshold is out of range or has no meaning for the model, families or predictions do
-        not go with the respondents, or the responses that they need are not saved with the result
-        or are sparse.
+        not go with the respondents, or the responses that they need are sparse or not saved.
 
     Warns
     -----
@@ -107,33 +101,23 @@ def flag_items(
 
     Notes
     -----
-    p_negative and wrong_key are about trends of items with the number right (:mod:`irtkit.signs`),
-    and so are the same for every model. Near-duplicate respondents count by the effective sample
-    size. Above 3, wrong_key is a reason. An item whose fitted slope is above 0 is not called
+    p_negative and wrong_key are about trends with the number right, and so are the same for every
+    model. Above 3, wrong_key is a reason. An item whose fitted slope is above 0 is not called
     negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are listed for
-    ``predictions`` only; :func:`irtkit.audit` counts them. An item is "flat" by its status, unless
-    all items are, which says that respondents differ too little. An item with poor fit may be sound
-    if one ability does not explain the responses.
+    ``predictions`` only. An item with poor fit may be sound if one ability does not explain the
+    responses.
 
     Examples
     --------
-    >>> import warnings, irtkit
+    >>> import irtkit
     >>> crowd = irtkit.load_digits_crowd()
-    >>> with warnings.catch_warnings(action="ignore"):  # one ability does not explain these systems
-    ...     result = irtkit.fit(crowd.responses, "2PL")
-    ...     flagged = irtkit.flag_items(result, predictions=crowd.predictions)
+    >>> result = irtkit.fit(crowd.responses, "2PL")
+    >>> flagged = irtkit.flag_items(result, predictions=crowd.predictions)
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
-    table, findings = flagged(
-        result,
-        fdr=fdr,
-        extreme_difficulty=extreme_difficulty,
-        chance=chance,
-        families=families,
-        predictions=predictions,
-        poor_fit=poor_fit,
-    )
+    thresholds = fdr, extreme_difficulty, chance
+    table, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
     if result.one_ability_doubted:
         findings.insert(0, Finding("verdicts-doubted", "warning"))
     for finding in findings:
@@ -143,17 +127,17 @@ def flag_items(
 
 def flagged(
     result: FitResult,
-    *,
     fdr: float,
     extreme_difficulty: float,
     chance: float | None,
     families: Families | None = None,
     predictions: pd.DataFrame | None = None,
+    *,
     poor_fit: bool = False,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The table of `flag_items`, and what limits it."""
     check_type("result", result, FitResult)
-    check_thresholds(fdr=fdr, extreme_difficulty=extreme_difficulty, chance=chance)
+    check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
     if chance is not None and result.model != "3PL":
         raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
@@ -208,7 +192,7 @@ def flagged(
     return table, findings
 
 
-def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | None) -> None:
+def check_thresholds(fdr: float, extreme_difficulty: float, chance: float | None) -> None:
     """Refuse thresholds that are no numbers, or out of range; chance may be None."""
     check_number("fdr", fdr, above=0, below=1)
     check_number("extreme_difficulty", extreme_difficulty, above=0, most=math.inf)
@@ -221,41 +205,36 @@ def negatives(table: pd.DataFrame) -> NDArray[np.bool_]:
     return np.array(["negative" in reasons for reasons in table["reasons"]], dtype=bool)
 
 
-def power_of(signs: SlopeSigns, fdr: float, n: int) -> tuple[float, int]:
-    """Power of ``n`` independent respondents or families, and how many have a power of 80 %.
+def power_of(signs: SlopeSigns, fdr: float) -> float:
+    """Power to find an inverted item of typical discrimination, NaN in noise.
 
-    Power is the probability that an inverted item of typical discrimination is called negative; NaN
-    and 0 of noise. With slope −s and information V, which grows with n, the log odds of inversion
-    are T₀ − 2sU, U ~ N(−sV, V), and 1 − ``fdr`` must be reached.
+    With slope −s and information V the log odds of inversion are T₀ − 2sU with U ~ N(−sV, V), and
+    1 − ``fdr`` must be reached.
     """
-    from scipy.special import logit, ndtr, ndtri
+    from scipy.special import logit, ndtr
 
     if signs.p_any_slope < 0.5:
-        return float("nan"), 0
+        return float("nan")
     information = signs.score.information
     size = float(signs.mixture.typical * np.sqrt(np.median(information[information > 0])))
     regular, inverted, _ = signs.mixture.shares
     threshold = float(-logit(fdr) + np.log(max(regular, 1e-9) / inverted))
-    wanted = float(ndtri(_POWER[1]))
-    needed = (wanted + np.sqrt(wanted**2 + 2 * threshold)) / 2
-    found = float(ndtr((2 * size**2 - threshold) / (2 * size)))
-    return found, int(np.ceil(n * (needed / size) ** 2))
+    return float(ndtr((2 * size**2 - threshold) / (2 * size)))
 
 
 def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -> list[Finding]:
     """That nothing, or little, can be found."""
-    power, needed = power_of(signs, fdr, n)
+    power = power_of(signs, fdr)
     if np.isnan(power):
         return [Finding("only-noise", "warning", {f"n_{unit}": n})]
-    values = {f"n_{unit}": n, "power": power, "needed": needed}
-    return [Finding("low-power", "warning", values)] if power < _POWER[0] else []
+    values = {f"n_{unit}": n, "power": power}
+    return [Finding("low-power", "warning", values)] if power < _LEAST_POWER else []
 
 
 def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
     """Answer most of the ablest gave, their share, and the answer marked right; index "item".
 
-    Column "another" says whether the ablest agree on an answer that is not marked right. Of answers
-    given equally often, the one met first among the respondents is named.
+    Column "another" says whether the ablest agree on an answer that is not marked right.
     """
     import pandas as pd
 

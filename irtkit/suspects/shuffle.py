@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,8 +50,7 @@ class ShuffleControl:
     items; nearly all where responses are shuffled, for being flat), negative (those with negative
     discrimination), dimension (share of the variance of responses, given how hard each item is,
     that one dimension explains at most)."""
-    limits: tuple[Finding, ...]
-    """What limits flags of the data, by the fit and by their power."""
+    limits: tuple[Finding, ...]  #: What limits flags of the data, by the fit and by their power.
 
     @property
     def has_dimension(self) -> bool:
@@ -86,8 +85,8 @@ def shuffle_control(
 ) -> ShuffleControl:
     """Fit and flag responses shuffled within items, to see what noise alone would give.
 
-    Where cells are many a fit sees that shuffled responses differ by chance alone, and then nothing
-    is flagged: such zeros do not say that what is flagged in the data is right.
+    With many cells nothing is flagged in shuffled responses. Such zeros do not say that what is
+    flagged in the data is right.
 
     Parameters
     ----------
@@ -105,9 +104,7 @@ def shuffle_control(
 
     Raises
     ------
-    TypeError
-        If ``responses`` is nothing that can be read.
-    ValueError
+    TypeError, ValueError
         If a threshold is out of range, there is no seed or one that is no whole number, or
         ``responses`` is sparse.
 
@@ -125,8 +122,8 @@ def shuffle_control(
     responses = as_responses(responses)
     check_data(responses, EM())
     refuse_sparse(responses, "shuffle_control")
-    thresholds: Any = {"fdr": fdr, "extreme_difficulty": extreme_difficulty, "chance": chance}
-    check_thresholds(**thresholds)
+    thresholds = fdr, extreme_difficulty, chance
+    check_thresholds(*thresholds)
     if not isinstance(seeds, Iterable):
         raise TypeError(f"seeds must be a list of whole numbers, got {short(seeds)}")
     seeds = list(islice(seeds, MOST_TIMES + 1))
@@ -143,7 +140,7 @@ def shuffle_control(
         for step in range(len(names)):
             matrix = shuffled(real, seeds[step - 1]) if step else real
             result = fit(matrix, model, progress=False)
-            flags, found = flagged(result, **thresholds)
+            flags, found = flagged(result, *thresholds)
             if not step:
                 limits = [one for one in (*result.findings, *found) if one.code in _LIMITS]
             rows.append((len(flags), int(negatives(flags).sum()), _leading_share(matrix, chosen)))

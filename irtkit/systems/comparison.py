@@ -3,10 +3,9 @@
 A pair is compared on the items that both answered (:mod:`irtkit.systems.paired`), as Miller (2024)
 recommends, and by the score on the whole benchmark, as the leaderboard ranks it.
 
-P(better) is the posterior probability that the first has the higher expected score on items like
-these. The prior is a normal distribution of true scores, with the variance 2τ² of a difference that
-is learned from all systems of the board. With κ = 2τ²/(2τ² + SE²), the posterior of a difference d
-has mean κd and variance κSE². Two or three systems teach no distribution, and κ is 1.
+P(better) is the posterior probability that the first has the higher score on items like these. The
+prior variance 2τ² of a difference is learned from all systems of the board. With κ = 2τ²/(2τ² +
+SE²), the posterior of a difference d has mean κd and variance κSE²; κ is 1 for up to three systems.
 """
 
 from __future__ import annotations
@@ -45,30 +44,20 @@ class SystemComparison:
 
     system: str
     other: str
-    n_items: int
-    """Items that both answered."""
-    difference: float
-    """Difference of accuracy on these items, which count alike. NaN without a common item."""
-    se: float
-    """Standard error, clustered by item or by the clusters given."""
+    n_items: int  #: Items that both answered.
+    difference: float  #: Of accuracy on these items, which count alike. NaN without a common item.
+    se: float  #: Clustered by item or by the clusters given.
     low: float
     high: float
-    p_value: float
-    """Two-sided, of Student's t with a degree of freedom less than clusters."""
-    score_difference: float
-    """Difference of the expected scores on the whole benchmark, by which the leaderboard ranks."""
+    p_value: float  #: Two-sided, of Student's t with a degree of freedom less than clusters.
+    score_difference: float  #: Of the expected scores by which the leaderboard ranks.
     score_low: float
     score_high: float
-    p_better: float
-    """Probability that the first has the higher expected score on items like these."""
-    items_needed: float
-    """Items like these that would show the difference with a probability of 80 %, if it is as large
-    as it looks; infinite if it is 0."""
+    p_better: float  #: Probability that the first has the higher score on items like these.
+    items_needed: float  #: Items like these that would show such a difference with 80 % power.
     level: float
-    n_clusters: int
-    """Clusters of the common items; as many as items if no clusters were given."""
-    n_systems: int
-    """Systems on the board of both."""
+    n_clusters: int  #: Of the common items; as many as items if no clusters were given.
+    n_systems: int  #: Systems on the board of both.
     items: pd.DataFrame = field(repr=False)
     """Index "item": accuracy of both ("accuracy", "other_accuracy"), their difference and the
     difference that the model expects. The least expected differences come first."""
@@ -76,17 +65,8 @@ class SystemComparison:
     def power(self, n_items: Any, difference: Any = None) -> Any:
         """Probability that a number of items like these shows a difference.
 
-        Parameters
-        ----------
-        n_items
-            One number of items, or several.
-        difference
-            The true difference. The default is the one found.
-
-        Returns
-        -------
-        float or array
-            Power of a two-sided test at 1 − ``level``.
+        ``difference`` is the true one, by default the one found. The test is two-sided, at 1 −
+        ``level``.
         """
         found = power_of(
             n_items,
@@ -131,15 +111,14 @@ def compare_systems(
     system, other
         Labels of two respondents. Without them all pairs are compared.
     systems
-        Labels of the respondents whose pairs the table lists. The default is all of them, if they
-        make at most 1,000,000 pairs.
+        Labels of the respondents whose pairs the table lists: all by default. At most 1,000,000
+        pairs are listed.
     clusters
-        Cluster of each item, such as its passage or task: a mapping or Series by label, or the name
-        of a column of the item table. By default, items are independent of each other.
+        As in :func:`irtkit.leaderboard`.
     level
         Coverage of intervals, and one less the rate of errors among all pairs.
     seed
-        Seed of the draws that say how large the largest of many differences is by chance.
+        As in :func:`irtkit.leaderboard`.
 
     Returns
     -------
@@ -152,8 +131,8 @@ def compare_systems(
     Raises
     ------
     TypeError, ValueError
-        If result is no fit with responses, a respondent is unknown, synthetic or without a
-        response, nothing links two systems, or there are more than 10,000 systems.
+        If a respondent is unknown, synthetic or without a response, nothing links two systems, or
+        there are more than 10,000 systems.
 
     Warns
     -----
@@ -163,9 +142,8 @@ def compare_systems(
 
     Notes
     -----
-    The columns difference to p_value are about each pair by itself, as if it had been chosen before
-    looking. With a probability of at least ``level``, none of the pairs called different is equal
-    or the other way round. This is the rule of the leaderboard.
+    difference to p_value are about each pair by itself, as if chosen before looking. With a
+    probability of at least ``level``, all pairs called different are so, in this direction.
 
     References
     ----------
@@ -198,9 +176,8 @@ def compare_systems(
         chosen = result.answering
         if systems is not None:
             chosen = np.zeros_like(chosen)
-            chosen[
-                [_place(result, name) for name in label_names(systems, len(systems), "system")]
-            ] = True
+            names = label_names(systems, len(systems), "system")
+            chosen[[_place(result, name) for name in names]] = True
         found: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
     else:
         found = _pair(result, parts, label_names([system, other], 2, "system"), cluster, level)

@@ -4,10 +4,9 @@ The drop is the mean over the items of both runs of the old share right less the
 and clustered. The gate *fails* if a drop of ``max_drop`` would look like this with a probability
 below 1 − ``level``, and *passes* if, with the same certainty, the drop is no larger.
 
-If few answers changed, Student's t is too sure. So the upper bound of the drop is at least the
-larger root U of (U − d̄)² = max(z², −log α) · (wU − U²)/J, the bound of Wilson (1927, *JASA* 22,
-209–212) for answers that only get worse, and that of Clopper & Pearson if none did. The factor for
-clusters, w = Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, counts one that fell whole in addition.
+If few answers changed, Student's t is too sure. The upper bound of the drop is at least the larger
+root U of (U − d̄)² = max(z², −log α) · (wU − U²)/J (Wilson 1927, *JASA* 22, 209–212). The factor
+for clusters, w = Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, counts one that fell whole in addition.
 """
 
 from __future__ import annotations
@@ -41,21 +40,15 @@ class GateSystem:
     """One system, old and new."""
 
     system: str
-    n_items: int
-    """Items that both runs answered."""
-    old: float
-    """Share right of them."""
+    n_items: int  #: Items that both runs answered.
+    old: float  #: Share right of them.
     new: float
-    drop: float
-    """Old less new; below 0 the new one is better."""
-    low: float
-    """Bounds of the drop, each with the probability 1 − (1 − ``level``)/n for n systems."""
+    drop: float  #: Old less new; below 0 the new one is better.
+    low: float  #: Bounds, each with probability 1 − (1 − ``level``)/n for n systems.
     high: float
-    p_value: float
-    """Probability of so large a drop, if the true one is ``max_drop``."""
+    p_value: float  #: Probability of so large a drop, if the true one is ``max_drop``.
     verdict: Verdict
-    items_needed: float
-    """Items that show with a probability of 80 % on which side of ``max_drop`` such a drop lies."""
+    items_needed: float  #: To show with 80 % power on which side of ``max_drop`` such a drop lies.
 
     def finding(self, about: dict[str, Any]) -> Finding:
         """The verdict as a finding, with percentage points and what is known ``about`` the gate."""
@@ -71,8 +64,7 @@ class Gate:
     max_drop: float
     level: float
     systems: tuple[GateSystem, ...]
-    limits: tuple[Finding, ...]
-    """What was not compared: items, and systems, that only one of the runs answered."""
+    limits: tuple[Finding, ...]  #: Items and systems that only one of the runs answered.
 
     @property
     def verdict(self) -> Verdict:
@@ -121,16 +113,14 @@ def gate(
     ----------
     old, new
         Responses of both runs to the same items: a ResponseMatrix or anything that
-        :func:`irtkit.read_responses` takes, of which ``reading`` are the settings. Each holds one
-        system, whatever they are called; or the same systems, found by their labels: without one of
-        the old ones, the gate does not pass.
+        :func:`irtkit.read_responses` takes, with its settings as ``reading``. Each holds one system
+        of any name, or the same systems by label. Without an old one the gate does not pass.
     max_drop
         Allowed drop in accuracy: 0.02 is two percentage points. A gate with 0 passes only a model
         that is shown to be better.
     clusters
         Cluster of each item, where they were not chosen one by one; a mapping or Series by label.
-        If few answers changed, each cluster counts as one observation, and a gate of few clusters
-        does not pass.
+        If few answers changed, a gate of few clusters does not pass.
     level
         One less the rate of false alarms, of a gate of several systems (Bonferroni).
 
@@ -161,7 +151,10 @@ def gate(
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
     runs = [as_responses(given, **reading) for given in (old, new)]
-    answering = [_answering(run) for run in runs]
+    answering: list[dict[str, int]] = []  # rows of the systems with a response, by label
+    for run in runs:
+        answered = patterns_of(run, synthetic_is_real=True).answering
+        answering.append({label: k for k, label in enumerate(run.respondents) if answered[k]})
     pairs = {label: (k, answering[1].get(label)) for label, k in answering[0].items()}
     if runs[0].n_respondents == runs[1].n_respondents == 1:
         pairs = {runs[1].respondents[0]: (0, 0)}
@@ -203,19 +196,12 @@ def gate(
     return Gate(max_drop, level, tuple(systems), tuple(found))
 
 
-def _answering(run: ResponseMatrix) -> dict[str, int]:
-    """Rows of the systems with a response, by label."""
-    answered = patterns_of(run, synthetic_is_real=True).answering
-    return {label: k for k, label in enumerate(run.respondents) if answered[k]}
-
-
 def _placed(run: ResponseMatrix, rows: list[Any], place: Mapping[str, int]) -> Shares:
     """Responses of some systems of a run, with a column for every item of both runs."""
     found = np.zeros((2, len(rows), len(place)))
     columns = [place[label] for label in run.items]
-    found[:, :, columns] = Shares.of(
-        patterns_of(run, synthetic_is_real=True).chosen(np.array(rows))
-    )
+    patterns = patterns_of(run, synthetic_is_real=True)
+    found[:, :, columns] = Shares.of(patterns.chosen(np.array(rows)))
     return Shares(*found)
 
 

@@ -1,14 +1,12 @@
 """The leaderboard of a fit: which systems are ahead, and by how much more than chance.
 
 Systems are ranked by their expected score on the whole benchmark, not by ability. If all answered
-all items, the score is the accuracy, whether or not the model holds. If one ability explains the
-responses, ability agrees with it. Otherwise ability may give weight to what only some items ask
-for. The model fills in missing answers, so that systems that met easier items gain nothing by it.
+all items, the score is the accuracy, whether or not the model holds. The model fills in missing
+answers, so that systems that met easier items gain nothing by it.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,12 +45,10 @@ def leaderboard(
         What :func:`irtkit.fit` returned, with its responses.
     families
         Family of each respondent: a mapping or Series by label, or a column of the respondent
-        table. By default a column "family" of that table is shown. Families that are given also
-        cluster the errors of abilities. Ranks allow for copies as they are in the responses.
+        table. Errors of abilities are then clustered. By default a column "family" is only shown.
     clusters
-        Cluster of each item, such as its passage or task, where items were not chosen one by one:
-        a mapping or Series by label, or the name of a column of the item table. Errors of ranks and
-        abilities are then clustered, which needs some twenty clusters or more.
+        Cluster of each item, such as its passage or task: a mapping or Series by label, or a column
+        of the item table. Errors are then clustered, which needs some twenty clusters or more.
     level
         Coverage of the intervals.
     seed
@@ -66,13 +62,13 @@ def leaderboard(
         - rank, by expected_score; equal scores share a rank. rank_low, rank_high: intervals for the
           ranks of all systems at once, see Notes.
         - accuracy: share right of all trials.
-        - ability, ability_low, ability_high: posterior mean, and its interval against the
-          population, which contains the errors of the items. It supposes that the model is true.
+        - ability, ability_low, ability_high: posterior mean, and its interval if the model is true,
+          which contains the errors of the items.
         - expected_score, expected_score_low, expected_score_high: share right of *these very*
-          items. The interval is about the items not answered, and has no length without any.
+          items. The interval is about the items not answered.
         - n_responses.
         - group: letters. Systems that share one do not differ significantly; "b-d" is b, c and d.
-          Systems without a common letter may still not differ, see :func:`irtkit.compare_systems`.
+          Others may not either, see :func:`irtkit.compare_systems`.
         - status: "misfit" if the system is right on more items that are improbable at its ability
           than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
         - family, where known; component, where respondents and items fall into parts without a
@@ -81,8 +77,7 @@ def leaderboard(
     Raises
     ------
     TypeError, ValueError
-        If result is no fit with its responses, it has more than 10,000 systems, or families or
-        clusters lack one.
+        If result has more than 10,000 systems, or families or clusters lack one.
 
     Warns
     -----
@@ -93,14 +88,12 @@ def leaderboard(
 
     Notes
     -----
-    Rank intervals hold all ranks together with the probability ``level`` or more, if items and
-    answers were drawn anew (Mogstad, Romano, Shaikh & Wilhelm 2024). Systems that share a letter
-    have intervals that overlap.
+    Rank intervals hold all ranks together with the probability ``level`` or more, over items like
+    these (Mogstad, Romano, Shaikh & Wilhelm 2024).
 
     References
     ----------
     Mogstad, Romano, Shaikh & Wilhelm (2024), *Review of Economic Studies* 91, 476-518.
-    Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
 
     Examples
     --------
@@ -142,14 +135,16 @@ def ranked(
     wider = result.ability_se / result.posterior_sd
     for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
         table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
-    known = _families(result, families)
     boards = [_board(table, standing, level, seed) for standing in parts]
     board = pd.concat([rows for rows, *_ in boards])
     marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
     status = pd.Series(np.where(marked, "misfit", "ok"), result.respondent_labels, dtype=object)
     board["status"] = status[board.index]
-    if known is not None:
-        board["family"] = known.loc[board.index].to_numpy(dtype=object)
+    known = None if result.responses is None else result.responses.respondent_table
+    if families is not None or (known is not None and "family" in known.columns):
+        values = families_of(result, "family" if families is None else families)
+        family = pd.Series(values, result.respondent_labels, dtype=object)
+        board["family"] = family[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
     findings = limits_of(result, parts)
@@ -157,15 +152,14 @@ def ranked(
     if n_reversed > _MOST_REVERSED * n_apart:
         about = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", about))
-    object.__setattr__(board, "_repr_html_", partial(_in_a_notebook, board, level))
+
+    def in_a_notebook() -> str:
+        from irtkit.report.notebook import of_board
+
+        return of_board(board, level)
+
+    object.__setattr__(board, "_repr_html_", in_a_notebook)
     return board, findings
-
-
-def _in_a_notebook(board: pd.DataFrame, level: float) -> str:
-    """What notebooks show of a board. It is a DataFrame like any other, with a face of its own."""
-    from irtkit.report.notebook import of_board
-
-    return of_board(board, level)
 
 
 def _board(
@@ -215,14 +209,3 @@ def improbable_right(result: FitResult) -> Array:
     mean = expected / np.maximum(n, 1)
     tail = betainc(np.maximum(number, 1), n - number + 1, mean)
     return np.where(many, np.log(np.maximum(tail, 1e-300)) / spread**2, 0.0)
-
-
-def _families(result: FitResult, families: Any) -> pd.Series[Any] | None:
-    """Family of every respondent, if any are known."""
-    import pandas as pd
-
-    known = None if result.responses is None else result.responses.respondent_table
-    if families is None and (known is None or "family" not in known.columns):
-        return None
-    values = families_of(result, "family" if families is None else families)
-    return pd.Series(values, index=pd.Index(result.respondent_labels), dtype=object)

@@ -32,8 +32,7 @@ class Estimate(NamedTuple):
 
     value: float
     se: float
-    df: float
-    """Degrees of freedom: clusters less one; 0 where nothing tells an error."""
+    df: float  # Clusters less one; 0 where nothing tells an error.
 
     def interval(self, level: float) -> tuple[float, float]:
         """Bounds at equal tails; infinite without degrees of freedom."""
@@ -49,10 +48,9 @@ class Estimate(NamedTuple):
 
 
 def mean_of(values: Array, cluster: Clusters | None = None, *, step: float = 1.0) -> Estimate:
-    """Mean of values, one per item, with its clustered error.
+    """Mean of values, one per item, with its error clustered by the numbers ``cluster``.
 
-    ``cluster`` numbers the clusters; None makes each item its own. ``step`` is what one other
-    answer would change a value by.
+    ``step`` is what one other answer would change a value by.
     """
     n = len(values)
     if not n:
@@ -92,11 +90,7 @@ def t_quantile(df: Any, level: float) -> Any:
 def power_of(
     n_items: Any, difference: Any, se_of_one: float, *, level: float, clusters_per_item: float
 ) -> Any:
-    """Probability that so many items tell a difference from 0, in a two-sided test.
-
-    The test statistic is noncentral t, its shift √n · difference / ``se_of_one``, the latter being
-    the standard error of the mean times √n.
-    """
+    """Power of a two-sided test with n items, by noncentral t with shift √n · difference / SE₁."""
     from scipy.special import nctdtr, ndtr
 
     n = np.asarray(n_items, dtype=np.float64)

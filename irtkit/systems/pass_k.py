@@ -31,8 +31,8 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     Parameters
     ----------
     responses
-        Repeated trials: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes, of
-        which ``reading`` are the settings, such as ``repeats="count"``.
+        Repeated trials: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes, with
+        its settings as ``reading``, such as ``repeats="count"``.
     k
         Number of trials; by default every number up to 16 that half of the answered cells have.
 

@@ -191,7 +191,7 @@ def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) ->
         + (", those without an answer as the model expects them" if filled_in(board) else "")
         + f"; {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
         + "; ability: on the scale of the fit, where the model is true"
-        + f"; {FROM_TO}: its {sure} interval, items taken as known" * (FROM_TO in columns)
+        + f"; {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
     )
     if (board["status"] == "misfit").any():
         yield (

@@ -35,14 +35,10 @@ _AT_ONCE = 2**20  # Numbers in a table of draws: 4 MiB, which a processor's cach
 class Scores(NamedTuple):
     """Estimates of several systems, and how they err together."""
 
-    value: Array
-    """(n,)."""
-    covariance: Array
-    """(n, n)."""
-    df: Array
-    """Degrees of freedom of each one's error, (n,)."""
-    least: float = 0.0
-    """Variance that a difference has at least."""
+    value: Array  # (n,).
+    covariance: Array  # (n, n).
+    df: Array  # Degrees of freedom of each one's error, (n,).
+    least: float = 0.0  # Variance that a difference has at least.
 
     def variance(self, rows: slice | Any = slice(None)) -> Array:
         """Variance of the difference of some systems (rows) to all."""
@@ -55,11 +51,9 @@ class Scores(NamedTuple):
 class Ranks(NamedTuple):
     """What is known of the ranks of n systems, 1 being the best."""
 
-    low: NDArray[np.int64]
-    """Simultaneous intervals, (n,)."""
+    low: NDArray[np.int64]  # Simultaneous intervals, (n,).
     high: NDArray[np.int64]
-    apart: Flags
-    """Pairs that differ significantly among all pairs, (n, n)."""
+    apart: Flags  # Pairs that differ significantly among all pairs, (n, n).
 
 
 def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:

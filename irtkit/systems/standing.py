@@ -23,6 +23,7 @@ from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, short
 from irtkit.data.patterns import blocks
+from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding, Remedy
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
@@ -45,8 +46,7 @@ MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB
 class Shares(NamedTuple):
     """Shares right of some systems on all items, dense."""
 
-    right: Array
-    """Share right of the trials of each cell, 0 where missing, (n, n_items)."""
+    right: Array  # Share right of the trials of each cell, 0 where missing, (n, n_items).
     trials: Array
 
     @classmethod
@@ -64,18 +64,12 @@ class Shares(NamedTuple):
 class Standing(NamedTuple):
     """Systems of a board, those that were compared with each other by the same items."""
 
-    places: Any
-    """Of the systems among the respondents of the result, (n,)."""
-    scores: Array
-    """Expected share right of all items, (n,), rounded so that equal answers have equal scores."""
-    contributions: Array
-    """Of clusters of items to the error of each score, (n, n_clusters)."""
-    df: Array
-    """Clusters answered, less one."""
-    least: float
-    """Variance that a difference of scores has at least."""
-    filled: bool
-    """Whether the model has filled in answers."""
+    places: Any  # Of the systems among the respondents of the result, (n,).
+    scores: Array  # Expected share right, (n,), rounded so that equal answers have equal scores.
+    contributions: Array  # Of clusters of items to the error of each score, (n, n_clusters).
+    df: Array  # Clusters answered, less one.
+    least: float  # Variance that a difference of scores has at least.
+    filled: bool  # Whether the model has filled in answers.
 
     @property
     def order(self) -> Any:
@@ -91,10 +85,9 @@ class Standing(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """Variance of the true difference of two systems of the board, infinite for three or fewer.
+        """Variance of the true difference of two systems; infinite for three or fewer.
 
-        The mean square of all differences, less (n − 3)/(n − 1) of that of their errors (James &
-        Stein).
+        The mean square of all differences, less (n − 3)/(n − 1) of that of errors (James & Stein).
         """
         n = len(self.scores)
         if n <= 3:
@@ -108,10 +101,7 @@ class Standing(NamedTuple):
 def standings(
     result: FitResult, clusters: Any = None, *, level: float | None = None
 ) -> tuple[pd.DataFrame, list[Standing], Clusters | None]:
-    """Scores of all respondents, the standing of the systems of every component, and the clusters.
-
-    Without a level there need not be intervals of ability and of scores.
-    """
+    """Scores of all, with intervals if there is a level; standings by component; and clusters."""
     cluster = clusters_of(result, clusters)
     patterns, responses = result.patterns, result.responses
     real, n = patterns.answering, patterns.n_answering
@@ -137,10 +127,7 @@ def standings(
 def standing_of(
     result: FitResult, table: pd.DataFrame, places: Any, cluster: Clusters | None
 ) -> Standing:
-    """Standing of some respondents of a result, by their scores in a table of `irtkit.score`.
-
-    Items without parameters, as nobody answered them, are left out.
-    """
+    """Standing of some respondents, on items with parameters, by a table of `irtkit.score`."""
     known = result.parameters.known
     chosen = result.patterns.chosen(places).with_columns(np.flatnonzero(known))
     items, filled = result.parameters.chosen(known), not _all_answered(chosen)
@@ -225,35 +212,23 @@ def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
     """Number the clusters of items, which are named by item or in a column of the item table."""
     check_type("result", result, FitResult)
     if isinstance(clusters, str):
-        clusters = _column(result, "item", "clusters", clusters)
+        labels, responses = result.item_labels, result.responses
+        clusters = by_label("clusters", clusters, labels, responses, "cluster", "item")
     return numbered_clusters(clusters, result.item_labels)
 
 
-def families_of(result: FitResult, families: Any) -> list[Any] | None:
+def families_of(result: FitResult, families: Any) -> list[Any]:
     """Family of every respondent, by respondent or in a column of the respondent table."""
-    if isinstance(families, str):
-        families = _column(result, "respondent", "families", families)
-    if families is None:
-        return None
-    labels = result.respondent_labels
-    return values_by_label("families", families, labels, value="family", kind="respondent")
-
-
-def _column(result: FitResult, kind: str, argument: str, name: str) -> Any:
-    """Column of the item table or the respondent table."""
-    known = None if result.responses is None else getattr(result.responses, f"{kind}_table")
-    if known is None or name not in known.columns:
-        rule = f"the responses have no {kind} table with a column {short(name)}"
-        raise ValueError(f"{argument}: {rule}")
-    return known[name]
+    return by_label("families", families, result.respondent_labels, result.responses, "family")
 
 
 def with_clustered_errors(result: FitResult, families: Any, clusters: Any) -> FitResult:
     """The same result with clustered errors; a respondent without a family is one by itself."""
     from irtkit.calibration.errors import clustered
 
-    numbers, names = None, families_of(result, families)
-    if names is not None:
+    numbers = None
+    if families is not None:
+        names = families_of(result, families)
         places = {str(name): k for k, name in enumerate(names) if not is_missing_label(name)}
         numbers = np.array([places.get(str(name), k) for k, name in enumerate(names)])
     return clustered(result, numbers, clusters_of(result, clusters))

@@ -170,6 +170,11 @@ def test_what_cannot_be_expected_is_refused(
         irtkit.fit(responses, prior=WeakPrior(**given))
 
 
+def test_a_single_number_is_refused_as_the_difficulty_of_items_before_any_fit() -> None:
+    with pytest.raises(TypeError, match="a Series or a mapping by item label"):
+        WeakPrior(difficulty_mean=0.5)
+
+
 def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
     labels = ("2", "0", "1", "3")  # as numbers of rows are
     table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))

@@ -18,7 +18,7 @@ from irtkit import (
     score,
     simulate_responses,
 )
-from irtkit.calibration import drift, standard_errors
+from irtkit.calibration import calibrated, standard_errors
 from irtkit.calibration.estimation import maximum_likelihood
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, problem_of
@@ -289,8 +289,8 @@ def test_copies_of_respondents_are_no_evidence_of_drift() -> None:
     result = fit(copies, fixed=earlier)
     assert not result.items["drifts"].any()
     with np.errstate(all="ignore"):
-        of_earlier = drift.earlier_covariances(result, 0.0, 1.0)
-        _, each_counted, _ = drift.drift_of(result, result.patterns, of_earlier)
+        of_earlier = calibrated.earlier_covariances(result, 0.0, 1.0)
+        _, each_counted, _ = calibrated.drift_of(result, result.patterns, of_earlier)
     assert each_counted.any()
 
 

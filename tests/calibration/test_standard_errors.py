@@ -22,7 +22,6 @@ from irtkit import (
 )
 from irtkit.calibration import standard_errors
 from irtkit.calibration.estimation import start
-from irtkit.calibration.information import item_errors
 from irtkit.calibration.likelihood import (
     FreeGroups,
     MarginalLikelihood,
@@ -37,6 +36,7 @@ from irtkit.calibration.search import (
     maximise,
     problem_of,
 )
+from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes

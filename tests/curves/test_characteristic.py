@@ -167,7 +167,7 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
         ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
         ({"systems": []}, "systems names no respondent"),
-        ({"difficulties": {"other": 1.0}}, "difficulties has none of the items"),
+        ({"difficulties": {"other": 1.0}}, "difficulties has no difficulty for any item"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -209,7 +209,7 @@ def test_difficulties_of_two_sources_are_refused() -> None:
         expected_performance(result, again, difficulties=np.zeros(60))
     with pytest.raises(ValueError, match="difficulty_se goes with original_difficulties"):
         expected_performance(result, again, difficulty_se=0.5)
-    with pytest.raises(ValueError, match="result has none of the items"):
+    with pytest.raises(ValueError, match="result has no difficulty for any item"):
         expected_performance(result, ResponseMatrix([[1, 0]], items=["x", "y"]))
 
 
@@ -238,7 +238,10 @@ def test_few_systems_are_warned_of() -> None:
 def test_errors_of_difficulties_are_checked() -> None:
     known = {"difficulties": [0, 1], "original_difficulties": [0, 1]}
     old, new = ResponseMatrix([[1, 0], [0, 1]]), ResponseMatrix([[1, 1], [0, 1]])
-    for errors, message in (({"item-2": -1.0}, "that of item 'item-2'"), ({"x": 1.0}, "none of")):
+    for errors, message in (
+        ({"item-2": -1.0}, "that of item 'item-2'"),
+        ({"x": 1.0}, "no standard error for any item"),
+    ):
         with pytest.raises(ValueError, match=message):
             expected_performance(old, new, difficulty_se=errors, **known)
 

@@ -90,7 +90,7 @@ def test_mean_squares_are_the_sums_of_their_definition(result: FitResult) -> Non
     assert table["infit"].to_numpy() == pytest.approx(square.sum(0) / variance.sum(0))
     assert table["outfit"].to_numpy() == pytest.approx((square / variance).mean(0))
     by_respondent = mean_squares(fitted(result, "test"), by_respondent=True)
-    assert by_respondent.infit == pytest.approx(square.sum(1) / variance.sum(1))
+    assert by_respondent["infit"] == pytest.approx(square.sum(1) / variance.sum(1))
 
 
 def test_few_items_are_called_where_the_model_holds(drawn: Callable[..., ResponseMatrix]) -> None:

@@ -189,5 +189,5 @@ def test_fits_of_different_responses_are_refused(
     with pytest.raises(ValueError, match=r"smaller has 'adaptive' and larger \[61, 6.0\]"):
         likelihood_ratio_test(fits[0], fixed)
     apart = replace(fits[0], synthetic=np.arange(400) == 399)
-    with pytest.raises(ValueError, match="'respondent-400' is one in smaller"):
+    with pytest.raises(ValueError, match="'respondent-400' must be synthetic in both"):
         likelihood_ratio_test(apart, fits[1])

@@ -128,7 +128,7 @@ def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
         information(result, top=1)
     with pytest.raises(ValueError, match=r"no column 'size'.* date, family"):
         information(result, cohorts="size")
-    with pytest.raises(ValueError, match="names no cohort"):
+    with pytest.raises(ValueError, match="no cohort"):
         information(result, cohorts={"nobody": "old"})
     with pytest.raises(ValueError, match="standard_error"):
         information(result).items_needed(0)

@@ -272,5 +272,5 @@ def test_what_is_no_fit_with_its_responses_is_refused(
         score(pd.DataFrame([[1]], ["a"], [chosen.items[0]]), chosen, latent_sd=2.0)
     with pytest.raises(ValueError, match="at least two are needed"):
         select_items(one_ability, 5, families=["all"] * 200)
-    with pytest.raises(ValueError, match="families has none for respondent"):
+    with pytest.raises(ValueError, match="families has no family for any respondent"):
         select_items(one_ability, 5, families={"stranger": "a"})

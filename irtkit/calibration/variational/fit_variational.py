@@ -18,10 +18,9 @@ import numpy as np
 from scipy.special import logit
 
 from irtkit.calibration.empirical import ItemDistribution, empirical_bayes
-from irtkit.calibration.estimates import Estimates, unbounded
+from irtkit.calibration.estimates import Estimates, unbounded_items
 from irtkit.calibration.estimation import maximum_of, start
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.priors import ItemPrior, of_some
 from irtkit.calibration.search import FAR, MOST_REPAIRS, Control, maximise, problem_of
 from irtkit.calibration.variational.bent import bent_posterior
 from irtkit.calibration.variational.guide import Guide, Information
@@ -35,7 +34,7 @@ from irtkit.calibration.variational.inference import (
 )
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.target import Coordinates, Target, target_of
-from irtkit.data.patterns import SYNTHETIC, part_of
+from irtkit.data.patterns import SYNTHETIC
 from irtkit.irf import Items
 from irtkit.quadrature import Nodes
 from irtkit.storage import Format, fields_of, read, with_parts, write
@@ -68,18 +67,13 @@ def variational_estimates(
     settings: Settings,
     options: Variational,
     schedule: GridSchedule,
-    mesh: Any,
     report: Callable[[int, float], None],
 ) -> Estimates:
     """Fit a posterior, with repeated trials at their effective number.
 
-    ``models`` are the one asked for, and that of the items. Respondents and items without a
-    response are set aside, except items that have a density of their own.
+    ``models`` are the one asked for, and that of the items.
     """
-    model, of_items = models
-    group, n_items = patterns.group, patterns.n_items
-    rows, columns = patterns.answered(np.full(n_items, isinstance(prior, ItemPrior)))
-    patterns, prior = part_of(patterns, rows, columns), of_some(prior, columns)
+    (model, of_items), mesh = models, options.mesh
     size, some, correlation = options.batch, patterns, None
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
@@ -125,8 +119,7 @@ def variational_estimates(
         report=report,
         keep=keep,
     )
-    found = _summary(state, batches, responses, settings)
-    return found.beside_unanswered(rows, columns, group, n_items)
+    return _summary(state, batches, responses, settings)
 
 
 def _start(
@@ -165,7 +158,7 @@ def _summary(
     return Estimates(
         items=items,
         covariances=covariance if settings.standard_errors else None,
-        unbounded=unbounded(batches.problem.prior, items, None),
+        unbounded=unbounded_items(batches.problem.prior, items, None),
         common_slope=target.coordinates.common_slope,
         ability=abilities.mean,
         ability_se=abilities.sd,

@@ -1,0 +1,495 @@
+"""What limits the result of a fit, as the responses show it.
+
+Whether respondents differ in ability at all, who only guesses, whether responses link all
+respondents, and whether one ability explains them (``benchmarks/warnings_of_fit.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.data.patterns import REAL, part_of
+from irtkit.irf import EXTREME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.data.near_duplicates import NearDuplicates
+    from irtkit.data.patterns import Patterns, Places
+    from irtkit.irf import Array, ItemParameters
+
+    Floats = NDArray[np.float32]
+
+_USUAL = 0.5  # Variance that abilities add, relative to V² − Σ(p(1 − p))²: (0.8 · 0.9)² for SD 0.8.
+_LEVEL, _LEAST = 0.05, 3  # Of both tests; respondents, as two have only one difference.
+
+
+def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
+    """Whether accuracies vary as by chance, and less than abilities with an SD of 0.8 would make.
+
+    The second condition keeps a test without power from finding that abilities do not differ. Of
+    equal abilities the number right r of a respondent has the mean M = Σp and the variance
+    V = Σp(1 − p) over the items answered, and the mean of (r − M)²/V has the distribution of χ²/ν
+    with the same variance (Cochran 1950; Satterthwaite 1946).
+    """
+    from scipy.special import chdtr
+
+    margins = patterns.margins
+    share = margins.item_right[REAL] / np.maximum(margins.item_responses[REAL], 1)
+    variance = patterns.response_scores(share * (1 - share))
+    some = patterns.real & (variance > 0)
+    deviation = (margins.respondent_right - patterns.response_scores(share))[some]
+    squares, variance = patterns.response_scores((share * (1 - share)) ** 2)[some], variance[some]
+    inflation = 1 + _USUAL * (variance - squares / variance)
+    if len(variance) < _LEAST or inflation.max() <= 1:  # one item has one variance
+        return False
+    spread = 2 + (variance - 6 * squares) / variance**2
+
+    def below(expected: float, variance: float, n: float) -> float:
+        """Probability of a smaller mean square, of so many independent respondents."""
+        freedom = 2 * expected**2 * (n - 1) / variance
+        return float(chdtr(freedom, freedom * found / expected))
+
+    found = float((deviation**2 / variance).mean())
+    usual = float(inflation.mean()), float((spread * inflation**2).mean())
+    if below(*usual, len(variance)) >= _LEVEL:  # and no fewer respondents make it less
+        return False
+    n = max(n_eff, 2.0)
+    return below(1.0, float(spread.mean()), n) < 1 - _LEVEL and below(*usual, n) < _LEVEL
+
+
+_QUANTILE = 2.33  # 99 % quantile of the normal distribution.
+_FEWEST_ITEMS, _FEWEST, _LEAST_SHARE = 20, 2, 0.1  # Items of a system; systems, and their share.
+_BALANCED, _MOST_BELOW = 0.15, 0.1  # Of constant answers: from one half; systems below the rarer.
+_JOINT, _OPPOSITE = 40, 0.05  # Common items of a pair, and their agreement: 10⁻⁹ by chance.
+_COMPARED, _ITEMS = 300, 1000  # Systems and items of the comparison in pairs, at most.
+
+
+class AtChance(NamedTuple):
+    """Who scores no better than guessing, and how that is known."""
+
+    rows: NDArray[np.intp]
+    level: float  # Accuracy of guessing on the items that these answered.
+    highest: float  # Accuracy of the best of them.
+    opposite: bool  # Whether two options are inferred from opposite answers.
+
+
+def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
+    """Real respondents at chance, if they are enough to matter.
+
+    Guessing among m options gets 1/m right. At chance is who has a number right below the 99 %
+    quantile of guessing, and an accuracy at most a quarter of the way from guessing to 1. If the
+    numbers of options are not known, two are inferred where systems with about half right are
+    right exactly where others are wrong, and hardly any is less accurate than the rarer class.
+    ``item_table`` is that of the responses, with the column n_options where that is known.
+    """
+    guess = np.zeros(patterns.n_items)  # Share of guesses that are right; 0 where not known.
+    if item_table is not None and "n_options" in item_table:
+        import pandas as pd
+
+        n = pd.to_numeric(item_table["n_options"], errors="coerce")
+        n = n.to_numpy(np.float64, na_value=0)
+        np.divide(1, n, out=guess, where=n > 1)
+    inferred = not guess.any()
+    guess = guess + 0.5 * inferred
+    known = (guess > 0).astype(np.float64)
+    asked, right = patterns.response_scores(known), patterns.scores(known)
+    expected = patterns.response_scores(guess)
+    reach = _QUANTILE * np.sqrt(patterns.response_scores(guess * (1 - guess)))
+    judged = patterns.real & (asked >= _FEWEST_ITEMS)
+    accuracy = right / np.maximum(asked, 1)
+    limit = (expected + np.minimum(reach, (asked - expected) / 4)) / np.maximum(asked, 1)
+    if inferred:
+        near = judged & (abs(accuracy - 0.5) <= _BALANCED)
+        if not near.any() or not len(opposite := _opposite(patterns, np.flatnonzero(near))):
+            return None
+        limit = np.maximum(limit, accuracy[opposite].max())
+        if (judged & (accuracy < 1 - limit)).sum() > _MOST_BELOW * near.sum():
+            return None
+    rows = np.flatnonzero(judged & (accuracy <= limit))
+    if len(rows) < max(_FEWEST, _LEAST_SHARE * patterns.n_answering):
+        return None
+    level = expected[rows].sum() / asked[rows].sum()
+    return AtChance(rows, float(level), float(accuracy[rows].max()), inferred)
+
+
+def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Which of these respondents give answers opposite to those of another."""
+    rows = rows[:: -(-len(rows) // _COMPARED)]
+    right, tried = patterns.dense(rows, slice(None, None, -(-patterns.n_items // _ITEMS)))
+    share, answered = right / np.maximum(tried, 1), np.minimum(tried, 1)
+    wrong = answered - share
+    joint = answered @ answered.T
+    alike = share @ share.T + wrong @ wrong.T
+    found = ((joint >= _JOINT) & (alike <= _OPPOSITE * joint)).any(axis=1)
+    return np.asarray(rows[found])
+
+
+_FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
+_SLOW, _MOST_SLOW, _ACCURACY = (
+    0.5,
+    3,
+    0.01,
+)  # Eigenvalues looked at.
+_DENSE = 20  # Respondents up to which all eigenvectors are computed: ARPACK keeps as many.
+_SHOWN, _LOST, _HARDLY = 0.85, 0.15, 0.5  # Shown of a shrunk gap, SDs lost; shown of two parts.
+_BY_CHANCE, _SURELY_SEEN = 0.01, 4.5  # Level over all x; expected z that is hardly ever missed.
+_NO_INFORMATION = 1e-9  # Least λ: differences of nearly equal sums may be below 0.
+
+
+class Components(NamedTuple):
+    """Component of every respondent and item: 1 has the most respondents, 0 means none."""
+
+    respondents: NDArray[np.int64]  # 0 for synthetic ones and those without a response that links.
+    items: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+        return int(self.items.max())
+
+
+class Gap(NamedTuple):
+    """A contrast of respondents by the items they answered, and how far abilities show it."""
+
+    x: Array  # Below 0 on one side, above 0 on the other; (n_respondents,).
+    shown: float  # Share of a gap that abilities show, λ/(1 + λ).
+    size: float  # Difference of the means of the sides, as fitted, in SDs of ability.
+    z: float  # Score test of no gap.
+    expected_z: float  # Mean of z if the gap is 1 SD.
+    within: float  # Information on the ability of a respondent.
+
+    @property
+    def unshrunken(self) -> float:
+        """The gap if the population did not shrink it."""
+        return self.size / self.shown
+
+    def is_significant(self, n: int) -> bool:
+        """Whether there is a gap that loses what matters, one of n tested."""
+        from scipy.special import ndtri
+
+        matters = _LOST < self.unshrunken - self.size < EXTREME  # abilities do not span more
+        return matters and self.z > -float(ndtri(_BY_CHANCE / n / 2))
+
+    @property
+    def exceeds_error(self) -> bool:
+        """Whether a gap of 1 SD loses more than the standard error of a difference."""
+        return 1 - self.shown > math.sqrt(2 / (1 + self.within))
+
+    @property
+    def might_be_missed(self) -> bool:
+        """Whether a gap of 1 SD matters and might not be significant."""
+        return self.expected_z < _SURELY_SEEN and self.exceeds_error
+
+
+class Connectivity(NamedTuple):
+    """What keeps abilities from being compared; by default nothing."""
+
+    components: Components | None = None  # Or the two sides of a gap that hardly shows.
+    linked: bool = False  # Whether components have responses in common.
+    gap: Gap | None = None  # A gap that is shrunk or might be missed, unless it makes components.
+    significant: bool = False  # Whether there is that gap.
+
+
+def connectivity_of(
+    patterns: Patterns,
+    parameters: ItemParameters,
+    ability: Array,
+    sd: float,
+    fixed: NDArray[np.bool_] | None = None,
+) -> Connectivity:
+    """Find components, or else the gap between respondents that matters most.
+
+    Components share no response, or only items that everybody gets right or wrong. A fit takes all
+    respondents for one normal population, which shrinks a gap between groups with few items in
+    common. Let x with Σx = 0 and |x| = 1 contrast respondents by the items they answered, and let
+    abilities be N(γx, 1). With W the information of cells, R and C its sums by respondent and by
+    item, L = R − W C⁻¹ Wᵀ is the information on abilities if difficulties are free. With λ = xᵀLx
+    posterior means show the part λ/(1 + λ) of γ, and z = |xᵀθ̂| √((1 + λ)/λ) is the score test of
+    γ = 0. Links are weakest along the slowest eigenvectors of R^(−½) L R^(−½) (Shi & Malik 2000).
+    Where earlier responses chose the items, no gap is lost (Mislevy & Wu 1996).
+
+    ``ability`` is in SDs of the population, each ``sd`` units of the items; ``fixed`` says which
+    items are held, which puts them on one scale.
+    """
+    if patterns.complete:
+        return Connectivity()
+    right, responses = (counts[REAL] for counts in patterns.margins[:2])
+    fixed = np.zeros(len(responses), np.bool_) if fixed is None else fixed
+    information = _information(parameters, sd, right / np.maximum(responses, 1))
+    for linked, items in ((False, responses > 0), (True, information > 0)):
+        if components := _components(patterns, items, fixed):
+            return Connectivity(components, linked)
+    who = np.flatnonzero(patterns.real & (patterns.response_scores(information) > 0))
+    if not len(who):
+        return Connectivity()
+    some, ability = part_of(patterns, who, np.arange(len(responses))), ability[who]
+
+    def gap_along(x: Array) -> Gap:
+        x = (x - x.mean()) / np.linalg.norm(x - x.mean())
+        known, within = _known(some, parameters, sd, fixed, x)
+        shown, apart = known / (1 + known), x[x > 0].mean() - x[x < 0].mean()
+        s, root, of_all = abs(float(x @ ability)), math.sqrt(shown), np.zeros(patterns.n)
+        of_all[who] = x
+        return Gap(of_all, shown, s * apart, s / root, root / apart, within)
+
+    found = [gap_along(x) for x in _slow_contrasts(some, information, fixed)]
+    found = [gap for gap in found if gap.shown < _SHOWN]
+    sure = [gap for gap in found if gap.is_significant(len(found))]
+    said = sure + [gap for gap in found if gap.might_be_missed]
+    if not said:
+        return Connectivity()
+    weakest = min(said, key=lambda gap: gap.shown)
+    ordered = np.sort(weakest.x[who])
+    widest = np.diff(ordered).argmax()
+    sides = gap_along(np.sign(weakest.x[who] - ordered[widest : widest + 2].mean()))
+    if sides.shown < _HARDLY and sides.exceeds_error:
+        side = np.sign(sides.x) * (-1 if np.sign(sides.x).sum() < 0 else 1)
+        of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
+        of_respondents = np.select([side > 0, side < 0], [1, 2])
+        return Connectivity(Components(of_respondents, of_items), linked=True)
+    gap = max(sure, key=lambda gap: gap.z, default=weakest)
+    return Connectivity(gap=gap, significant=bool(sure))
+
+
+def _components(
+    patterns: Patterns, items: NDArray[np.bool_], fixed: NDArray[np.bool_]
+) -> Components | None:
+    """Connected components of real respondents and some items; None if there is at most one."""
+    reached, before = items & (np.cumsum(items) == 1), 0
+    while reached.sum() > before:  # a graph of all cells takes many times their memory
+        before = reached.sum()
+        who = patterns.real & (patterns.response_scores(reached.astype(np.float64)) > 0)
+        reached = items & (patterns.response_sums(who.astype(np.float64)) > 0)
+        reached |= items & fixed & (reached & fixed).any()
+    if reached.sum() == items.sum():
+        return None
+    from scipy.sparse import block_array, csr_array, vstack
+    from scipy.sparse.csgraph import connected_components
+
+    linking = patterns.response_scores(items.astype(np.float64)) > 0
+    rows, columns = np.flatnonzero(patterns.real & linking), np.flatnonzero(items)
+    part = part_of(patterns, rows, columns)
+    cells: Any = part.cells >= 0 if part.trials is None else part.trials > 0
+    links = vstack([csr_array(cells), csr_array(fixed[None, columns])])
+    graph: Any = block_array([[None, links], [links.T, None]])  # type: ignore[arg-type]
+    label = connected_components(graph, directed=False)[1]
+    of_rows, of_columns = label[: len(rows)], label[len(rows) + 1 :]
+    sizes = [np.bincount(of, minlength=label.max() + 1) for of in (of_columns, of_rows)]
+    number = np.argsort(np.lexsort([-size for size in sizes])) + 1
+    respondents, of_items = np.zeros(patterns.n, np.int64), np.zeros(len(items), np.int64)
+    respondents[rows], of_items[columns] = number[of_rows], number[of_columns]
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    of_respondents = respondents.astype(np.float64)
+    mean, square = (patterns.response_sums(of_respondents**k) / responses for k in (1, 2))
+    alone = ~items & (mean**2 == square)  # answered in one component only
+    return Components(respondents, np.where(alone, mean, of_items).astype(np.int64))
+
+
+def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
+    """Of a response on ability, in SDs, by item: a²(p − c)²(1 − p)/(p(1 − c)²) at a share right p.
+
+    It is less as abilities spread, over which p is a mean.
+    """
+    a, c = parameters.discrimination * sd, parameters.guessing
+    risen = a * np.maximum(p - c, 0) / (1 - c)
+    found = risen**2 * (1 - p) / np.maximum(p, 1e-300) / np.sqrt(1 + _FLATTENED * a**2)
+    return np.asarray(np.nan_to_num(found))
+
+
+def _known(
+    patterns: Patterns, parameters: ItemParameters, sd: float, fixed: NDArray[np.bool_], x: Array
+) -> tuple[float, float]:
+    """xᵀLx and xᵀRx, with the share right of each side."""
+    right, responses = (counts[REAL] for counts in patterns.margins[:2])
+    overall, sums = right / np.maximum(responses, 1), np.zeros((3, len(right)))
+    for side in (x < 0, x > 0):
+        n, first, second = (patterns.response_sums(side * x**power) for power in range(3))
+        share = (patterns.right_sums(side.astype(np.float64)) + overall) / (n + 1)
+        sums += _information(parameters, sd, share) * np.stack([n, first, second])
+    shared = np.divide(sums[1] ** 2, sums[0], out=np.zeros(len(right)), where=sums[0] > 0)
+    within = float(sums[2].sum())
+    return max(within - float(shared[~fixed].sum()), _NO_INFORMATION), within
+
+
+def _slow_contrasts(
+    patterns: Patterns, information: Array, fixed: NDArray[np.bool_]
+) -> Iterator[Array]:
+    """R^(−½) times the slowest eigenvectors, but for the one that is the same for everybody."""
+    own = patterns.response_scores(information)
+    scale, constant = 1 / np.sqrt(own), np.sqrt(own / own.sum())
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    shared = np.where(fixed, 0.0, information / responses)
+
+    def product(v: Array) -> Array:
+        v = v - constant * (constant @ v)
+        w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
+        return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
+
+    if (n := patterns.n) <= _DENSE:
+        values, vectors = np.linalg.eigh(np.array([product(unit) for unit in np.eye(n)]))
+        values, vectors = values[-_MOST_SLOW:], vectors[:, -_MOST_SLOW:]
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
+        values, vectors = eigsh(
+            matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), tol=_ACCURACY
+        )
+    yield from (scale * vectors.T)[values > 2 - _SLOW]
+
+
+_MOST_ITEMS, _MOST_CELLS = 512, 2**18  # Items and cells looked at.
+_RARE, _LEAST_RESPONSES = 0.05, 10  # Least proportion correct, and incorrect, and responses.
+_LEAST_RESPONDENTS, _LEAST_ITEMS = 30, 20  # Fewer show too little.
+_PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
+_LEAST_SQUARE, _RIDGE = 0.02, 1e-3  # Least mean square of residuals; responses added at kinks.
+_SCREEN, BOUND = 2.02, 3.53  # Tracy–Widom: 99 % quantile, and (99.9 % quantile − mean) / SD.
+_DRAWS, _FEW, _DRAWS_OF_FEW, _FIRST_DRAWS = 20, 60, 50, 5  # More draws of few; the first may end.
+BOUND_OF_SQUARES = 5.0  # Data of one ability with an SD of 3 (60 × 200) reach 4.
+_LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
+
+
+class Dimensionality(NamedTuple):
+    """How far both statistics lie above those of one ability, in standard deviations."""
+
+    eigenvalue: float  # Of the largest eigenvalue: a further ability.
+    squares: float  # Of the squares of all eigenvalues: a further ability, or groups of items.
+
+
+def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensionality | None:
+    """Test whether one ability explains the responses; None if nothing speaks against it.
+
+    Residuals of the items' curves in a score of the respondents are scaled to a mean square of 1
+    in every item and respondent. With one ability the largest eigenvalue of their products follows
+    the law of Tracy and Widom (Johnstone 2001), and their sum of squares John's test (Wang & Yao
+    2013). Both screen only: draws from the fitted curves decide. Of near-duplicates one of each
+    family is looked at.
+    """
+    z = _excess(_cells(patterns))
+    if z is not None and duplicates.found:
+        z = _excess(_cells(part_of(patterns, duplicates.distinct, np.arange(patterns.n_items))))
+    return None if z is None else Dimensionality(*z)
+
+
+def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
+    """How many SDs both statistics lie above their means in draws; None if neither is beyond."""
+    if cells is None:
+        return None
+    right, tried = cells
+    observed, expected = _statistics(right, tried)
+    if observed[0] <= _SCREEN and observed[1] <= 0:
+        return None
+    generator = np.random.default_rng(0)
+    n_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
+    drawn = np.empty((n_draws, 2))
+    for k in range(n_draws):
+        if tried.max() > 1:
+            again = generator.binomial(tried.astype(np.int64), expected).astype(np.float32)
+        else:
+            again = (generator.random(expected.shape, np.float32) < expected) * tried
+        drawn[k] = _statistics(again, tried)[0]
+        if k + 1 == _FIRST_DRAWS and (observed <= drawn[: k + 1].max(axis=0)).all():
+            return None
+    spread = np.maximum(drawn.std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n_draws) ** 0.5
+    z = (observed - drawn.mean(axis=0)) / spread
+    beyond = z[0] > BOUND or z[1] > BOUND_OF_SQUARES
+    return (float(z[0]), float(z[1])) if beyond else None
+
+
+def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
+    """Right responses and responses looked at; None if they are too few."""
+    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    share = right / np.maximum(responses, 1)
+    items = np.flatnonzero((share > _RARE) & (share < 1 - _RARE))
+    order = -responses[items] if patterns.sparse else share[items]
+    every = 1 if patterns.sparse else max(-(-len(items) // _MOST_ITEMS), 1)
+    items = items[np.argsort(order, kind="stable")][every // 2 :: every][:_MOST_ITEMS]
+    who: Places = np.flatnonzero(patterns.answering)
+    most = _MOST_CELLS // max(len(items), 1)
+    if len(who) > most:
+        who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
+    right, tried = patterns.dense(who, items, np.float32)
+    kept = np.count_nonzero(tried, axis=1) >= _LEAST_RESPONSES
+    asked = np.count_nonzero(tried[kept], axis=0) >= _LEAST_RESPONSES
+    right, tried = right[kept][:, asked], tried[kept][:, asked]
+    sums, counts = right.sum(axis=0), tried.sum(axis=0)
+    varied = (sums > 0) & (sums < counts)
+    if len(right) < _LEAST_RESPONDENTS or varied.sum() < _LEAST_ITEMS:
+        return None
+    return right[:, varied], tried[:, varied]
+
+
+def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
+    """The two statistics, and the proportions correct that the curves expect."""
+    from scipy.linalg import eigh
+
+    n, m = right.shape
+    count = np.maximum(tried.sum(axis=0), 1)
+    share = right.sum(axis=0) / count
+    variance = np.maximum(share * (1 - share), _LEAST_SQUARE)
+    deviation = right - tried * share
+    score = deviation.sum(axis=1) / tried.sum(axis=1)
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
+    information = tried @ (slope**2 / variance)
+    score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
+    basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
+    expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
+    residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
+    observed = tried > 0
+    for axis, size in ((0, n), (1, m), (0, n)):
+        least = _LEAST_SQUARE * observed.sum(axis=axis, keepdims=True)
+        squares = np.maximum((residual**2).sum(axis=axis, keepdims=True), least)
+        residual *= np.sqrt(size / squares)
+    residual -= basis @ (basis.T @ residual) / n
+    along = slope / np.sqrt(variance)
+    along /= max(float(np.linalg.norm(along)), 1e-6)
+    residual -= np.outer(residual @ along, along)
+    rows, columns = n - basis.shape[1], m - 1
+    left = float((residual**2).sum())
+    if left < 1e-6 * residual.size:  # the curves fit perfectly
+        return np.zeros(2), expected
+    residual *= np.sqrt(rows * columns / left)
+    products = (residual @ residual.T if n < m else residual.T @ residual).astype(np.float64)
+    last = len(products) - 1
+    largest = float(eigh(products, eigvals_only=True, subset_by_index=[last, last])[0])
+    one, other = (rows - 1) ** 0.5, columns**0.5
+    edge, width = (one + other) ** 2, (one + other) * (1 / one + 1 / other) ** (1 / 3)
+    excess = float((residual**4).mean() / (residual**2).mean() ** 2) - 3
+    squares = float((products**2).sum()) - rows * columns * (rows + columns + 1 + excess)
+    return np.array([(largest - edge) / width, squares / (2 * rows * columns)]), expected
+
+
+def _basis(score: Floats, n_responses: float) -> Floats:
+    """A line with kinks in the score, orthogonal, with a mean square of 1.
+
+    Half of `_PER_KINK` responses lie beyond the outermost kinks. The others are at quantiles that
+    would be evenly spaced in a normal score: at evenly spaced quantiles, easy items of thousands of
+    respondents have too few kinks among those that get them wrong.
+    """
+    from scipy.special import ndtr, ndtri
+
+    n = int(np.clip(n_responses // _PER_KINK, _LEAST_KINKS, _MOST_KINKS))
+    last = float(ndtri(min(_PER_KINK / 2 / n_responses, 0.25)))
+    kinks = np.unique(np.quantile(score, ndtr(np.linspace(last, -last, n))))
+    bent = [np.maximum(score - kink, 0) for kink in kinks]
+    columns = np.column_stack([np.ones_like(score), score, *bent]).astype(np.float64)
+    return np.asarray(np.linalg.qr(columns)[0] * len(score) ** 0.5, dtype=np.float32)
+
+
+def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
+    """Coefficients of every item, by least squares."""
+    found = right.T @ basis
+    if tried.min() == tried.max():  # the basis is orthogonal, with a mean square of 1
+        return np.asarray(found / (tried[0, 0] * len(basis)))
+    one, other = np.triu_indices(basis.shape[1])
+    squares = np.empty((right.shape[1], basis.shape[1], basis.shape[1]), np.float32)
+    squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
+    squares += _RIDGE * np.eye(basis.shape[1], dtype=np.float32)
+    return np.asarray(np.linalg.solve(squares, found[:, :, None])[:, :, 0])
