@@ -44,6 +44,7 @@ from irtkit.suspects import (
     flag_items,
     shuffle_control,
     similar_respondents,
+    wrong_keys,
 )
 from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
 
@@ -111,4 +112,5 @@ __all__ = [
     "simulate_responses",
     "write_responses",
     "write_table",
+    "wrong_keys",
 ]

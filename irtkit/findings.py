@@ -427,6 +427,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "items of one kind by themselves, or name the families of respondents",
     "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] find "
     "about {power:.0%} of inverted items of typical discrimination. More would find more",
+    "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
+    "if their key were wrong. A further ability does the same. The order of the items is useful, "
+    "the probability is not",
     "only-noise": "Only noise: what the responses have in common may be chance, or "
     "[[{n_systems:independent system}]][[{n_families} families]] are too few to show it. Negative "
     "discrimination cannot be found",

@@ -4,6 +4,7 @@ from irtkit.suspects.audit import Audit, audit
 from irtkit.suspects.families import similar_respondents
 from irtkit.suspects.flags import flag_items
 from irtkit.suspects.shuffle import ShuffleControl, shuffle_control
+from irtkit.suspects.wrong_keys import wrong_keys
 
 __all__ = [
     "Audit",
@@ -12,4 +13,5 @@ __all__ = [
     "flag_items",
     "shuffle_control",
     "similar_respondents",
+    "wrong_keys",
 ]

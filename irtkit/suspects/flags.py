@@ -242,7 +242,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
     if result.responses is None:
         raise ValueError("predictions needs the responses, which were not saved with this result")
-    codes, answers = _coded(predictions, result)
+    codes, answers = coded_answers(predictions, result)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _ABLEST)]
     right = result.responses.cells.to_dense().successes[~result.synthetic] > 0
@@ -262,7 +262,9 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     return table
 
 
-def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
+def coded_answers(
+    predictions: pd.DataFrame, result: FitResult
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
     import pandas as pd
 

@@ -1,0 +1,90 @@
+"""Claims about wrong keys: how planted ones are ranked, and what is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import average_precision_score
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+N_PLANTED = 8
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidim|Item groups|Many wrong)")
+
+
+def crowd(n: int, n_items: int, seed: int) -> tuple[NDArray[np.int8], np.random.Generator]:
+    """Responses to items of ordinary slopes."""
+    generator = np.random.default_rng(seed)
+    slopes, difficulties = generator.lognormal(0, 0.4, n_items), generator.normal(0, 1.5, n_items)
+    items = ItemParameters.from_difficulty(slopes, difficulties)
+    values = irtkit.simulate_responses(items, generator.normal(size=n), seed=seed).values.copy()
+    return values, generator
+
+
+def ranked(values: NDArray[np.int8], planted: int = N_PLANTED) -> float:
+    """Average precision of the first items of a matrix."""
+    result = irtkit.fit(values, standard_errors=False)
+    found = irtkit.wrong_keys(result).loc[list(result.item_labels), "log_bayes_factor"]
+    return float(average_precision_score(np.arange(len(found)) < planted, found))
+
+
+@pytest.mark.parametrize(("n", "share", "least"), [(100, 1.0, 0.95), (100, 0.4, 0.8), (30, 1, 0.8)])
+def test_planted_wrong_keys_come_first(n: int, share: float, least: float) -> None:
+    found = []
+    for seed in range(3):
+        values, generator = crowd(n, 300, seed)
+        wrong = 1 - values[:, :N_PLANTED]
+        values[:, :N_PLANTED] = wrong * (generator.random(wrong.shape) < share)
+        found.append(ranked(values))
+    assert np.mean(found) > least
+
+
+def test_nothing_is_called_where_nothing_is_wrong() -> None:
+    for n in (12, 60, 200):
+        found = irtkit.wrong_keys(irtkit.fit(crowd(n, 400, n)[0], standard_errors=False))
+        assert (found["p_wrong_key"] > 0.9).sum() <= 1
+
+
+def test_missing_cells_are_left_out() -> None:
+    values, generator = crowd(100, 300, 5)
+    values[:, :N_PLANTED] = 1 - values[:, :N_PLANTED]
+    values[generator.random(values.shape) < 0.3] = -1
+    assert ranked(values) > 0.9
+
+
+def test_answers_tell_wrong_keys_and_the_right_answer() -> None:
+    digits = irtkit.load_digits_crowd()
+    some = digits.predictions.iloc[:, ::4]
+    labels = digits.labels[some.columns].astype(int).to_numpy().copy()
+    truth = labels.copy()
+    labels[:N_PLANTED] = (labels[:N_PLANTED] + 1) % 10
+    responses = ResponseMatrix(some.to_numpy() == labels, some.index, some.columns)
+    result = irtkit.fit(responses, standard_errors=False)
+    found = irtkit.wrong_keys(result, some)
+    assert found.index[:N_PLANTED].isin(some.columns[:N_PLANTED]).mean() > 0.8
+    planted = found.loc[some.columns[:N_PLANTED]]
+    assert [int(answer) for answer in planted["likely_answer"]] == truth[:N_PLANTED].tolist()
+    assert (planted["p_wrong_key"].fillna(1) > 0.9).all()
+    pd.testing.assert_frame_equal(
+        found,
+        irtkit.wrong_keys(
+            irtkit.fit(responses.with_tables(predictions=some), standard_errors=False)
+        ),
+    )
+
+
+def test_more_suspects_than_keys_can_be_wrong_have_no_probability() -> None:
+    values, _ = crowd(200, 100, 2)
+    values[:, :20] = 1 - values[:, :20]
+    result = irtkit.fit(values, standard_errors=False)
+    with pytest.warns(irtkit.IRTWarning, match="Many wrong keys: .* of the items"):
+        found = irtkit.wrong_keys(result)
+    assert found["p_wrong_key"].isna().all()
+    assert found["log_bayes_factor"].is_monotonic_decreasing
