@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _MOST_RESPONDENTS, _MOST_CELLS = 384, 2**17  # Compared: a sample of more respondents or items.
+_FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
 _MOST_PAIRS = 2**14  # Pairs with |z| > 3, and other pairs, that the groups are learned from.
 _PRIOR_SD, _PSEUDO_VARIANCE = 3.0, 0.25  # Of logits, for finite ones; of a pair, as of four flips.
 _TURNS, _SETTLED = 24, 0.02  # Newton steps at most; the last changes logits by less.
@@ -95,7 +96,7 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     two respondents share give z a long tail to the right; with the observed one, to the left.
     """
     items = _items(patterns, _MOST_CELLS // max(len(who), 1))
-    if len(who) < 2 or not len(items):
+    if len(who) < 2 or len(items) < _FEWEST_ITEMS:
         return None
     residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
     root = np.sqrt(variance)
