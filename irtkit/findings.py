@@ -437,6 +437,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "than half of them, or too few right and wrong responses are expected",
     "no-dimension": "No common dimension: the largest share of variance is {share:.1%}, and "
     "{most:.1%} if responses are shuffled. Flags may mean nothing",
+    # From selection
+    "fixed-order": "Fixed order: the first {n:item} of the ranking are asked in its order. On "
+    "held-out systems the score is then off by {fixed:.1%}, and by {adaptive:.1%} if items are "
+    "chosen one by one (root mean square)",
     # From systems
     "items-taken-as-known": "Items taken as known: cells are missing, and the fit was made without "
     "standard errors. Errors of scores are too small",
@@ -486,6 +490,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "must outnumber the terms of the regression",
     "no-surface": "No surface: the status of {systems} is {status!s}",
     # From difficulty
+    "no-common-sample": "No common sample: predicted has samples such as {predicted}, and manual "
+    "such as {manual}",
     "same-order": "Same order: {measure_1!s} and {measure_2!s} order the items alike, except for "
     "ties (Spearman correlation {spearman:.3f})",
     "order-changed": "Order changed: {measure_1!s} and {measure_2!s} have a Spearman correlation "

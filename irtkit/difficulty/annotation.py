@@ -17,7 +17,6 @@ with fix 1, delete 2 and add 3. 0 is perfect, below 1 helpful, above 1 worse tha
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +32,7 @@ from irtkit.checks import (
     short,
 )
 from irtkit.files import as_path, head_of
+from irtkit.findings import Finding, warn
 from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def impact(
 
     Warns
     -----
-    UserWarning
+    irtkit.IRTWarning
         If no sample is in both.
 
     Notes
@@ -185,11 +185,8 @@ def impact(
     if ("" in first) != ("" in second):
         raise TypeError("predicted and manual must both be of one sample or both of several")
     if first and second and not first.keys() & second.keys():
-        warnings.warn(
-            "predicted and manual have no sample in common, such as "
-            f"{short(next(iter(first)))} and {short(next(iter(second)))}",
-            stacklevel=2,
-        )
+        one_of_each = {"predicted": next(iter(first)), "manual": next(iter(second))}
+        warn(Finding("no-common-sample", "warning", one_of_each))
     durations: Any = duration
     if hasattr(durations, "items"):
         durations = {category_name(label): value for label, value in durations.items()}

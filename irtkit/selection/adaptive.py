@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
+from irtkit.findings import Finding, warn
 from irtkit.scoring.scores import bounded
 from irtkit.selection.subset import Selection, select_items
 from irtkit.suspects.families import dense_responses
@@ -147,8 +147,8 @@ def adaptive(
 
     Warns
     -----
-    UserWarning
-        If items asked in a fixed order err less.
+    irtkit.IRTWarning
+        Code "fixed-order", if items asked in a fixed order err less.
 
     Examples
     --------
@@ -182,11 +182,6 @@ def adaptive(
     if order is None:
         order = "adaptive" if pool.tried.error <= pool.tried.fixed_error else "fixed"
         if order == "fixed":
-            warnings.warn(
-                f"the first {pool.k} items are asked in the order of the ranking: on held-out "
-                f"respondents they err by {100 * pool.tried.fixed_error:.2f} percentage points, "
-                f"and items chosen one by one by {100 * pool.tried.error:.2f}",
-                UserWarning,
-                stacklevel=2,
-            )
+            errors = {"fixed": pool.tried.fixed_error, "adaptive": pool.tried.error}
+            warn(Finding("fixed-order", "warning", {"n": pool.k, **errors}))
     return AdaptiveTest(pool, order, error, level)

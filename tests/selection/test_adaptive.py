@@ -122,7 +122,7 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     assert 0.8 < tried.error / tried.fixed_error < 1
     monkeypatch.setattr(Pool, "tried", tried._replace(fixed_error=0.0))
     selection = select_items(selection.result, 15)
-    with pytest.warns(UserWarning, match="asked in the order of the ranking"):
+    with pytest.warns(UserWarning, match="Fixed order: the first"):
         test = adaptive(selection)
     while not test.done:
         test.answer(0)
