@@ -13,8 +13,9 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
 from irtkit.data.patterns import blocks
+from irtkit.diagnostics.fitted import by_label
 from irtkit.responses import refuse_sparse
-from irtkit.responses.labels import is_missing_label, values_by_label
+from irtkit.responses.labels import is_missing_label
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -210,14 +211,10 @@ def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> flo
 def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
     """Number the family of every respondent; synthetic ones may be left out of a mapping."""
     dense_responses(result, "families")
-    if isinstance(families, str):
-        if families != SIMILAR:
-            raise ValueError(
-                f"families must be given by respondent, or {short(SIMILAR)}; got {short(families)}"
-            )
+    if isinstance(families, str) and families == SIMILAR:
         return linked(result, similar_respondents(result))
     labels = result.respondent_labels
-    names = values_by_label("families", families, labels, value="family", kind="respondent")
+    names = by_label("families", families, labels, result.responses, "family")
     for label, name, synthetic in zip(labels, names, result.synthetic, strict=True):
         if is_missing_label(name) and not synthetic:
             raise ValueError(f"families has none for respondent {short(label)}")

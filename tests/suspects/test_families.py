@@ -123,6 +123,15 @@ def test_copies_are_families_of_respondents_that_are_similar() -> None:
     assert clustered_share(result, "similar") == pytest.approx(expected, rel=0.1)
 
 
+def test_families_may_be_a_column_of_the_respondent_table(single: FitResult) -> None:
+    families = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
+    table = pd.DataFrame({"family": families})
+    result = fit(single.responses.with_tables(None, table), "2PL")
+    assert clustered_share(result, "family") == clustered_share(result, families)
+    with pytest.raises(ValueError, match="there is no column 'famly', did you mean 'family'"):
+        flag_items(result, families="famly")
+
+
 def test_synthetic_respondents_need_no_family() -> None:
     responses = made(30, seed=4)
     families = {name: k // 3 for k, name in enumerate(responses.respondents)}
@@ -152,7 +161,7 @@ def test_respondents_without_a_family_are_named(single: FitResult, change: Any, 
 
 @pytest.mark.parametrize(
     ("families", "rule"),
-    [("alike", "or 'similar'; got 'alike'"), (["one"] * 60, "must name at least two families")],
+    [("alike", "there is no column 'alike'"), (["one"] * 60, "must name at least two families")],
 )
 def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
