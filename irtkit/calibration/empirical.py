@@ -53,9 +53,7 @@ STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
 _LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
 """Numbers of a distribution that are above 0, and between 0 and 1."""
 _ROUNDS = 20  # Most times that points are placed anew; five settled 12 × 600.
-_SETTLED = (
-    0.01  # Gain in log marginal likelihood at which it ends: 0.014 standard errors of slopes.
-)
+_SETTLED = 0.01  # Gain in log marginal likelihood at which it ends: moves slopes by 0.014 SE.
 # Change of each number of a distribution that points are trusted for until they are placed anew:
 # they soon lie too far apart for narrower densities.
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])

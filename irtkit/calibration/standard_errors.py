@@ -44,11 +44,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
-# Respondents from which on sums are in 32 bits; posteriors from repeated trials are too narrow.
-_MANY_RESPONDENTS = 1500
-# Missing information left out, by that which is left about a parameter and by response: errors of
-# ten data sets were then off by 2e-4 of themselves at most (3PL, 5,000 × 50).
-_NEGLIGIBLE = 1e-4
+_MANY_RESPONDENTS = 1500  # From here on sums are in 32 bits, except those of repeated trials.
+_NEGLIGIBLE = 1e-4  # Share of missing information left out: errors were off by 2e-4 at most.
 _MOST_POLYNOMIALS = 16  # More lose their orthogonality; beside steep items nodes take their place.
 _SLOWEST_FALL = 0.9  # Of missing information from one polynomial to the next but one.
 _SAME = 1e-10  # Share of the information about a direction below which others make it up.

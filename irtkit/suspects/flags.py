@@ -59,10 +59,9 @@ def flag_items(
         3PL: probability of guessing right, such as 0.25 for four choices. Items are listed whose
         guessing lies above it by more than 1.96 standard errors.
     families
-        Family of every respondent: a mapping or Series from label to family, a list in the order of
-        the respondents, or a column of the respondent table. "similar" joins the pairs of
+        Family of every respondent, by which evidence on slopes is clustered: a mapping or Series by
+        label, a list, or a column of the respondent table. "similar" joins the pairs of
         :func:`irtkit.similar_respondents`.
-        Evidence on slopes is then clustered by family.
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
         Items are listed if three quarters of the ablest respondents give an answer that is not
