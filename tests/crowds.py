@@ -1,0 +1,67 @@
+"""Named crowds: simulated responses that many tests share, and their fits.
+
+A crowd is drawn from known items and abilities, the same for every test that asks for it by name.
+A fit is made once for each crowd and settings in a process.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, simulate_responses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Crowd(NamedTuple):
+    """Responses and what they were drawn from."""
+
+    responses: ResponseMatrix
+    items: ItemParameters
+    abilities: NDArray[np.float64]
+
+
+class _Shape(NamedTuple):
+    n_respondents: int
+    n_items: int
+    guessing: float = 0.0
+    inverted: int = 0  # The first so many items have a negative slope.
+    missing: float = 0.0
+
+
+_SHAPES = {
+    "small": _Shape(60, 20),
+    "ordinary": _Shape(200, 40),
+    "long": _Shape(40, 300),
+    "few": _Shape(12, 200),
+    "wide-spread": _Shape(1000, 30),
+    "guessed": _Shape(400, 40, guessing=0.2),
+    "inverted": _Shape(150, 60, inverted=4),
+    "incomplete": _Shape(150, 60, missing=0.4),
+}
+
+
+@cache
+def crowd(name: str, seed: int = 0) -> Crowd:
+    """Responses of a crowd by name, with its items and abilities."""
+    shape = _SHAPES[name]
+    generator = np.random.default_rng([seed, *name.encode()])
+    slopes = generator.lognormal(0, 0.35, shape.n_items)
+    slopes[: shape.inverted] *= -1
+    items = ItemParameters.from_difficulty(
+        slopes, generator.normal(size=shape.n_items), np.full(shape.n_items, shape.guessing)
+    )
+    abilities = generator.normal(size=shape.n_respondents)
+    responses = simulate_responses(items, abilities, missing=shape.missing, seed=generator)
+    return Crowd(responses, items, abilities)
+
+
+@cache
+def fitted(name: str, model: str = "2PL", **settings: Any) -> irtkit.FitResult:
+    """Fit a crowd with settings that can be hashed. Tests must not change the result."""
+    return irtkit.fit(crowd(name).responses, model, **settings)
