@@ -116,8 +116,8 @@ def curve_coverage(n: int, n_items: int, trials: int, missing: float, seed: int)
 def _generality(systems: pd.DataFrame, edges: Array, true: Array) -> dict[str, Any]:
     held: dict[str, Any] = {"capability": [], "generality": []}
     for row, share in zip(systems.to_dict("records"), true, strict=True):
-        truth = generality_of(edges, share, np.zeros(len(share)))
-        values = {"capability": truth.capability, "generality": truth.spread_squared**-0.5}
+        capability, _, squared, _ = generality_of(edges, share, np.zeros(len(share)))
+        values = {"capability": capability, "generality": squared**-0.5}
         for name, value in values.items():
             held[name].append(row[f"{name}_low"] <= value <= row[f"{name}_high"])
     return held

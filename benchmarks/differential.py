@@ -21,7 +21,7 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.diagnostics import functioning, mantel_haenszel
+from irtkit.diagnostics import functioning
 from irtkit.diagnostics.functioning import METHODS
 
 _CRITICAL = 3.841
@@ -157,7 +157,7 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
             patterns_of(responses, synthetic_is_real=True),
             np.array(groups) == "focal",
         )
-        matching = mantel_haenszel.Matching(patterns, focal)
+        matching = functioning.Matching(patterns, focal)
         everything = np.ones(setting.n_items, dtype=bool)
         own = matching.compared(everything).statistic
         right, answered = patterns.cells.astype(np.float64), np.ones(patterns.cells.shape)
@@ -166,9 +166,9 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
             others = matching.varied & (np.arange(setting.n_items) != j)
             w, p = np.where(others, matching.slopes, 0.0), matching.p
             score = (right - p) @ w / (1 + w**2 @ (p * (1 - p)))
-            strata = mantel_haenszel._strata(score, matching.n_strata)  # noqa: SLF001
+            strata = functioning._strata(score, matching.n_strata)  # noqa: SLF001
             cells = right[:, [j]], answered[:, [j]]
-            alone.append(mantel_haenszel._compared(strata, focal, *cells).statistic[0])  # noqa: SLF001
+            alone.append(functioning._compared(strata, focal, *cells).statistic[0])  # noqa: SLF001
         found.append((own > _CRITICAL, np.array(alone) > _CRITICAL))
     shares = np.concatenate(found, axis=1).mean(axis=1)
     return {"setting": setting.name, "in its sum": float(shares[0]), "left out": float(shares[1])}

@@ -31,7 +31,7 @@ from scipy.stats import norm
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.diagnostics import mantel_haenszel
+from irtkit.diagnostics import functioning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,7 +184,7 @@ def matching(name: str, n_items: int = 2000) -> dict[str, Any]:
     for seed in range(sets):
         responses, groups, _ = drawn(setting, seed)
         patterns = patterns_of(responses, synthetic_is_real=True)
-        test = mantel_haenszel.Matching(patterns, np.array(groups) == "focal")
+        test = functioning.Matching(patterns, np.array(groups) == "focal")
         for kind, values in found.items():
             if kind == "plain":
                 test.slopes = np.ones(setting.n_items)

@@ -20,6 +20,7 @@ from scipy.stats import chi2
 import irtkit
 
 if TYPE_CHECKING:
+    from irtkit.diagnostics import LikelihoodRatioTest
     from irtkit.irf import ModelName
 
 DATA_SETS, LEVEL = 200, 0.05
@@ -58,7 +59,9 @@ def drawn(setting: Setting, seed: int) -> irtkit.ResponseMatrix:
     return irtkit.ResponseMatrix(right ^ (generator.random(right.shape) < flips))
 
 
-def tested(responses: irtkit.ResponseMatrix) -> tuple[irtkit.LikelihoodRatioTest, float]:
+def tested(
+    responses: irtkit.ResponseMatrix,
+) -> tuple[LikelihoodRatioTest, float]:
     """The test of the 1PL against the 2PL, and the share of evidence that counts."""
     models: tuple[ModelName, ModelName] = "1PL", "2PL"
     settings: Any = {"prior": None, "standard_errors": False, "progress": False}

@@ -25,8 +25,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y
 from statsmodels.stats.multitest import multipletests
 
 from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.prediction.predictor import training_of
-from irtkit.prediction.regressors import REGRESSORS, fitted, model_of, predicted
+from irtkit.prediction.predictor import REGRESSORS, fitted, model_of, predicted, training_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

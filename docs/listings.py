@@ -1,11 +1,13 @@
 """Public names and commands, listed in the documentation from what the package has.
 
-``{names}`` is followed by lines of names; `commands` lists the help of every command.
+``{names}`` is followed by lines of names in irtkit, such as `fit` or `systems.Gate`. `commands`
+lists the help of every command.
 """
 
 from __future__ import annotations
 
 import inspect
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -35,7 +37,7 @@ class Names(SphinxDirective):
         """One directive of autodoc for every name."""
         found: list[str] = []
         for name in " ".join(self.content).split():
-            kind = "class" if inspect.isclass(getattr(irtkit, name)) else "function"
+            kind = "class" if inspect.isclass(attrgetter(name)(irtkit)) else "function"
             found += ["```{eval-rst}", f".. auto{kind}:: irtkit.{name}"]
             found += ["   :members:"] * (kind == "class") + ["```", ""]
         return parsed(self, found)

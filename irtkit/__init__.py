@@ -10,9 +10,8 @@ from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.methods import EM, Variational
 from irtkit.calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.curves import characteristic_curves, expected_performance, learning_surface
-from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
+from irtkit.datasets import load_digits_crowd
 from irtkit.diagnostics import (
-    LikelihoodRatioTest,
     differential_functioning,
     information,
     item_fit,
@@ -21,64 +20,45 @@ from irtkit.diagnostics import (
     model_fit,
     respondent_fit,
 )
-from irtkit.difficulty import (
-    DifficultyComparison,
-    average_error,
-    compare_difficulties,
-    fleiss_kappa,
-    impact,
-)
+from irtkit.difficulty import compare_difficulties, fleiss_kappa, impact
 from irtkit.findings import Finding, IRTWarning
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.prediction import DifficultyPredictor
 from irtkit.report import report
 from irtkit.responses import ResponseMatrix
-from irtkit.scoring import Linking, link, score
-from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
+from irtkit.scoring import link, score
+from irtkit.selection import adaptive, select_items
 from irtkit.simulation import add_synthetic, simulate_responses
 from irtkit.suspects import (
-    Audit,
-    ShuffleControl,
     audit,
     flag_items,
     shuffle_control,
     similar_respondents,
     wrong_keys,
 )
-from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
+from irtkit.systems import compare_systems, gate, pass_k
 
 __version__ = "0.1.0"
 
 __all__ = [
     "EM",
-    "AdaptiveTest",
-    "Audit",
     "Beta",
     "Density",
-    "DifficultyComparison",
     "DifficultyPredictor",
-    "DigitsCrowd",
     "Finding",
     "FitResult",
-    "Gate",
     "IRTWarning",
     "ItemParameters",
     "ItemPrior",
-    "LikelihoodRatioTest",
-    "Linking",
     "LogNormal",
     "Normal",
     "ResponseMatrix",
-    "Selection",
-    "ShuffleControl",
-    "SystemComparison",
     "Variational",
     "WeakPrior",
     "adaptive",
     "add_synthetic",
     "audit",
-    "average_error",
     "characteristic_curves",
     "compare_difficulties",
     "compare_systems",
@@ -96,7 +76,6 @@ __all__ = [
     "link",
     "load",
     "load_digits_crowd",
-    "load_digits_learning",
     "local_dependence",
     "model_fit",
     "pass_k",

@@ -579,3 +579,16 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "explains (reference: {bound:.1f}). Items hang together in groups, such as passages[[, or "
     "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",
 }
+
+LEGENDS = {
+    "average_error": "average_error: proportion of systems that got an item wrong",
+    "expected_error": "expected_error: average_error that the model expects of all systems",
+    "difficulty": "difficulty: ability at which the curve of an item turns",
+    "quality_standard": "quality_standard: Kolena's score by further metrics",
+    "correlations": "spearman (95% interval) and kendall: rank correlations over the items",
+    "held_out": "1PL: average error as a predictor. log_likelihood: mean per response. gain: "
+    "difference from the 1PL (95% intervals that hold together)",
+    "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
+    "the reverse",
+}
+"""What columns of a comparison of difficulties are."""

@@ -155,7 +155,7 @@ print(new_classes.loc[new_classes["alarm"], [*columns[:-1], "shift"]].sort_value
 # The same items may be asked again with changed inputs. Here nobody says that they became harder,
 # so the alarm says whether systems got worse. If a model predicts the difficulty of both versions,
 # give it as `difficulties=` and `original_difficulties=`. Then the alarm is about what difficulty
-# does not explain, and `irtkit.curves.problem_shift` says how much harder the items became.
+# does not explain. The mean difference of both difficulties says how much harder the items became.
 
 # %%
 same = values.loc[watched]

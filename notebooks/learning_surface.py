@@ -20,7 +20,7 @@ import irtkit
 pd.set_option("display.width", 120, "display.max_columns", 20)
 pd.set_option("display.float_format", "{:.2f}".format)
 
-answers = irtkit.load_digits_learning()
+answers = irtkit.datasets.load_digits_learning()
 print(answers.sample(5, random_state=0))
 print(answers.pivot_table(index="respondent", columns="training_size", values="right"))
 

@@ -65,3 +65,11 @@ def crowd(name: str, seed: int = 0) -> Crowd:
 def fitted(name: str, model: str = "2PL", **settings: Any) -> irtkit.FitResult:
     """Fit a crowd with settings that can be hashed. Tests must not change the result."""
     return irtkit.fit(crowd(name).responses, model, **settings)
+
+
+def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0) -> ResponseMatrix:
+    """Responses of a normal population to 2PL items, or 3PL items with guessing."""
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0, 0.3, n_items)
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
+    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)

@@ -52,7 +52,7 @@ FILES = ("predicted.json", "manual.csv")
 def test_the_summary_has_extremes_first(run: Callable[..., Done]) -> None:
     done = run(*FILES)
     assert (done.code, done.err) == (0, "")
-    assert "Mean of 2 samples, 0 of them above 1; 0.500 pooled" in done.out
+    assert "pooled: 0.5\n" in done.out
     rows = [line.split() for line in done.out.splitlines() if line.startswith("clip-")]
     assert rows == [
         ["clip-1", "0.667", "6", "9", "4", "1", "0"],
@@ -79,7 +79,7 @@ def test_durations_and_weights_reach_the_cost(run: Callable[..., Done], tmp_path
         assert run(*FILES, *options, "--out", "impact.csv").code == 0
         costs.append(irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0])
     assert costs == pytest.approx([4, 2, 2, 0])  # the worked values
-    assert "2 to fix" in run(*FILES, "--tolerance", "1").out
+    assert "fixes: 2\n" in run(*FILES, "--tolerance", "1").out
 
 
 @pytest.mark.parametrize(

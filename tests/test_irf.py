@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import integrate
 
 from irtkit import ItemParameters
 
@@ -66,3 +67,15 @@ def test_an_item_is_known_by_all_its_parameters() -> None:
         np.array([1, nan, 1, 1]), np.array([0, 0, nan, 0]), np.array([0, 0, 0, nan])
     )
     assert items.known.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("slope", [0.5, 20.0, -1.3])
+def test_expected_error_is_the_integral(slope: float) -> None:
+    item = ItemParameters.from_difficulty([slope], [0.7], 0.2)
+
+    def density_of_error(theta: float) -> float:
+        wrong = 1 - item.probability([theta])[0, 0]
+        return float(wrong * np.exp(-0.5 * (theta / 1.5) ** 2) / (1.5 * np.sqrt(2 * np.pi)))
+
+    exact = integrate.quad(density_of_error, -15, 15, points=[0.7], limit=500, epsabs=1e-11)[0]
+    np.testing.assert_allclose(item.expected_error(1.5), exact, atol=1e-9)

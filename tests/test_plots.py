@@ -54,7 +54,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
     np.testing.assert_allclose(smooth, table[["difficulty", "smooth"]])
     with pytest.raises(ValueError, match="there is no curve of 'nobody'"):
         plots.characteristic_curves(curves, "nobody")
-    answers = irtkit.load_digits_learning()
+    answers = irtkit.datasets.load_digits_learning()
     answers["difficulty"] = answers["item"].map(hash_free(answers["item"]))
     surface = irtkit.learning_surface(answers)
     system = answers["respondent"].iloc[0]

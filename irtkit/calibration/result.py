@@ -20,7 +20,7 @@ from irtkit.irf import ItemParameters
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
     from os import PathLike
     from pathlib import Path
 
@@ -487,7 +487,7 @@ class FitResult:
     def with_quality_standard(
         self,
         metrics: object,
-        higher_is_better: Mapping[str, bool] | Collection[str] | None = None,
+        higher_is_better: Collection[str] | None = None,
     ) -> FitResult:
         """Return the result with Kolena's difficulty score of the items by further metrics.
 
@@ -497,11 +497,11 @@ class FitResult:
         Parameters
         ----------
         metrics
-            A long or wide table or its path, a mapping of respondents to tables, names of
-            ``responses.metrics`` such as ``["total_tokens"]``, or a QualityStandard.
+            A long or wide table or its path, names of ``responses.metrics`` such as
+            ``["total_tokens"]``, or a QualityStandard.
         higher_is_better
-            Metrics that are better when higher, ``[]`` for none, or a mapping that says True or
-            False for every metric. Left out if `metrics` is a QualityStandard.
+            Metrics that are better when higher, ``[]`` for none. Left out if `metrics` is a
+            QualityStandard.
 
         Raises
         ------

@@ -24,7 +24,7 @@ from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import is_missing_label, values_by_label
-from irtkit.selection.cross_validation import refits
+from irtkit.selection.subset import refits
 from irtkit.suspects.families import SIMILAR, family_codes
 from irtkit.systems.standing import Shares
 
@@ -107,7 +107,7 @@ class Answered(NamedTuple):
             without, fold = _held_out(given, seed)  # type: ignore[arg-type]  # a result
             errors = given.standard_errors[:, 1]  # type: ignore[attr-defined]
         else:
-            without = given_difficulties(difficulties, responses.items, argument)[None]
+            without = _by_item(difficulties, responses.items, argument, "difficulty")[None]
             errors = _given_errors(se, responses.items)
         answers = Shares.of(patterns_of(responses, synthetic_is_real=True))
         names = responses.respondents, responses.items
@@ -140,9 +140,9 @@ class Answered(NamedTuple):
         return Part(own, difficulty[own], fewer * self.se[own], *answers)
 
 
-def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Array:
-    """Difficulties by item label, NaN for items that have none."""
-    values = values_by_label(argument, given, items, value="difficulty", kind="item")
+def _by_item(given: Any, items: tuple[str, ...], argument: str, value: str) -> Array:
+    """Numbers by item label, NaN for items that have none."""
+    values = values_by_label(argument, given, items, value=value, kind="item")
     found = as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
     if np.isinf(found).any():
         label = items[int(np.argmax(np.isinf(found)))]

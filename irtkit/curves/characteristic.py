@@ -9,7 +9,7 @@ generality (Hernández-Orallo et al. 2021) are, with ψ(h) the accuracy at the d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -187,24 +187,24 @@ def _curve(part: Part, fit: Regression, edges: Array, level: float) -> pd.DataFr
     import pandas as pd
 
     rows = []
-    for k, own in enumerate(in_ranges(edges, part.difficulty)):
+    for own in in_ranges(edges, part.difficulty):
         share, trials, n = part.share[own], part.trials[own], len(own)
-        rows.append(
-            {
-                "difficulty": float(part.difficulty[own].mean()) if n else np.nan,
-                "difficulty_low": edges[k],
-                "difficulty_high": edges[k + 1],
-                "n_items": n,
-                "n_responses": int(trials.sum()),
-                "accuracy": float(share.mean()) if n else np.nan,
-                "effective": effective_number(share, trials, level),
-            }
-        )
-    table = pd.DataFrame(rows, index=pd.RangeIndex(1, len(edges), name="range"))
-    bounds = share_interval(table["accuracy"], table.pop("effective"), level)
-    table["accuracy_low"], table["accuracy_high"] = bounds
-    at = with_intercept(table["difficulty"].to_numpy())
-    return table.assign(smooth=logistic(fit.log_odds(at)))
+        means = (part.difficulty[own].mean(), share.mean()) if n else (np.nan, np.nan)
+        rows.append((*means, n, int(trials.sum()), effective_number(share, trials, level)))
+    difficulty, accuracy, n_items, n_responses, effective = map(list, zip(*rows, strict=True))
+    low, high = share_interval(accuracy, effective, level)
+    columns = {
+        "difficulty": difficulty,
+        "difficulty_low": edges[:-1],
+        "difficulty_high": edges[1:],
+        "n_items": n_items,
+        "n_responses": n_responses,
+        "accuracy": accuracy,
+        "accuracy_low": low,
+        "accuracy_high": high,
+        "smooth": logistic(fit.log_odds(with_intercept(np.array(difficulty)))),
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(1, len(edges), name="range"))
 
 
 def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
@@ -250,61 +250,48 @@ def _summary(table: pd.DataFrame, fit: Regression, edges: Array, level: float) -
     """Location, slope, capability and generality of one curve."""
     deviate, ends = t_quantile(np.inf, level), np.array([0.0, -1.0, 1.0])
     noise = (table["accuracy_high"] - table["accuracy_low"]) / 2 / deviate
-    found = generality_of(edges, table["accuracy"].to_numpy(), noise.to_numpy() ** 2)
-    capability = found.capability + deviate * found.capability_se * ends
-    spread = np.sqrt(
-        np.maximum(found.spread_squared + deviate * found.spread_squared_se * ends, 0.0)
+    capability, capability_se, squared, squared_se = generality_of(
+        edges, table["accuracy"].to_numpy(), noise.to_numpy() ** 2
     )
+    spread = np.sqrt(np.maximum(squared + deviate * squared_se * ends, 0.0))
     with np.errstate(divide="ignore"):
         generality = 1 / spread[[0, 2, 1]]
-
-    def bounded(name: str, values: Any) -> dict[str, float]:
-        ends = (name, f"{name}_low", f"{name}_high")
-        return dict(zip(ends, map(float, values), strict=True))
-
+    found = {
+        "location": crossing(fit, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, level),
+        "slope": (-fit.coefficients[1],),
+        "slope_se": (fit.covariance[1, 1] ** 0.5,),
+        "capability": np.clip(capability + deviate * capability_se * ends, 0, np.ptp(edges)),
+        "spread": spread,
+        "generality": generality,
+    }
     return {
-        **bounded(
-            "location", crossing(fit, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, level)
-        ),
-        "slope": -float(fit.coefficients[1]),
-        "slope_se": float(fit.covariance[1, 1] ** 0.5),
-        **bounded("capability", np.clip(capability, 0, np.ptp(edges))),
-        **bounded("spread", spread),
-        **bounded("generality", generality),
+        f"{name}{end}": float(value)
+        for name, values in found.items()
+        for end, value in zip(("", "_low", "_high"), values, strict=False)
     }
 
 
-class Generality(NamedTuple):
-    """Capability and squared spread of one curve."""
-
-    capability: float
-    capability_se: float
-    spread_squared: float
-    spread_squared_se: float
-
-
-def generality_of(edges: Array, share: Array, variance: Array) -> Generality:
-    """Integrals of a curve that is constant in each range, and their errors.
+def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, float, float, float]:
+    """Capability and squared spread of a curve constant in each range, each with its error.
 
     An unknown share is interpolated between its neighbours. A curve that is 1 throughout, or 0,
     falls beyond the difficulties: its spread is unknown.
     """
     known = np.isfinite(share)
     if not known.any() or edges[-1] == edges[0]:
-        return Generality(*[np.nan] * 4)
+        return np.nan, np.nan, np.nan, np.nan
     places = np.arange(len(share))
     psi = np.interp(places, places[known], share[known])
     noise = np.where(known, variance, 0.0)
     h = edges - edges[0]
     first, second = np.diff(h), np.diff(h**2)
     capability = float(first @ psi)
-    spread = float(second @ psi) - capability**2
-    spread = 0.0 if spread < _ROUNDING * h[-1] ** 2 else spread
+    squared = float(second @ psi) - capability**2
+    squared = 0.0 if squared < _ROUNDING * h[-1] ** 2 else squared
     if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
-        spread = np.nan
+        squared = np.nan
     by_share = second - 2 * capability * first
-    errors = (float(np.sqrt(part**2 @ noise)) for part in (first, by_share))
-    return Generality(capability, next(errors), spread, next(errors))
+    return capability, float(first**2 @ noise) ** 0.5, squared, float(by_share**2 @ noise) ** 0.5
 
 
 def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) -> pd.DataFrame:
@@ -314,25 +301,19 @@ def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) ->
     answers = Shares(data.answers.right[rows], data.answers.trials[rows])
     names = [data.respondents[row] for row in rows]
     found = []
-    for number, items in enumerate(in_ranges(edges, data.difficulty)):
+    for items in in_ranges(edges, data.difficulty):
         accuracy, leaders = leaders_of(answers, items, (1 - level) / (len(edges) - 1))
         labels = tuple(names[k] for k in leaders)
         best = labels[0] if labels else None
-        found.append(
-            {
-                "difficulty_low": edges[number],
-                "difficulty_high": edges[number + 1],
-                "n_items": int((answers.trials[:, items] > 0).any(axis=0).sum()),
-                "best": best,
-                "accuracy": accuracy,
-                "n_leaders": len(labels),
-                "leaders": labels,
-                "winner": best if len(labels) == 1 < len(rows) else None,
-            }
-        )
-    table = pd.DataFrame(found, index=pd.RangeIndex(1, len(edges), name="range"))
-    for name in ("best", "winner"):  # None stays None, whatever type pandas would choose
-        table[name] = pd.Series([one[name] for one in found], table.index, dtype=object)
+        winner = best if len(labels) == 1 < len(rows) else None
+        n_items = int((answers.trials[:, items] > 0).any(axis=0).sum())
+        found.append((n_items, best, accuracy, len(labels), labels, winner))
+    columns = ["n_items", "best", "accuracy", "n_leaders", "leaders", "winner"]
+    table = pd.DataFrame(found, pd.RangeIndex(1, len(edges), name="range"), columns)
+    for k, name in ((1, "best"), (5, "winner")):  # None stays None, whatever type pandas chooses
+        table[name] = pd.Series([one[k] for one in found], table.index, dtype=object)
+    table.insert(0, "difficulty_low", edges[:-1])
+    table.insert(1, "difficulty_high", edges[1:])
     return table
 
 

@@ -18,11 +18,10 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, short
-from irtkit.curves.answered import Answered, given_difficulties
+from irtkit.curves.answered import Answered
 from irtkit.curves.logistic import with_intercept
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.irf import logistic
-from irtkit.systems.paired import mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,7 +124,17 @@ def expected_performance(
 
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
-    _check(result, difficulties, original_difficulties, difficulty_se)
+    if isinstance(result, FitResult) and result.parameters.guessing.any():
+        raise ValueError(
+            "result is of the 3PL: curves that fall to 0 expect too little of hard items that are "
+            "guessed right"
+        )
+    given = difficulties is not None or difficulty_se is not None
+    if given and original_difficulties is None and isinstance(result, FitResult):
+        raise ValueError(
+            "difficulties and difficulty_se need original_difficulties from the same source: those "
+            "of result have another scale"
+        )
     old = Answered.of(
         result, original_difficulties, "original_difficulties", se=difficulty_se, seed=seed
     )
@@ -152,22 +161,6 @@ def expected_performance(
     rows = [_expectation(old.part(one), now.part(other), level) for one, other in pairs]
     index = pd.Index([old.respondents[one] for one, _ in pairs], name="respondent")
     return pd.DataFrame(rows, index=index)
-
-
-def _check(result: object, difficulties: Any, original: Any, se: Any) -> None:
-    """Refuse items that are guessed, and difficulties of two sources."""
-    if isinstance(result, FitResult) and result.parameters.guessing.any():
-        raise ValueError(
-            "result is of the 3PL: where items are guessed right, curves that fall to 0 expect too "
-            "little of hard ones"
-        )
-    if isinstance(result, FitResult) and difficulties is not None and original is None:
-        raise ValueError(
-            "difficulties need original_difficulties from the same source beside them: those of "
-            "result have another scale"
-        )
-    if original is None and se is not None:
-        raise ValueError("difficulty_se goes with original_difficulties, which are not given")
 
 
 def _refuse_same_answers(old: Answered, now: Answered, pairs: list[tuple[int, int]]) -> None:
@@ -307,46 +300,3 @@ def _shift(fit: Regression, new: Part) -> float:
     reach = np.abs(z).max() + np.log(4 * (n + 1))
     harder = brentq(lambda logits: logistic(z - logits).mean() - wanted, -reach, reach)
     return float(harder / slope)
-
-
-def problem_shift(original: Any, other: Any, *, level: float = 0.95) -> dict[str, float]:
-    """Mean change of predicted difficulty of the same items under another problem.
-
-    Parameters
-    ----------
-    original, other
-        Difficulties by item label, a mapping or Series, from models of either problem.
-    level
-        Coverage of the interval.
-
-    Returns
-    -------
-    dict
-        n_items (in both), shift (mean of other less original), low, high and p_value (paired by
-        item).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are not mappings by label, or have no item in common.
-
-    Examples
-    --------
-    >>> from irtkit.curves import problem_shift
-    >>> problem_shift({"a": 0.0, "b": 1.0, "c": 2.0}, {"a": 0.5, "b": 1.6, "c": 2.4})["shift"]
-    0.5
-    """
-    level = check_number("level", level, above=0, below=1)
-    for name, given in (("original", original), ("other", other)):
-        if not hasattr(given, "keys"):
-            raise TypeError(f"{name} must be a mapping or Series from item to difficulty")
-    both = tuple(str(label) for label, _ in original.items() if label in other)
-    if not both:
-        raise ValueError("original and other have no item in common")
-    before = given_difficulties(original, both, "original")
-    change = given_difficulties(other, both, "other") - before
-    change = change[np.isfinite(change)]
-    found = mean_of(change, step=1e-12)
-    low, high = found.interval(level)
-    ends = {"low": low, "high": high, "p_value": found.p_value}
-    return {"n_items": len(change), "shift": found.value, **ends}

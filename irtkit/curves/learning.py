@@ -45,13 +45,11 @@ class Axis:
     @classmethod
     def of(cls, name: str, values: Any, *, log: bool | None) -> Axis:
         """Return the axis of a column, logarithmic by default unless it holds dates."""
-        import pandas as pd
+        from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-        if pd.api.types.is_datetime64_any_dtype(values):
-            if log:
-                raise ValueError(f"log: {short(name)} holds dates, which have no logarithm")
+        if is_datetime64_any_dtype(values):
             return cls(name, "date")
-        if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        if not is_numeric_dtype(values) or is_bool_dtype(values):
             raise TypeError(
                 f"column {short(name)} must hold numbers or dates, it is {values.dtype}; "
                 "pandas.to_datetime makes dates"
@@ -128,19 +126,18 @@ class LearningSurface:
         import pandas as pd
 
         names = [self.axis.name] if self.middle is None else [self.axis.name, DIFFICULTY]
-        parts = []
         low, high = (self.axis.scaled(self.systems[end]) for end in ("low", "high"))
         easy, hard = (self.systems[end].to_numpy() for end in ("easy", "hard"))
+        parts = []
         for k, fit in enumerate(self.fits):
             ends = [(low[k], high[k]), (easy[k], hard[k])][: len(names)]
             sides = [np.linspace(start, end, _GRID) for start, end in ends]
             places = [side.ravel() for side in np.meshgrid(*sides, indexing="ij")]
             x = _design(*places)
-            table = pd.DataFrame(dict(zip(names, places, strict=True)))
-            parts.append(table.assign(log_odds=fit.log_odds(x), se=fit.se(x)))
+            log_odds, given = fit.log_odds(x), [self.axis.given(places[0]), *places[1:]]
+            columns = {"log_odds": log_odds, "se": fit.se(x), "probability": logistic(log_odds)}
+            parts.append(pd.DataFrame(dict(zip(names, given, strict=True)) | columns))
         found = pd.concat(parts, keys=self.systems.index, names=self.systems.index.names)
-        found[names[0]] = self.axis.given(found[names[0]].to_numpy())
-        found["probability"] = logistic(found["log_odds"].to_numpy())
         found = found.reset_index(self.systems.index.names).dropna(subset="log_odds")
         return found.reset_index(drop=True)
 
@@ -187,13 +184,12 @@ class LearningSurface:
         if difficulty is not None and self.middle is None:
             raise ValueError("difficulty: the regressions have none")
         start, end = _design(np.array([0.0, 1.0]), None if at is None else np.full(2, at))
-        name, rows = self.axis.name, {}
+        rows = {}
         for system, fit in zip(self.systems.index, self.fits, strict=True):
             for share in wanted:
-                log_odds = float(np.log(share / (1 - share)))
-                found = crossing(fit, start, end - start, log_odds, self.level)
-                slope = float((end - start) @ fit.coefficients)
-                rows[*_tuple(system), share] = (*found, slope)
+                found = crossing(fit, start, end - start, np.log(share / (1 - share)), self.level)
+                rows[*_tuple(system), share] = *found, float((end - start) @ fit.coefficients)
+        name = self.axis.name
         index = pd.MultiIndex.from_tuples(rows, names=[*self.systems.index.names, "share"])
         columns = [name, f"{name}_low", f"{name}_high", "slope"]
         table = pd.DataFrame(list(rows.values()), index, columns)
@@ -201,9 +197,9 @@ class LearningSurface:
             table[column] = self.axis.given(table[column].to_numpy())
         if at is not None:
             table.insert(0, DIFFICULTY, at)
-        each_row = self.systems.loc[self.systems.index.repeat(len(wanted))].set_axis(index)
-        outside = (table[name] < each_row["low"]) | (table[name] > each_row["high"])
-        return table.assign(beyond=outside, status=each_row["status"])
+        own = self.systems.loc[self.systems.index.repeat(len(wanted))].set_axis(index)
+        outside = (table[name] < own["low"]) | (table[name] > own["high"])
+        return table.assign(beyond=outside, status=own["status"])
 
     def __str__(self) -> str:
         import pandas as pd
@@ -295,6 +291,7 @@ def learning_surface(
     [0.99, 0.08]
     """
     import pandas as pd
+    from scipy.stats import t
 
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
@@ -345,28 +342,39 @@ def learning_surface(
     places: Any = {"all": np.arange(len(table))}
     if groups:
         places = table.groupby(groups, sort=False).indices
-    fits, rows = [], []
+    fits, rows, parts = [], [], []
     for own in places.values():
         some = [one[own] for one in numbered]
-        fits.append(likelihood_regression(x[own], n_right[own], n[own], some))
+        fit = likelihood_regression(x[own], n_right[own], n[own], some)
         known = np.full(1, np.nan) if difficulties is None else difficulties[own]
         rows.append(
             {
                 "n_responses": int(n[own].sum()),
                 "n_clusters": min((len(np.unique(one)) for one in some), default=np.nan),
                 "accuracy": n_right[own].sum() / max(n[own].sum(), 1),
-                "log_likelihood": fits[-1].log_likelihood,
-                "status": fits[-1].status,
+                "log_likelihood": fit.log_likelihood,
+                "status": fit.status,
                 "low": table[size].iloc[own].min(),
                 "high": table[size].iloc[own].max(),
                 "easy": known.min(),
                 "hard": known.max(),
             }
         )
+        error = np.sqrt(np.diag(fit.covariance))
+        reach = fit.quantile(level) * error
+        columns = {
+            "estimate": fit.coefficients,
+            "se": np.sqrt(np.diag(fit.fisher)),
+            "se_clustered": error if together else np.nan,
+            "low": fit.coefficients - reach,
+            "high": fit.coefficients + reach,
+            "p_value": 2 * t.sf(np.abs(fit.coefficients / error), fit.df),
+        }
+        parts.append(pd.DataFrame(columns, index=terms))
+        fits.append(fit)
     names = groups or ["rows"]
     index: pd.Index[Any] = pd.MultiIndex.from_tuples(map(_tuple, places), names=names)
     index = index if len(names) > 1 else index.get_level_values(0)
-    parts = [_coefficients(fit, terms, level, clustered=bool(together)) for fit in fits]
     return LearningSurface(
         coefficients=pd.concat(parts, keys=index, names=[*names, "term"]),
         systems=pd.DataFrame(rows, index=index),
@@ -390,25 +398,6 @@ def _design(covariate: Array, difficulty: Array | None = None) -> Array:
     if difficulty is None:
         return with_intercept(covariate)
     return with_intercept(covariate, difficulty, covariate * difficulty)
-
-
-def _coefficients(
-    fit: Regression, terms: list[str], level: float, *, clustered: bool
-) -> pd.DataFrame:
-    import pandas as pd
-    from scipy.stats import t
-
-    error = np.sqrt(np.diag(fit.covariance))
-    reach = fit.quantile(level) * error
-    columns = {
-        "estimate": fit.coefficients,
-        "se": np.sqrt(np.diag(fit.fisher)),
-        "se_clustered": error if clustered else np.nan,
-        "low": fit.coefficients - reach,
-        "high": fit.coefficients + reach,
-        "p_value": 2 * t.sf(np.abs(fit.coefficients / error), fit.df),
-    }
-    return pd.DataFrame(columns, index=terms)
 
 
 def _finite(name: str, values: Any) -> Array:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
+TOL = 1e-5  # Of fits to other responses.
 _FEWEST_DRAWS = 20  # With them a variance has an error of a third.
 
 
@@ -142,12 +143,7 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
         values = np.full(missing.shape, -1, np.int8)
         values[:, kept] = simulate_responses(items, abilities, seed=generator).values
         values[missing] = -1
-        yield fitted_alike(result, ResponseMatrix(values, items=result.item_labels))
-
-
-def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
-    """Fit other responses with the model, prior and quadrature of a result."""
-    return refitted(result, responses, tol=1e-5)
+        yield refitted(result, ResponseMatrix(values, items=result.item_labels), tol=TOL)
 
 
 def scaled_p(statistic: float, drawn: Array) -> float:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.diagnostics.fitted import Fitted, check_bootstrap, fitted, scaled_p, simulated_fits
+from irtkit.diagnostics.fitted import check_bootstrap, fitted, scaled_p, simulated_fits
 from irtkit.irf import Items, curves_of
 from irtkit.printed import p_words
 
@@ -108,7 +108,7 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     from scipy.special import chdtrc, chndtr, chndtrinc
 
     check_bootstrap(bootstrap, seed)
-    margins = _margins(result)
+    margins = margins_of(result)
     n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
     if np.isnan(m2):
         raise ValueError(
@@ -120,7 +120,7 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     counted, n_counted = share * m2, share * n
     p = float(chdtrc(df, counted))
     if bootstrap:
-        others = (_margins(one) for one in simulated_fits(result, bootstrap, seed))
+        others = (margins_of(one) for one in simulated_fits(result, bootstrap, seed))
         p = scaled_p(m2 / df, np.array([m_2(other) / other.df for other in others]))
     bounds = [  # noncentral chi-squares of which M2 is the 95 and 5 % quantile
         max(float(chndtrinc(counted, df, tail)), 0.0) if chndtr(counted, df, 0.0) > tail else 0.0
@@ -158,17 +158,6 @@ class BivariateMargins(NamedTuple):
     derivatives: Array  # Of P by every kind of parameter, (kinds, J, n_nodes).
     common_slope: bool  # Whether the first kind is one parameter that all items share.
 
-    @classmethod
-    def of(cls, parts: Fitted, model: ModelName) -> BivariateMargins:
-        """Margins of complete responses."""
-        theta, weights = parts.grid()
-        s, p, c = curves_of(Items.of(parts.items), theta)
-        by_logit = (1 - c) * s * (1 - s)
-        kinds = [by_logit * theta, by_logit] + ([1 - s] if model == "3PL" else [])
-        right = parts.cells.astype(np.float64)
-        observed, common = right.T @ right / len(right), model in {"1PL", "Rasch"}
-        return cls(len(right), observed, p, weights, np.stack(kinds), common)
-
     @property
     def n_parameters(self) -> int:
         """Number of parameters."""
@@ -186,7 +175,7 @@ class BivariateMargins(NamedTuple):
         return _with_diagonal((self.p * self.weights) @ self.p.T, self.p @ self.weights)
 
 
-def _margins(result: FitResult) -> BivariateMargins:
+def margins_of(result: FitResult) -> BivariateMargins:
     """Margins of the items with right and wrong responses, or an error where M2 cannot be."""
     parts = fitted(result, "model_fit")
     if parts.items.n_items > _MOST_ITEMS:
@@ -203,7 +192,16 @@ def _margins(result: FitResult) -> BivariateMargins:
         )
     right = parts.cells.sum(axis=0)
     varied = np.flatnonzero((right > 0) & (right < len(parts.cells)))
-    margins = BivariateMargins.of(parts.of_items(varied), result.model)
+    parts = parts.of_items(varied)
+    theta, weights = parts.grid()
+    s, p, c = curves_of(Items.of(parts.items), theta)
+    by_logit = (1 - c) * s * (1 - s)
+    kinds = [by_logit * theta, by_logit] + ([1 - s] if result.model == "3PL" else [])
+    right = parts.cells.astype(np.float64)
+    common = result.model in {"1PL", "Rasch"}
+    margins = BivariateMargins(
+        len(right), right.T @ right / len(right), p, weights, np.stack(kinds), common
+    )
     if margins.df < 1:
         n_items = len(margins.p)
         raise ValueError(

@@ -99,7 +99,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     >>> print(irtkit.likelihood_ratio_test(*fits))
     2PL against 1PL: statistic 45.44, df 3, p < 0.001; AIC -39.4, BIC -26.8
     """
-    _check_models(smaller, larger)
+    _check_nested(smaller, larger)
     _check_responses(smaller, larger)
     from scipy.special import chdtrc, fdtrc
 
@@ -107,9 +107,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
     error = 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
     statistic = difference if difference < -error - rounding else max(difference, 0.0)
-    doubts = tuple(_doubts(smaller, larger, statistic, error))
-    for finding in doubts:
-        warn(finding)
+    findings = tuple(_findings(smaller, larger, statistic, error))
+    for finding in findings:
+        if finding.severity == "warning":
+            warn(finding)
     degrees_of_freedom = larger.n_parameters - smaller.n_parameters
     evidence, statistic = larger.evidence, larger.evidence * statistic
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
@@ -126,26 +127,21 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         log_likelihood_larger=larger.log_likelihood,
         aic_difference=larger.aic - smaller.aic,
         bic_difference=larger.bic - smaller.bic,
-        findings=(*doubts, *_limits(smaller, larger)),
+        findings=findings,
     )
 
 
-def _check_models(smaller: FitResult, larger: FitResult) -> None:
+def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     """Refuse all but a pair of nested models, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
         check_type(name, result, FitResult)
-    one, other = _RANK[smaller.model], _RANK[larger.model]
-    given = f"got {smaller.model} as smaller and {larger.model} as larger"
-    if one > other:
-        rule = "smaller must be the model with fewer parameters, larger the one that contains it"
-        raise ValueError(f"{rule}; {given}: swap them")
-    if one == other:
-        units = "" if smaller.model == larger.model else " (the same model in different units)"
-        raise ValueError(f"smaller and larger must be different, nested models; {given}{units}")
-    if smaller.n_parameters >= larger.n_parameters:
+    nested = _RANK[smaller.model] < _RANK[larger.model]
+    if not nested or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
-            f"larger must have more parameters than smaller; {smaller.model} and {larger.model} "
-            f"of {len(larger.item_labels)} item(s) both have {larger.n_parameters}"
+            "smaller and larger must be nested models, the one with fewer parameters first: Rasch "
+            "or 1PL (the same model in different units), then 2PL, then 3PL; got "
+            f"{smaller.model} with {smaller.n_parameters} parameters as smaller and "
+            f"{larger.model} with {larger.n_parameters} as larger"
         )
 
 
@@ -154,40 +150,37 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     labels = {"item": smaller.item_labels, "respondent": smaller.respondent_labels}
     for kind, own in labels.items():
         check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
-    for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
-        name = short(labels["respondent"][k])
-        raise ValueError(f"{name} must be synthetic in both smaller and larger, or in neither")
     rule = "smaller and larger must be fitted to the same responses"
+    for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
+        raise ValueError(f"{rule}; {short(labels['respondent'][k])} is synthetic in one of them")
     for kind in labels:
-        for name, words in (("responses", "responses"), ("right", "right responses")):
+        for name in ("responses", "right"):
             one, other = (getattr(fit.counts, f"{kind}_{name}") for fit in (smaller, larger))
             for k in np.flatnonzero(one != other):
+                what = "right responses" if name == "right" else name
                 raise ValueError(
-                    f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {words} in smaller "
+                    f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {what} in smaller "
                     f"and {other[k]} in larger"
                 )
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
     if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
         raise ValueError(f"{rule}; their counts agree and single responses do not")
-    one, other = smaller.settings, larger.settings
-    if one.quadrature != other.quadrature:
-        raise ValueError(
-            "smaller and larger must be fitted with the same quadrature; smaller has "
-            f"{one.quadrature!r} and larger {other.quadrature!r}"
-        )
-    if (one.trial_correlation or 0.0) != (other.trial_correlation or 0.0):
-        raise ValueError(
-            "smaller and larger must count repeated trials alike; trial_correlation is "
-            f"{one.trial_correlation or 0:.3g} in smaller and {other.trial_correlation or 0:.3g} "
-            "in larger (fit smaller to "
-            "responses.with_trial_correlation(larger.settings.trial_correlation))"
-        )
+    for name, remedy in (
+        ("quadrature", "quadrature="),
+        ("trial_correlation", "responses.with_trial_correlation()"),
+    ):
+        one, other = (getattr(fit.settings, name) or 0.0 for fit in (smaller, larger))
+        if one != other:
+            raise ValueError(
+                f"smaller and larger must be fitted with the same {name}; smaller has {one!r} and "
+                f"larger {other!r}. {remedy} sets it"
+            )
 
 
-def _doubts(
+def _findings(
     smaller: FitResult, larger: FitResult, statistic: float, error: float
 ) -> Iterator[Finding]:
-    """Why the statistic may not be that of two maxima."""
+    """Why the statistic may not be that of two maxima, and what theory says of its p-value."""
     both = (smaller, larger)
     if models := [fit.model for fit in both if fit.settings.prior is not None]:
         yield Finding("test-with-prior", "warning", {"models": models})
@@ -201,14 +194,10 @@ def _doubts(
     if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
         better = None if smaller.settings.quadrature == "adaptive" else "adaptive"
         yield Finding("coarse-integration", "warning", {"error": error, "quadrature": better})
-
-
-def _limits(smaller: FitResult, larger: FitResult) -> Iterator[Finding]:
-    """What theory says about the p-value even of two maxima."""
     if larger.model == "3PL":
         yield Finding("guessing-at-edge", "note", {"smaller": smaller.model})
-    both = zip(smaller.status, larger.status, strict=True)
-    if n := sum(not {"no variance", "unbounded"}.isdisjoint(statuses) for statuses in both):
+    statuses = zip(smaller.status, larger.status, strict=True)
+    if n := sum(not {"no variance", "unbounded"}.isdisjoint(one) for one in statuses):
         yield Finding("few-finite-items", "note", {"n": n, "of": len(larger.status)})
     if larger.evidence < 1:
         found = larger.near_duplicates

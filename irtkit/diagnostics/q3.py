@@ -100,7 +100,15 @@ def local_dependence(
     def block(start: int) -> _Block:
         some = slice(start, start + _ITEMS_AT_ONCE)
         cells, p = parts.cells[:, some], parts.items.chosen(some).probability(parts.ability)
-        return _block(start, cells, (cells - p).astype(np.float32), complete=complete)
+        residual = (cells - p).astype(np.float32)
+        varied = np.minimum((cells == 1).sum(axis=0), (cells == 0).sum(axis=0)) >= _LEAST_COMMON
+        if not complete:
+            answered = ((cells >= 0) & varied).astype(np.float32)
+            return _Block(start, residual * answered, answered)
+        residual -= residual.mean(axis=0)
+        squares = (residual**2).sum(axis=0)
+        size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
+        return _Block(start, (residual / size).astype(np.float32), None)
 
     found, least = np.empty((4, 0)), threshold
     starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
@@ -143,17 +151,6 @@ class _Block(NamedTuple):
     start: int
     residual: Singles
     answered: Singles | None  # None if all were.
-
-
-def _block(start: int, cells: Any, residual: Singles, *, complete: bool) -> _Block:
-    varied = np.minimum((cells == 1).sum(axis=0), (cells == 0).sum(axis=0)) >= _LEAST_COMMON
-    if not complete:
-        answered = ((cells >= 0) & varied).astype(np.float32)
-        return _Block(start, residual * answered, answered)
-    residual -= residual.mean(axis=0)
-    squares = (residual**2).sum(axis=0)
-    size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
-    return _Block(start, (residual / size).astype(np.float32), None)
 
 
 def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Array) -> Array:

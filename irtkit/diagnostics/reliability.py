@@ -183,24 +183,22 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
     """Information of every item, in the population and among the most able."""
     import pandas as pd
 
-    parameters, n_items = result.parameters.chosen(known), len(known)
-    weights, right = np.exp(-0.5 * _GRID[::10] ** 2), np.full(n_items, np.nan)
+    parameters, right = result.parameters.chosen(known), np.full(len(known), np.nan)
+    density = np.exp(-0.5 * _GRID[::10] ** 2)
     population = result.latent_mean + result.latent_sd * _GRID[::10]
-    columns = {}
+    columns: dict[str, Array] = {}
     for name, theta, weight in (
-        ("information", population, weights / weights.sum()),
+        ("information", population, density / density.sum()),
         ("information_top", result.ability[ablest], np.full(len(ablest), 1 / len(ablest))),
     ):
-        columns[name] = np.full(n_items, np.nan)
-        columns[name][known] = sum(
-            weight[some] @ parameters.information(theta[some])
-            for some in blocks(len(theta), parameters.n_items)
-        )
+        parts = blocks(len(theta), parameters.n_items)
+        columns[name] = np.full(len(known), np.nan)
+        columns[name][known] = sum(weight[k] @ parameters.information(theta[k]) for k in parts)
     if result.responses is not None:
         margins = result.patterns.chosen(ablest).margins
         tried = margins.item_responses.sum(axis=0)
         np.divide(margins.item_right.sum(axis=0), tried, out=right, where=tried > 0)
-    separates = np.zeros(n_items, dtype=bool)
+    separates = np.zeros(len(known), dtype=bool)
     separates[_fewest(np.nan_to_num(columns["information_top"]))] = True
     index = pd.Index(result.item_labels, name="item")
     return pd.DataFrame({**columns, "right_top": right, "separates_top": separates}, index=index)

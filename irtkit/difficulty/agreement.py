@@ -22,7 +22,6 @@ from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.irf import Array
 
@@ -57,17 +56,9 @@ class FleissKappa:
     category against all others together."""
 
     def __str__(self) -> str:
-        table = f"{self.n_ratings} ratings of {self.n_items} items by up to {self.n_raters} raters"
-        if math.isnan(self.kappa):
-            used = self.by_category["share"].idxmax()
-            return f"Fleiss' kappa is undefined: all {table} are in one category, {short(used)}."
-        interval = f"95% interval {self.kappa_low:.3f} to {self.kappa_high:.3f}; "
-        return (
-            f"Fleiss' kappa {self.kappa:.3f} ({'' if math.isnan(self.kappa_low) else interval}"
-            f"standard error {self.standard_error:.2g} if they agreed by chance alone): "
-            f"{table} into {len(self.categories)} categories; {self.observed_agreement:.1%} of "
-            f"pairs agree, {self.expected_agreement:.1%} expected by chance."
-        )
+        names = ("kappa", "kappa_low", "kappa_high", "observed_agreement", "expected_agreement")
+        counts = ("n_items", "n_raters", "n_ratings")
+        return "\n".join(f"{name}: {getattr(self, name):.4g}" for name in (*names, *counts))
 
 
 def fleiss_kappa(ratings: Any, *, missing: Missing = "error") -> FleissKappa:
@@ -97,6 +88,7 @@ def fleiss_kappa(ratings: Any, *, missing: Missing = "error") -> FleissKappa:
     (0.55, 8, ('cat', 'dog'))
     """
     import pandas as pd
+    from scipy.special import stdtrit
 
     check_one_of("missing", missing, get_args(Missing))
     try:
@@ -116,20 +108,13 @@ def fleiss_kappa(ratings: Any, *, missing: Missing = "error") -> FleissKappa:
     item = np.repeat(np.arange(len(frame)), frame.shape[1])[there]
     counts = np.zeros((len(frame), len(categories)), dtype=np.int64)
     np.add.at(counts, (item, np.searchsorted(categories, names[there].astype(str))), 1)
-    return _result(counts, tuple(categories))
-
-
-def _result(counts: NDArray[Any], categories: tuple[str, ...]) -> FleissKappa:
-    import pandas as pd
-    from scipy.special import stdtrit
-
     rated = counts[counts.sum(axis=1) > 0].astype(np.float64)
     ratings = rated.sum(axis=1)
     if ratings.max(initial=0) < 2:
         raise ValueError("ratings needs at least one item with two ratings")
     whole = _agreement(rated)
-    error = _sampling_error(rated, whole)
-    half = error * stdtrit(len(rated) - 1, 0.975)  # Student's t, as in Gwet's programs.
+    own_error = _sampling_error(rated, whole)
+    half = own_error * stdtrit(len(rated) - 1, 0.975)  # Student's t, as in Gwet's programs.
     low, high = np.clip([whole.kappa - half, whole.kappa + half], -1, 1).tolist()
     each = [_agreement(np.column_stack([column, ratings - column])) for column in rated.T]
     by_category = pd.DataFrame(each, index=pd.Index(categories, name="category"))
@@ -138,13 +123,13 @@ def _result(counts: NDArray[Any], categories: tuple[str, ...]) -> FleissKappa:
         standard_error=whole.standard_error,
         kappa_low=low,
         kappa_high=high,
-        interval_standard_error=error,
+        interval_standard_error=own_error,
         observed_agreement=whole.observed,
         expected_agreement=whole.expected,
         n_items=len(rated),
         n_raters=int(ratings.max()),
         n_ratings=int(ratings.sum()),
-        categories=categories,
+        categories=tuple(categories),
         by_category=by_category.assign(share=whole.shares)[["share", "kappa", "standard_error"]],
     )
 

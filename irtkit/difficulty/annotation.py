@@ -19,34 +19,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from irtkit.checks import (
-    as_number,
-    check_number,
-    check_unique,
-    check_yes_or_no,
-    first_names,
-    short,
-)
+from irtkit.checks import as_number, check_number, check_unique, first_names, short
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, warn
 from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
-FIELDS = ("type", "start", "end")
+FIELDS = ["type", "start", "end"]
+_WORK = ("penalty", "scratch", "cost", "fixes", "deletes", "adds")
 _TIE = 1e-12  # Cost of a changed field, as a proportion of the largest cost.
 _LARGEST = 1e100  # Cost of a pair up to which totals do not overflow.
 _ROUNDING = 1e-12  # Relative rounding of a mean: a maximum that is met is not exceeded.
-_SHOWN = 3  # Samples that are named.
 _COLUMNS = ["sample", "action", "fields", "penalty", "predicted", "manual"]
 _COLUMNS += [f"{whose}_{name}" for name in FIELDS for whose in ("predicted", "manual")]
 
@@ -92,24 +84,10 @@ class Impact:
         return self.impact > maximum + _ROUNDING
 
     def __str__(self) -> str:
-        defined = self.table["impact"].dropna()
-        lines = [f"Impact {self.impact:.3f}: 0 is perfect, 1 as much work as without predictions."]
-        if defined.empty:
-            lines = ["Impact is undefined: there are no manual annotations."]
-        elif len(self.table) > 1:
-            shown = defined.head(_SHOWN).items()
-            highest = ", ".join(f"{name} {value:.3f}" for name, value in shown)
-            lines.append(
-                f"Mean of {len(defined)} samples, {(defined > 1).sum()} of them above 1; "
-                f"{self.pooled:.3f} pooled. Highest: {highest}."
-            )
-        lines.append(
-            f"Work left: {self.fixes} to fix, {self.deletes} to delete, {self.adds} to add; "
-            f"penalty {self.penalty:g}, {self.scratch:g} from scratch."
-        )
-        if self.n_undefined:
-            lines.append(f"Without manual annotations, and so without impact: {self.n_undefined}.")
-        return "\n".join(lines)
+        totals = {"impact": self.impact, "pooled": self.pooled}
+        totals |= {name: getattr(self, name) for name in _WORK}
+        counts = {"samples": len(self.table), "without_impact": self.n_undefined}
+        return "\n".join(f"{name}: {value:.4g}" for name, value in (totals | counts).items())
 
 
 def impact(
@@ -120,7 +98,6 @@ def impact(
     penalties: Mapping[str, float] | None = None,
     duration: float | Mapping[Any, float] | pd.Series[float] | None = None,
     tolerance: float = 0.0,
-    unpair: bool = False,
 ) -> Impact:
     """Impact of predicted annotations on the work of annotating a sample or a data set.
 
@@ -140,9 +117,6 @@ def impact(
         then counts times as proportions of it.
     tolerance
         Largest difference of starts or ends that needs no fixing, in the unit of the times.
-    unpair
-        Whether to leave a pair unmatched if fixing it costs more than deleting one and adding the
-        other. With the default penalties it never does.
 
     Raises
     ------
@@ -177,7 +151,9 @@ def impact(
     """
     import pandas as pd
 
-    rules = _rules(weights, penalties, tolerance, unpair=unpair)
+    check_number("tolerance", tolerance, least=0)
+    cost = _settings("weights", weights, dict.fromkeys(FIELDS, 1.0), least=0)
+    work = _settings("penalties", penalties, {"fix": 1.0, "delete": 2.0, "add": 3.0}, above=0)
     first, second = _by_sample(predicted, "predicted"), _by_sample(manual, "manual")
     names = list(dict.fromkeys((*second, *first)))
     if not names:
@@ -194,17 +170,16 @@ def impact(
             raise ValueError(f"duration has no value for the sample {short(lacking[0])}")
     rows, edits = [], []
     for name in names:
-        one, other = (of.get(name) or _of_rows((), "") for of in (first, second))
+        one, other = (of.get(name) or _annotations([], "") for of in (first, second))
         own = durations[name] if isinstance(durations, dict) else durations
         if own is not None:
             check_number(f"duration{f' of the sample {short(name)}' if name else ''}", own, above=0)
-        found, own_edits = _scored(one, other, rules, own)
+        found, own_edits = _scored(one, other, cost, work, tolerance, own)
         rows.append(found | {"n_predicted": len(one.rows), "n_manual": len(other.rows)})
         edits += [(name, *edit) for edit in own_edits]
     table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
     impacts = table["impact"].dropna()
-    work = ("penalty", "scratch", "cost", "fixes", "deletes", "adds")
-    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in work}
+    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in _WORK}
     return Impact(
         impact=math.fsum(impacts) / len(impacts) if len(impacts) else math.nan,
         pooled=_share(totals["penalty"], totals["scratch"]),
@@ -225,27 +200,6 @@ def _settings(
             raise ValueError(f"{argument} has the unknown key {short(name)}, not of {keys}")
         check_number(f"{argument}[{short(name)}]", value, **bounds)
     return defaults | dict(given or {})
-
-
-class _Rules(NamedTuple):
-    """Settings of an impact, checked."""
-
-    weights: dict[str, float]
-    penalties: dict[str, float]
-    tolerance: float
-    unpair: bool
-
-
-def _rules(weights: Any, penalties: Any, tolerance: float, *, unpair: bool) -> _Rules:
-    check_number("tolerance", tolerance, least=0)
-    check_yes_or_no(unpair=unpair)
-    work = {"fix": 1.0, "delete": 2.0, "add": 3.0}
-    return _Rules(
-        _settings("weights", weights, dict.fromkeys(FIELDS, 1.0), least=0),
-        _settings("penalties", penalties, work, above=0),
-        tolerance,
-        unpair,
-    )
 
 
 class Sample(NamedTuple):
@@ -278,22 +232,24 @@ def changes(predicted: Sample, manual: Sample, tolerance: float) -> NDArray[np.b
 
 
 def _scored(
-    predicted: Sample, manual: Sample, rules: _Rules, duration: float | None
+    predicted: Sample,
+    manual: Sample,
+    weights: Mapping[str, float],
+    penalties: Mapping[str, float],
+    tolerance: float,
+    duration: float | None,
 ) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
     """Numbers of `Impact`, and rows of its table of edits."""
     from scipy.optimize import linear_sum_assignment
 
     with np.errstate(over="ignore", invalid="ignore"):
-        cost = costs(predicted, manual, rules.weights, duration)
+        cost = costs(predicted, manual, weights, duration)
     if not (cost <= _LARGEST).all():
         raise ValueError("the cost of a pair overflows: times, weights or 1/duration are too large")
-    changed = changes(predicted, manual, rules.tolerance)
+    changed = changes(predicted, manual, tolerance)
     tie = _TIE * (cost.max(initial=0.0) or 1.0)
     pairs = np.column_stack(linear_sum_assignment(cost + tie * changed.sum(axis=2)))
-    total = float(cost[pairs[:, 0], pairs[:, 1]].sum())
-    fix, delete, add = (rules.penalties[name] for name in ("fix", "delete", "add"))
-    if rules.unpair:
-        pairs = pairs[fix * changed[pairs[:, 0], pairs[:, 1]].sum(axis=1) <= delete + add]
+    fix, delete, add = (penalties[name] for name in ("fix", "delete", "add"))
 
     def one(sample: Sample, k: int | None) -> tuple[Any, ...]:
         if k is None:
@@ -319,7 +275,7 @@ def _scored(
         "impact": _share(penalty, scratch),
         "penalty": penalty,
         "scratch": scratch,
-        "cost": total,
+        "cost": float(cost[pairs[:, 0], pairs[:, 1]].sum()),
         "fixes": fixes,
         "deletes": len(deleted),
         "adds": len(added),
@@ -343,24 +299,17 @@ def _by_sample(given: Any, argument: str) -> dict[str, Sample]:
         for name, own in zip(names, given.values(), strict=True):
             place = f"{argument}, sample {short(name)}".lstrip(", ")
             is_checked = isinstance(own, Sample)
-            found[name] = own if is_checked else _of_rows(_rows(own, FIELDS, place), place)
+            found[name] = own if is_checked else _annotations(_table(own, place), place)
         return found
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        kind = type(given).__name__
-        raise TypeError(f"{argument} must be a DataFrame, tuples or a mapping, got {kind}")
-    if not hasattr(given, "columns"):
-        given = [*given]
-    header: Any = given.columns if hasattr(given, "columns") else next(iter(given), ())
-    header = header if hasattr(header, "__len__") else ()
-    named = hasattr(given, "columns") or isinstance(header, Mapping)
-    if "sample" not in header if named else len(header) != len(FIELDS) + 1:
-        return {"": _of_rows(_rows(given, FIELDS, argument), argument)}
-    rows: dict[str, list[tuple[Any, ...]]] = {}
-    for row, label, *values in _rows(given, ("sample", *FIELDS), argument):
-        of_sample = rows.setdefault(_sample_name(label, _place(argument, row)), [])
-        if any(category_name(value) for value in values):
-            of_sample.append((row, *values))
-    return {name: _of_rows(of_sample, argument) for name, of_sample in rows.items()}
+    table = _table(given, argument)
+    if "sample" not in table:
+        return {"": _annotations(table, argument)}
+    samples: dict[str, list[Any]] = {}
+    for row in table[["sample", *FIELDS]].itertuples(name=None):
+        own = samples.setdefault(_sample_name(row[1], _place(argument, row[0])), [])
+        if any(category_name(value) for value in row[2:]):
+            own.append((row[0], *row[2:]))
+    return {name: _annotations(own, argument) for name, own in samples.items()}
 
 
 def _sample_name(label: Any, place: str) -> str:
@@ -373,26 +322,37 @@ def _place(argument: str, row: Any) -> str:
     return f"{argument}, row {short(row)}" if argument else f"row {short(row)}"
 
 
-def _rows(given: Any, columns: Sequence[str], argument: str) -> Iterator[tuple[Any, ...]]:
-    """Label of every row, followed by its values in the order of the columns."""
-    if hasattr(given, "columns"):
-        check_names(list(given.columns), columns, argument)
-        yield from given[list(columns)].itertuples(name=None)
-        return
-    for row, values in enumerate(given):
-        if isinstance(values, Mapping):
-            check_names(list(values), columns, _place(argument, row))
-            yield row, *(values[name] for name in columns)
-        elif isinstance(values, str) or np.ndim(values) == 0 or len(values) != len(columns):
-            rule = f"must be a tuple of {first_names(columns)}"
-            raise ValueError(f"{_place(argument, row)}: {rule}, got {short(values)}")
+def _table(given: Any, place: str) -> pd.DataFrame:
+    """Rows as a frame with the columns type, start and end, and sample if they have it."""
+    import pandas as pd
+
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        kind = type(given).__name__
+        raise TypeError(f"{place} must be a DataFrame, tuples or a mapping, got {kind}")
+    if not hasattr(given, "columns"):
+        rows = [*given]
+        if rows and all(isinstance(row, Mapping) for row in rows):
+            given = pd.DataFrame(rows)
         else:
-            yield row, *values
+            names = ["sample", *FIELDS] if rows and np.size(rows[0]) == 4 else FIELDS
+            for k, row in enumerate(rows):
+                if not isinstance(row, list | tuple) or len(row) != len(names):
+                    rule = f"must be a tuple of {first_names(names)}"
+                    raise ValueError(f"{_place(place, k)}: {rule}, got {short(row)}")
+            given = pd.DataFrame(rows, columns=names)
+    columns = [*given.columns]
+    if sorted(map(str, columns)) not in (sorted(FIELDS), sorted([*FIELDS, "sample"])):
+        raise ValueError(
+            f"{place or 'the table'} must have just the columns type, start and end, and sample if "
+            f"there are several; got {first_names(columns)}"
+        )
+    return cast("pd.DataFrame", given)
 
 
-def _of_rows(rows: Any, argument: str) -> Sample:
-    """Annotations in order, of rows (label, type, start, end)."""
+def _annotations(rows: Any, argument: str) -> Sample:
+    """Annotations in order, of a frame or a list of (label, type, start, end)."""
     found = []
+    rows = rows if isinstance(rows, list) else rows[FIELDS].itertuples(name=None)
     for row, kind, *given in rows:
         place, name = _place(argument, row), category_name(kind)
         start, end = map(as_number, given)
@@ -410,14 +370,6 @@ def _of_rows(rows: Any, argument: str) -> Sample:
     times = np.array([one[:2] for one in found], dtype=np.float64).reshape(-1, 2)
     types = np.array([one[2] for one in found], dtype=object)
     return Sample([one[3] for one in found], types, times)
-
-
-def check_names(given: list[Any], names: Sequence[str], place: str) -> None:
-    """Refuse columns or keys other than the names, each of which must be there once."""
-    for name in (*names, *given):
-        if name not in given or name not in names or given.count(name) > 1:
-            listed = first_names(names)
-            raise ValueError(f"{place} must have just {listed}, which does not fit {short(name)}")
 
 
 def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
@@ -440,7 +392,7 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
     with naming(file):
         if head_of(file).lstrip().startswith((b"[", b"{")):
             return _by_sample(json_document(file, unique=True), "")
-        return _by_sample(_csv(file, ("sample", *FIELDS), ("start", "end")), "")
+        return _by_sample(_csv(file, "start", "end"), "")
 
 
 def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
@@ -449,31 +401,29 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
     Raises
     ------
     ValueError
-        If the columns are others, a sample occurs twice or a duration is not a number.
-    OSError
-        If there is no such file.
+        If a column is absent or a sample occurs twice.
     """
     from irtkit.io.text import naming
 
     file = as_path(path)
     with naming(file):
-        table = _csv(file, ("sample", "duration"), ("duration",))
+        table = _csv(file, "duration")
+        if "sample" not in table:
+            raise ValueError("the table must have a column 'sample'")
         check_unique("every sample must occur once", table["sample"])
-        return {
-            name: check_number(f"{_place('', row)}: duration", value)
-            for row, name, value in table.itertuples(name=None)
-        }
+        return dict(zip(table["sample"], table["duration"], strict=True))
 
 
-def _csv(file: Any, columns: Sequence[str], numeric: Sequence[str]) -> pd.DataFrame:
+def _csv(file: Any, *numeric: str) -> pd.DataFrame:
     """Table of a file, rows numbered from 1; cells that are no number stay text."""
     import pandas as pd
 
     from irtkit.io.text import read_text_table
 
     table = read_text_table(file)
-    check_names([*table.columns], columns, "the header")
     for name in numeric:
+        if name not in table:
+            raise ValueError(f"the table must have a column {short(name)}")
         found = pd.to_numeric(table[name], errors="coerce")
         table[name] = found.astype(object).where(found.notna(), table[name])
-    return table[list(columns)].set_axis(range(1, len(table) + 1))
+    return table.set_axis(range(1, len(table) + 1))

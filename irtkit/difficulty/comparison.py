@@ -27,7 +27,7 @@ from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
 from irtkit.difficulty.quality import quality_finding
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
-from irtkit.findings import Finding
+from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import MODELS
 from irtkit.printed import in_lines, shortened
 from irtkit.responses import item_texts, refuse_sparse
@@ -50,21 +50,6 @@ _PAIRS = ["measure_1", "measure_2", "spearman", "spearman_low", "spearman_high",
 _HELD_OUT = ["log_likelihood", "accuracy", "gain", "gain_low", "gain_high"]
 _SYSTEMS = ["accuracy", "rank_by_accuracy", "ability", "ability_low", "ability_high"]
 _SYSTEMS += ["rank_by_ability", "passes", "passed_by"]
-_MEASURES = {
-    "average_error": "proportion of systems that got an item wrong",
-    "expected_error": "average_error as the model expects it of all systems",
-    "difficulty": "ability at which the curve of an item turns",
-    "quality_standard": "Kolena's score by further metrics",
-}
-_AGREE = "spearman (with a 95% interval), kendall: rank correlations of the items"
-_GAIN = (
-    "1PL: average error as a predictor; log-likelihood: mean per response; gain: difference from "
-    "the 1PL (95% intervals that hold together)"
-)
-_PASSES = (
-    "passes: systems with more right answers and significantly lower ability; passed by: the "
-    "reverse"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,23 +97,23 @@ class DifficultyComparison:
         ]
         if self.held_out is not None:
             predicted = self.held_out[_HELD_OUT].reset_index()
-            tables.append(("Held-out responses, predicted:\n", predicted, _GAIN))
+            tables.append(("Held-out responses, predicted:\n", predicted, LEGENDS["held_out"]))
         if self.systems is not None:
             moved = most_moved(self.systems, _SHOWN)[_SYSTEMS].reset_index()
             moved["respondent"] = [shortened(name, _LABEL) for name in moved["respondent"]]
-            tables.append(("Systems by accuracy and by ability:\n", moved, _PASSES))
+            tables.append(("Systems by accuracy and by ability:\n", moved, LEGENDS["passes"]))
         for title, table, legend in tables:
             shown = table.rename(columns=_short)
             short = shown.to_string(index=False, na_rep="", float_format="{:.4g}".format)
-            parts.append(f"{title}{short}\n{in_lines([legend])}")
+            parts.append(f"{title}{short}\n{in_lines([legend + '.'])}")
         parts.append(in_lines(self.summary, bullet="- "))
         return "\n\n".join(parts)
 
 
 def measures_legend(table: pd.DataFrame) -> str:
     """What the measures of a comparison are, and the numbers on a pair of them."""
-    there = [f"{name}: {what}" for name, what in _MEASURES.items() if name in table]
-    return "; ".join([*there, _AGREE])
+    names = ("average_error", "expected_error", "difficulty", "quality_standard")
+    return ". ".join(LEGENDS[name] for name in (*(n for n in names if n in table), "correlations"))
 
 
 def _short(name: str) -> str:

@@ -8,6 +8,10 @@ negated if higher is better, and w its weight,
 and the score of an item is the mean over respondents. Constant metrics and missing values, which
 the page does not treat, are left out of both sums. Minimum and maximum are over the items of one
 respondent, as on the page, or over all respondents (``scale="pooled"``).
+
+`absolute_error`, `misclassifications` and `detection_score` make metrics of single answers. They
+take a table with the columns ``respondent`` and ``item``, a row per answer, and return a long table
+(``respondent``, ``item``, ``metric``, ``value``), to be joined with others by ``pandas.concat``.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from irtkit.checks import (
     short,
 )
 from irtkit.findings import Finding
+from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.responses.columns import recognised
 from irtkit.responses.tables import as_frame, with_index
 
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
@@ -56,10 +60,6 @@ class QualityStandard:
     scaled: pd.DataFrame
     """``respondent``, ``item``, ``metric``, ``value``: the metrics from 0 (easy) to 1 (hard);
     missing values and constant metrics have no row."""
-    constant: dict[str, tuple[str, ...]]
-    """Metrics left out because they are constant, by respondent."""
-    n_missing: int
-    """Missing values, of respondents × items × metrics."""
     higher_is_better: dict[str, bool]
     """For every metric."""
     weights: dict[str, float]
@@ -77,60 +77,15 @@ class QualityStandard:
             "constant": [name for name in self.weights if name not in varied],
         }
 
-    def regressions(self, before: str, after: str, *, margin: float = 0.0) -> pd.DataFrame:
-        """Items whose score rose from one respondent to another, by `margin` or more.
-
-        Index ``item``, largest rise first; columns ``before``, ``after`` and ``rise``. Items
-        without one of the two scores are left out.
-
-        Raises
-        ------
-        ValueError
-            If the metrics were scaled per respondent: such scores cannot be compared.
-        """
-        if self.scale != "pooled":
-            raise ValueError(
-                "scores scaled per respondent cannot be compared between respondents: call "
-                'quality_standard(..., scale="pooled")'
-            )
-        check_number("margin", margin, least=0, most=1)
-        names = [str(before), str(after)]
-        for name in names:
-            if name not in self.scores.columns:
-                raise ValueError(f"there is no respondent {short(name)} among the scores")
-        table = self.scores[names].set_axis(["before", "after"], axis=1)
-        table["rise"] = table["after"] - table["before"]
-        rose = (table["rise"] >= margin - _ROUNDING) & (table["rise"] > _ROUNDING)
-        return table[rose].sort_values("rise", ascending=False, kind="stable")
-
-    def common_failures(self, *, threshold: float = 0.9) -> pd.DataFrame:
-        """Rows of `scores` above the threshold for every respondent, hardest item first."""
-        check_number("threshold", threshold, least=0, most=1)
-        failed = self.scores[(self.scores > threshold).all(axis=1)]
-        order = failed.mean(axis=1).sort_values(ascending=False, kind="stable").index
-        return failed.loc[order]
-
     def __str__(self) -> str:
-        n_items, n_respondents = self.scores.shape
-        pooled = "over all respondents" if self.scale == "pooled" else "per respondent"
-        lines = [f"Quality standard: items {n_items}, respondents {n_respondents}, scaled {pooled}"]
-        for name, higher in self.higher_is_better.items():
-            better = "higher" if higher else "lower"
-            lines.append(f"- {name}: {better} is better, weight {self.weights[name]:.3g}")
-        if self.n_missing:
-            n_values = n_items * n_respondents * len(self.weights)
-            lines.append(f"Missing values: {self.n_missing} of {n_values}")
-        if self.constant:
-            constant = [f"{', '.join(names)} ({who})" for who, names in self.constant.items()]
-            lines.append(f"Left out as constant: {first_names(constant, '; ')}")
-        hardest = self.items.dropna().sort_values(ascending=False, kind="stable").head(_SHOWN)
-        shown = ", ".join(f"{item} {score:.3f}" for item, score in hardest.items())
-        return "\n".join([*lines, f"Hardest items: {shown or 'no item has a score'}"])
+        hardest = self.items.sort_values(ascending=False, kind="stable").head(_SHOWN)
+        finding = in_lines([f"{quality_finding(self.items, self.settings)}."])
+        return f"{plain(table_of(hardest.rename(index=shortened).to_frame()))}\n\n{finding}"
 
 
 def quality_standard(
     metrics: object,
-    higher_is_better: Mapping[str, bool] | Collection[str],
+    higher_is_better: Collection[str],
     *,
     weights: Mapping[str, float] | None = None,
     scale: Scale = "respondent",
@@ -140,13 +95,11 @@ def quality_standard(
     Parameters
     ----------
     metrics
-        A long table (a row per value, with the columns respondent, item, metric and value), a wide
-        one (a row per answer, a column per metric), or a mapping of respondents to tables of items
-        × metrics. See Notes.
+        A long table (a row per value, with the columns respondent, item, metric and value), or a
+        wide one (a row per answer, a column per metric). See Notes.
     higher_is_better
-        Either a collection of all metrics that are better when higher, ``[]`` for none, or a
-        mapping that says True or False for every metric. There is no default: a wrong direction
-        reverses the score.
+        All metrics that are better when higher, ``[]`` for none. There is no default: a wrong
+        direction reverses the score.
     weights
         Weight of every metric, summing to 1. The default is equal weights. Metrics that are present
         keep their proportions.
@@ -164,14 +117,14 @@ def quality_standard(
     ------
     ValueError
         If a column is absent, a label is missing, a value occurs twice or is not a finite number,
-        a metric is unknown or has no direction or weight, or weights do not sum to 1.
+        a metric is unknown or has no weight, or weights do not sum to 1.
 
     Notes
     -----
     Columns of respondents and items are recognised by their usual names, as in
-    :func:`irtkit.read_responses`. They may be an index of two levels, or for a mapping the index or
-    a column ``item``. Labels are kept as text. NaN, None and absent rows are missing values. A
-    metric whose range is below 1e-12 of its largest value is constant.
+    :func:`irtkit.read_responses`. They may be an index of two levels. Labels are kept as text.
+    NaN, None and absent rows are missing values. A metric whose range is below 1e-12 of its largest
+    value is constant.
 
     Examples
     --------
@@ -186,19 +139,18 @@ def quality_standard(
     >>> standard = quality_standard(metrics, ["recall", "accuracy"])
     >>> standard.items.round(4).to_dict()
     {'1': 1.0, '2': 0.3907, '3': 0.0, '4': 0.4765}
-    >>> print(standard)
-    Quality standard: items 4, respondents 1, scaled per respondent
-    - recall: higher is better, weight 0.333
-    - cost: lower is better, weight 0.333
-    - accuracy: higher is better, weight 0.333
-    Hardest items: 1 1.000, 4 0.477, 2 0.391, 3 0.000
     """
     import pandas as pd
 
     check_one_of("scale", scale, get_args(Scale))
     values, (respondents, items, names) = _cube(_long_table(metrics))
     directions, shares = _directions(higher_is_better, names), _weights(weights, names)
-    z = scale_metrics(values, np.array(list(directions.values())), pooled=scale == "pooled")
+    q = np.where([directions[name] for name in names], -values, values) / 2  # No range overflows.
+    axis = (0, 1) if scale == "pooled" else (1,)
+    low: Array = np.fmin.reduce(q, axis, keepdims=True)
+    high: Array = np.fmax.reduce(q, axis, keepdims=True)
+    differs = high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    z = (q - low) / np.where(differs, high - low, np.nan)
     weight = np.array(list(shares.values()))
     total = np.where(np.isnan(z), 0, weight).sum(axis=2)
     scores = pd.DataFrame(
@@ -209,33 +161,14 @@ def quality_standard(
     known = np.nonzero(~np.isnan(z))
     columns = zip(_LABELS, (respondents, items, names), known, strict=True)
     scaled = pd.DataFrame({kind: pd.Index(of)[k] for kind, of, k in columns})
-    dropped = np.any(np.isnan(z) & ~np.isnan(values), axis=1)
     return QualityStandard(
         scores=scores,
         items=scores.mean(axis=1).rename("quality_standard"),
         scaled=scaled.assign(value=z[known]),
-        constant={
-            respondents[k]: tuple(name for name, out in zip(names, dropped[k], strict=True) if out)
-            for k in np.flatnonzero(dropped.any(axis=1))
-        },
-        n_missing=int(np.isnan(values).sum()),
         higher_is_better=directions,
         weights=shares,
         scale=scale,
     )
-
-
-def scale_metrics(values: Array, higher_is_better: NDArray[np.bool_], *, pooled: bool) -> Array:
-    """Metrics, (n_respondents, n_items, n_metrics), from 0 for the best value to 1 for the worst.
-
-    The range is that of all respondents if pooled. NaN if missing, or if the metric is constant.
-    """
-    q = np.where(higher_is_better, -values, values) / 2  # Halved so that no range overflows.
-    axis = (0, 1) if pooled else (1,)
-    low: Array = np.fmin.reduce(q, axis, keepdims=True)
-    high: Array = np.fmax.reduce(q, axis, keepdims=True)
-    differs = high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
-    return (q - low) / np.where(differs, high - low, np.nan)
 
 
 def quality_finding(scores: Any, settings: Mapping[str, Any]) -> Finding:
@@ -254,7 +187,7 @@ def quality_finding(scores: Any, settings: Mapping[str, Any]) -> Finding:
 def quality_of(
     responses: ResponseMatrix,
     metrics: object,
-    higher_is_better: Mapping[str, bool] | Collection[str] | None = None,
+    higher_is_better: Collection[str] | None = None,
 ) -> QualityStandard:
     """Kolena's score of the items of a response matrix.
 
@@ -295,32 +228,20 @@ def quality_of(
 
 def _long_table(metrics: Any) -> pd.DataFrame:
     """Any layout as a table of text labels ``respondent``, ``item``, ``metric`` and ``value``."""
-    import pandas as pd
-
-    if isinstance(metrics, Mapping):
-        tables = []
-        for who, given in metrics.items():
-            own = as_frame(given)
-            own = own if "item" in own else own.rename_axis("item").reset_index()
-            tables.append(own.assign(respondent=who).melt(["respondent", "item"], None, "metric"))
-        if not tables:
-            raise ValueError("metrics holds no metric")
-        rows = pd.concat(tables)
-    else:
-        try:
-            rows = as_frame(metrics)
-        except TypeError as error:
-            kinds = "a table, a mapping, a file, names of metrics or a QualityStandard"
-            raise TypeError(f"metrics must be {kinds}, got {type(metrics).__name__}") from error
-        if list(rows.index.names) == [None, None]:
-            rows = rows.rename_axis(["respondent", "item"])
-        rows = with_index(rows)
-        header = [*map(str, rows.columns)]
-        for role in ("respondent", "item"):
-            header[recognised(header, role)] = role
-        rows = rows.set_axis(header, axis=1)
-        if "metric" not in rows:
-            rows = rows.melt(["respondent", "item"], None, "metric")
+    try:
+        rows = as_frame(metrics)
+    except TypeError as error:
+        kinds = "a table, a file, names of metrics or a QualityStandard"
+        raise TypeError(f"metrics must be {kinds}, got {type(metrics).__name__}") from error
+    if list(rows.index.names) == [None, None]:
+        rows = rows.rename_axis(["respondent", "item"])
+    rows = with_index(rows)
+    header = [*map(str, rows.columns)]
+    for role in ("respondent", "item"):
+        header[recognised(header, role)] = role
+    rows = rows.set_axis(header, axis=1)
+    if "metric" not in rows:
+        rows = rows.melt(["respondent", "item"], None, "metric")
     check_columns(rows, *_LABELS, "value")
     labels = labelled(rows["respondent"], rows["item"], rows["metric"])
     return labels.assign(value=numbers(rows["value"], labels))
@@ -340,26 +261,18 @@ def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -
     return text
 
 
-def floats(values: pd.Series[Any]) -> tuple[Array, NDArray[np.bool_]]:
-    """Values as floats, NaN if missing or no number, and which are present but no number."""
+def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
+    """Values as floats, NaN if missing; the labels in `rows` say whose value is wrong."""
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
     found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return found, np.isnan(found) & values.notna().to_numpy()
-
-
-def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
-    """Values as floats, NaN if missing; the labels in `rows` say whose value is wrong."""
-    found, wrong = floats(values)
-    wrong |= np.isinf(found) | (found < least)
+    wrong = (np.isnan(found) & values.notna().to_numpy()) | np.isinf(found) | (found < least)
     if wrong.any():
         k = int(wrong.argmax())
         where = ", ".join(f"{kind} {short(rows[kind].iloc[k])}" for kind in _LABELS)
         rule = "a finite number" if least < 0 else f"a finite number from {least}"
-        raise ValueError(
-            f"{values.name} must be {rule}, got {short(values.astype(object).iloc[k])} at {where}"
-        )
+        raise ValueError(f"{values.name} must be {rule}, got {short(plain.iloc[k])} at {where}")
     return found
 
 
@@ -389,43 +302,106 @@ def _cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
     return values, [list(of) for of in labels]
 
 
-def _directions(given: Mapping[str, bool] | Collection[str], names: list[str]) -> dict[str, bool]:
+def _directions(given: Collection[str], names: list[str]) -> dict[str, bool]:
     """Whether higher is better, for every metric."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise ValueError(f"higher_is_better must be a collection of names, got {short(given)}")
-    complete = isinstance(given, Mapping)
-    stated = {str(name): given[name] if isinstance(given, Mapping) else True for name in given}
-    _check_names("higher_is_better", stated, names, complete=complete)
-    for name, higher in stated.items():
-        if not isinstance(higher, bool | np.bool_):
-            raise ValueError(
-                f"higher_is_better of {short(name)} must be True or False, got {short(higher)}"
-            )
-    return {name: bool(stated.get(name, False)) for name in names}
+    for name in given:
+        if name not in names:
+            listed = first_names(names)
+            raise ValueError(f"higher_is_better names {short(name)}, but the metrics are {listed}")
+    return {name: name in given for name in names}
 
 
 def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, float]:
     """Weight of every metric, checked."""
     if given is None:
         return dict.fromkeys(names, 1 / len(names))
-    stated = {
-        str(name): check_number(f"the weight of {short(str(name))}", weight, least=0)
-        for name, weight in given.items()
+    if set(given) != set(names):
+        listed = first_names(names)
+        raise ValueError(f"weights must name every metric, {listed}; got {first_names(given)}")
+    weights = {
+        name: check_number(f"the weight of {short(name)}", given[name], least=0) for name in names
     }
-    _check_names("weights", stated, names, complete=True)
-    if abs(sum(stated.values()) - 1) > 1e-9:
-        raise ValueError(f"weights must sum to 1, got {sum(stated.values())}")
-    return {name: stated[name] for name in names}
+    if abs(sum(weights.values()) - 1) > 1e-9:
+        raise ValueError(f"weights must sum to 1, got {sum(weights.values())}")
+    return weights
 
 
-def _check_names(
-    argument: str, given: Collection[str], names: list[str], *, complete: bool = False
-) -> None:
-    """Refuse metrics that do not exist and, in a complete argument, metrics without an entry."""
-    for name in given:
-        if name not in names:
-            listed = first_names(names)
-            raise ValueError(f"{argument} names {short(name)}, but the metrics are {listed}")
-    for name in names:
-        if complete and name not in given:
-            raise ValueError(f"{argument} must name every metric, but {short(name)} is absent")
+def absolute_error(answers: pd.DataFrame) -> pd.DataFrame:
+    """|prediction − truth|, a metric of regression and of binary classification.
+
+    Lower is better. ``answers`` has the columns ``prediction`` and ``truth``: in binary
+    classification the probability of class 1, and 0 or 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from irtkit.difficulty import absolute_error
+    >>> answers = {"respondent": "A", "item": ["a", "b"], "prediction": [0.2, 8], "truth": [1, 6]}
+    >>> absolute_error(pd.DataFrame(answers))["value"].tolist()
+    [0.8, 2.0]
+    """
+    check_columns(answers, "respondent", "item", "prediction", "truth")
+    rows = labelled(answers["respondent"], answers["item"], "absolute_error")
+    error = np.abs(numbers(answers["prediction"], rows) - numbers(answers["truth"], rows))
+    return rows.assign(value=error)
+
+
+def misclassifications(answers: pd.DataFrame) -> pd.DataFrame:
+    """Number of respondents that misclassify the item, a metric of multiclass tasks.
+
+    Lower is better. All answers to an item have the same number; answers without prediction or
+    truth are not counted and have NaN. ``answers`` has the columns ``prediction`` and ``truth``,
+    both numbers or both text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from irtkit.difficulty import misclassifications
+    >>> answers = pd.DataFrame({
+    ...     "respondent": ["A", "B", "A", "B"], "item": ["a", "a", "b", "b"],
+    ...     "prediction": ["cat", "dog", "cow", "cat"], "truth": ["cat", "cat", "dog", "dog"],
+    ... })
+    >>> misclassifications(answers)["value"].tolist()
+    [1.0, 1.0, 2.0, 2.0]
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    check_columns(answers, "respondent", "item", "prediction", "truth")
+    rows = labelled(answers["respondent"], answers["item"], "misclassifications")
+    known = answers[["prediction", "truth"]].notna().all(axis=1).to_numpy()
+    given, right = (answers.loc[known, name].infer_objects() for name in ("prediction", "truth"))
+    if is_numeric_dtype(given) != is_numeric_dtype(right):
+        raise ValueError(
+            "prediction and truth must both be numbers or both be text, "
+            f"got {short(given.iloc[0])} and {short(right.iloc[0])}"
+        )
+    wrong = np.full(len(rows), np.nan)
+    wrong[known] = given.to_numpy(dtype=object) != right.to_numpy(dtype=object)
+    counts = rows.assign(value=wrong).groupby("item")["value"].transform("sum")
+    return rows.assign(value=counts.where(known))
+
+
+def detection_score(counts: pd.DataFrame, measure: Literal["F1", "recall"] = "F1") -> pd.DataFrame:
+    """F1 = TP / (TP + (FP + FN)/2) or recall = TP / (TP + FN), metrics of object detection.
+
+    Higher is better, so name the metric in `higher_is_better`, which the page forgets. ``counts``
+    has the columns ``TP``, ``FN`` and, for F1, ``FP``. The value is NaN if nothing was to be
+    detected and nothing was.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from irtkit.difficulty import detection_score
+    >>> counts = pd.DataFrame({"respondent": "A", "item": [1], "TP": [3], "FP": [2], "FN": [0]})
+    >>> detection_score(counts)["value"].tolist()
+    [0.75]
+    """
+    check_one_of("measure", measure, ("F1", "recall"))
+    needed = ["TP", "FN", *(["FP"] if measure == "F1" else [])]
+    check_columns(counts, "respondent", "item", *needed)
+    rows = labelled(counts["respondent"], counts["item"], measure)
+    hit, missed, *false = (numbers(counts[name], rows, least=0) for name in needed)
+    total = hit + ((missed + false[0]) / 2 if false else missed)
+    return rows.assign(value=hit / np.where(total > 0, total, np.nan))

@@ -6,15 +6,27 @@ average of their ranks. Infinite values are the lowest and the highest.
 The interval of Spearman's ρ is over other items of the same kind. Its standard error comes from the
 influence of every item on ρ, ranks included (Hampel 1974), and it is symmetric in Fisher's
 z = artanh ρ.
+
+`spearman_score` scores a predictor as GUANinE does (https://github.com/ni-lab/guanine,
+docs/scoring.rst). A missing prediction is set to the mean of the others (the page's own line
+discards the filled values). Small noise that breaks ties shows whether they carry the score. It is
+not neutral: |ρ| falls by the factor SD(average ranks) / SD(untied ranks), √(3 p (1 − p)) for a
+yes–no predictor that says yes to the proportion p. So both numbers are given, and a report must say
+which it uses.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.checks import check_number, check_seed, check_times, check_unique
+
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.irf import Array
@@ -24,6 +36,8 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-6  # Relative difference of a tie: above the rounding of a fit, below its errors.
 _LARGEST = 1e100  # Size from which on values tie, infinite ones included.
 _Z95 = 1.96  # Normal quantile of 95 % intervals.
+_MOST_PERMUTED = 7  # Items up to which the p-value goes through all orders: 7! = 5,040.
+_STREAM = 4  # Makes the noise differ from labels that were simulated from the same seed.
 
 
 class RankAgreement(NamedTuple):
@@ -103,3 +117,113 @@ def _mean_above(of: Levels, values: Array) -> Array:
     """Sum of the values of the items above each item, ties by half, over the number of items."""
     at = np.bincount(of, values)
     return np.asarray((at[::-1].cumsum()[::-1] - at / 2)[of] / len(of))
+
+
+@dataclass(frozen=True, eq=False)
+class SpearmanScore:
+    """Agreement of predictions with labels in order, made by `spearman_score`."""
+
+    rho: float
+    """Spearman's ρ; NaN, as the numbers below, if predictions or labels are constant."""
+    p_value: float
+    """Two-sided, of no association: over all permutations up to 7 predictions, and by Student's t
+    beyond, which is rough below some 50."""
+    jittered: Array
+    """ρ of each run with jittered predictions, shape (jitter_runs,)."""
+    n: int
+    n_filled: int
+    """Missing predictions that were set to the mean of the others."""
+    n_tied: int
+    """Predictions that share their value with another, filled ones included."""
+
+    @property
+    def jitter_mean(self) -> float:
+        """Mean of `jittered`."""
+        return float(self.jittered.mean())
+
+    @property
+    def jitter_sd(self) -> float:
+        """Sample standard deviation of `jittered` (runs − 1)."""
+        return float(self.jittered.std(ddof=1))
+
+    def __str__(self) -> str:
+        names = ("rho", "p_value", "jitter_mean", "jitter_sd", "n", "n_filled", "n_tied")
+        return "\n".join(f"{name}: {getattr(self, name):.4g}" for name in names)
+
+
+def spearman_score(
+    predictions: ArrayLike | pd.Series[float],
+    labels: ArrayLike | pd.Series[float],
+    *,
+    jitter_runs: int = 50,
+    jitter: float = 0.01,
+    seed: int = 0,
+) -> SpearmanScore:
+    """Spearman's ρ of predictions and labels, and how far it depends on ties.
+
+    Parameters
+    ----------
+    predictions
+        Shape (n,), NaN or None if missing. Only their order counts.
+    labels
+        Shape (n,), none missing. Two pandas Series are matched by the labels of their indexes, as
+        text. Anything else is matched by position.
+    jitter_runs
+        Runs with noise, 2 to 100,000.
+    jitter
+        Standard deviation of the normal noise, in standard deviations of the (filled) predictions.
+    seed
+        Seed of the noise.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, every prediction is, a value is not a finite number, lengths or
+        indexes differ, an index holds a label twice, or a setting is out of range.
+
+    Examples
+    --------
+    >>> from irtkit.difficulty import spearman_score
+    >>> score = spearman_score([0.1, 0.4, None, 0.9, 0.8], [1, 2, 3, 4, 5])
+    >>> round(score.rho, 3), score.n_filled
+    (0.9, 1)
+    """
+    import pandas as pd
+    from scipy.stats import rankdata, spearmanr
+
+    check_times("jitter_runs", jitter_runs, 2)
+    check_number("jitter", jitter, above=0)
+    check_seed(seed)
+    if isinstance(predictions, pd.Series) and isinstance(labels, pd.Series):
+        given, right = (one.set_axis(one.index.map(str)) for one in (predictions, labels))
+        check_unique("predictions must have each label once", given.index)
+        check_unique("labels must have each label once", right.index)
+        if set(given.index) != set(right.index):
+            raise ValueError("predictions and labels must have the same index")
+        predictions, labels = given.loc[right.index], right
+    both = (pd.to_numeric(pd.Series(np.asarray(one))) for one in (predictions, labels))
+    x, y = (np.array(one, dtype=np.float64) for one in both)
+    missing = np.isnan(x)
+    if len(x) != len(y) or missing.all():
+        raise ValueError(
+            f"predictions must have a value per label, got {len(x) - missing.sum()} and {len(y)}"
+        )
+    for name, values in (("predictions", x[~missing]), ("labels", y)):
+        if not (np.abs(values) < _LARGEST).all():
+            raise ValueError(f"{name} must be finite numbers")
+    known = x[~missing]  # The mean is clipped, so that rounding sets no equal numbers apart.
+    x[missing] = np.clip(known.mean(), known.min(), known.max())
+    rho = p_value = np.nan
+    jittered = np.full(jitter_runs, np.nan)
+    if np.ptp(x) > 0 and np.ptp(y) > 0:
+        rho, p_value = map(float, spearmanr(x, y))
+        if len(x) <= _MOST_PERMUTED:
+            ranks, others = (rankdata(one) - (len(x) + 1) / 2 for one in (x, y))
+            orders = np.array(list(permutations(range(len(x)))))
+            p_value = float((np.abs(ranks[orders] @ others) >= abs(ranks @ others) - 1e-9).mean())
+        generator, sd = np.random.default_rng((_STREAM, seed)), jitter * x.std()
+        noise = (sd * generator.standard_normal(len(x)) for _ in range(jitter_runs))
+        ordered = levels(rankdata(y))
+        jittered = np.array([spearman(levels(rankdata(x + one)), ordered) for one in noise])
+    n_filled, tied = int(missing.sum()), n_tied(levels(rankdata(x)))
+    return SpearmanScore(rho, p_value, jittered, len(x), n_filled, tied)

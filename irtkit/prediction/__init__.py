@@ -3,12 +3,10 @@
 It needs scikit-learn (``pip install 'irtkit[predict]'``), which is loaded when first used.
 """
 
-from irtkit.prediction.features import check_leaks
+from irtkit.prediction.features import check_leaks, text_embedding
 from irtkit.prediction.importance import feature_importances
-from irtkit.prediction.predictor import DifficultyPredictor
-from irtkit.prediction.regressors import REGRESSORS
+from irtkit.prediction.predictor import REGRESSORS, DifficultyPredictor
 from irtkit.prediction.targets import difficulty_targets
-from irtkit.prediction.text import text_embedding
 
 __all__ = [
     "REGRESSORS",

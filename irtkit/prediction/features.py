@@ -6,7 +6,9 @@ through an embedding.
 
 from __future__ import annotations
 
+import logging
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,3 +233,35 @@ def _of_array(given: Any, labels: Sequence[str] | None) -> pd.DataFrame:
             f"{len(table)}; a DataFrame by item label may have others"
         )
     return table.set_axis(names, axis="index")
+
+
+def text_embedding() -> Callable[[list[str]], Any]:
+    """A function from a list of texts to an array, (n_texts, 256).
+
+    WordLlama (Miller 2024) holds the token embeddings of a large language model, reduced to 256
+    numbers. They are averaged over the tokens of a text. It works offline.
+
+    Raises
+    ------
+    ImportError
+        If WordLlama is not installed (the extra ``irtkit[text]``).
+
+    Examples
+    --------
+    >>> from irtkit.prediction import text_embedding
+    >>> text_embedding()(["two plus two", "the capital of France"]).shape
+    (2, 256)
+    """
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        import wordllama
+    except ImportError as error:
+        raise ImportError("text_embedding needs WordLlama: pip install 'irtkit[text]'") from error
+    finally:  # its import sets up logging for all
+        root.handlers[:] = handlers
+        root.setLevel(level)
+    # its tokenizer is looked for in a cache, in a folder named as the one in the package is
+    carried = Path(wordllama.__file__).parent
+    model = wordllama.WordLlama.load(cache_dir=carried, dim=256, disable_download=True)
+    return lambda texts: model.embed(list(texts))

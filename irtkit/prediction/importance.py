@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_times, short
-from irtkit.prediction.predictor import by_label, training_of
-from irtkit.prediction.regressors import fitted, in_one_thread, model_of
+from irtkit.prediction.predictor import by_label, fitted, in_one_thread, model_of, training_of
 from irtkit.prediction.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -102,13 +101,19 @@ def feature_importances(
         )
     held, rest = np.split(np.random.default_rng(seed).permutation(n), [n_held])
     models = {"difficulty": (model_of(regressor, table, seed), training.target)}
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.inspection import permutation_importance
+
     if labels is not None:
         known = by_label(labels, "labels").reindex(table.index)
         if known.isna().any():
             raise ValueError(f"labels has no label of item {short(table.index[known.isna()][0])}")
         values = np.asarray(known)
-        models["task"] = model_of(task_model or _forest(values, seed), table, seed), values
-    from sklearn.inspection import permutation_importance
+        if task_model is None:
+            fraction = values.dtype.kind == "f" and (values % 1 != 0).any()
+            kind = RandomForestRegressor if fraction else RandomForestClassifier
+            task_model = kind(random_state=seed)
+        models["task"] = model_of(task_model, table, seed), values
 
     columns: dict[str, Any] = {}
     scores: dict[str, float] = {}
@@ -126,10 +131,3 @@ def feature_importances(
     importances = importances.sort_values("difficulty", ascending=False, kind="stable")
     importances.attrs.update(scores)
     return importances
-
-
-def _forest(labels: Any, seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    fraction = labels.dtype.kind == "f" and not np.equal(np.mod(labels, 1), 0).all()
-    return (RandomForestRegressor if fraction else RandomForestClassifier)(random_state=seed)

@@ -4,6 +4,9 @@ Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive infere
 jackknife+"). With K models, each fitted without one fold, and residuals R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)|,
 the interval of a new x reaches from the ⌊α(n + 1)⌋-th smallest of μ₋ₖ₍ᵢ₎(x) − R_i to the
 ⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + R_i. It holds about 1 − α of similar items in practice.
+
+Regressors are those of Martínez-Plumed et al. (AAAI 2022) with the defaults of scikit-learn, but
+the penalty of the elastic net is cross-validated, and linear regression is not stepwise.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from irtkit.calibration.methods import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import (
     check_number,
@@ -25,7 +29,6 @@ from irtkit.checks import (
     short,
 )
 from irtkit.prediction.features import as_features, check_leaks, columns_by_kind, like
-from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.responses.tables import by_item
 
@@ -37,6 +40,14 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.prediction.features import Embedding
 
+REGRESSORS = (
+    "linear",
+    "elastic net",
+    "gradient boosting",
+    "k nearest neighbours",
+    "random forest",
+)
+"""Names of the regressors."""
 _LEAST_SHARE = 0.1  # Of a variance, kept if errors of difficulty seem to explain all of it.
 _BLOCK = 2**22  # Numbers of the intervals worked on at once, 32 MiB.
 _ROUNDING = 1e-9  # Within which a rank such as 0.7 · 10 is whole.
@@ -135,9 +146,6 @@ class DifficultyPredictor:
     target
         Which column of the targets is predicted (:func:`difficulty_targets`): "1PL" (default),
         "Rasch" (the same in logits), "2PL", "average_error" or "expected_error".
-    weights
-        "error" weights items by 1/(s² + se²), with s² the variance of the target beyond its errors;
-        None (default) weights all alike.
     level
         Coverage of the intervals.
     folds
@@ -193,7 +201,6 @@ class DifficultyPredictor:
         regressor: Any = "random forest",
         *,
         target: str = "1PL",
-        weights: str | None = None,
         level: float = 0.9,
         folds: int = 10,
         embed: Embedding | None = None,
@@ -201,13 +208,11 @@ class DifficultyPredictor:
         seed: int = 0,
     ) -> None:
         check_one_of("target", target, TARGETS)
-        if weights is not None:
-            check_one_of("weights", weights, ("error",))
         check_seed(seed)
         check_whole("folds", folds, 0)
         if folds == 1:
             raise ValueError("folds must be 2 or more, or 0 for no intervals; got 1")
-        self.regressor, self.target, self.weights = regressor, target, weights
+        self.regressor, self.target = regressor, target
         self.level = check_number("level", level, above=0, below=1)
         self.folds, self.embed, self.seed = folds, embed, seed
         self.allow = (allow,) if isinstance(allow, str) else tuple(allow)
@@ -236,25 +241,22 @@ class DifficultyPredictor:
         ------
         ValueError
             If a feature tells what is predicted (:func:`check_leaks`) or holds texts, fewer than 2
-            items (or than folds) have both features and a target, an error is below 0, or
-            ``weights="error"`` lacks errors.
+            items (or than folds) have both features and a target, or an error is below 0.
         """
         import pandas as pd
 
         settings: Any = {"least": self.folds, "embed": self.embed, "allow": self.allow}
         training = training_of(features, target, self.target, errors=errors, **settings)
         table, y = training.features, training.target
-        weights = weights_of(training) if self.weights == "error" else None
         model = model_of(self.regressor, table, self.seed)
-        self.model_ = fitted(model, table, y, weights)
+        self.model_ = fitted(model, table, y)
         self.training_, self._of_folds = training, []
         held, fold_of = np.full(len(y), np.nan), np.empty(len(y), dtype=np.intp)
         order = np.random.default_rng(self.seed).permutation(len(y))
         fold_of[order] = np.arange(len(y)) % max(self.folds, 1)
         for k in range(self.folds):
             seen = fold_of != k
-            some = None if weights is None else weights[seen]
-            one = fitted(model, table[seen], y[seen], some)
+            one = fitted(model, table[seen], y[seen])
             held[~seen] = predicted(one, table[~seen])
             self._of_folds.append(one)
         shown = {"target": y, "predicted": held, "fold": fold_of}
@@ -377,14 +379,70 @@ class DifficultyPredictor:
         return low, high
 
 
-def weights_of(training: Training) -> Array:
-    """1/(s² + se²), of mean 1; items whose error is not known count as the worst known."""
-    errors = training.errors
-    if errors is None or not np.isfinite(errors).any():
-        raise ValueError("weights='error' needs standard errors of the target")
-    squares = np.where(np.isfinite(errors), errors, np.nanmax(errors[np.isfinite(errors)])) ** 2
-    spread = max(
-        float(training.target.var() - squares.mean()), _LEAST_SHARE * training.target.var()
-    )
-    weights = 1 / (spread + squares)
-    return np.asarray(weights / weights.mean())
+def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
+    """A pipeline from a table of features to difficulty.
+
+    A regressor gets numbers: missing ones are the median of their column, with an indicator, and
+    categories are columns of 0 and 1. k nearest neighbours and the elastic net get standardised
+    numbers. A pipeline gets the table as it is.
+    """
+    try:
+        from sklearn.base import clone
+        from sklearn.compose import ColumnTransformer
+        from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+        from sklearn.impute import SimpleImputer
+        from sklearn.linear_model import ElasticNetCV, LinearRegression
+        from sklearn.neighbors import KNeighborsRegressor
+        from sklearn.pipeline import Pipeline, make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    except ImportError as error:
+        raise ImportError(
+            "irtkit.prediction needs scikit-learn: pip install 'irtkit[predict]'"
+        ) from error
+
+    if isinstance(regressor, Pipeline):
+        return clone(regressor)
+    if isinstance(regressor, str):
+        check_one_of("regressor", regressor, REGRESSORS)
+        last = {
+            "linear": LinearRegression(),
+            "elastic net": ElasticNetCV(cv=5, max_iter=10_000, random_state=seed),
+            "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
+            "k nearest neighbours": KNeighborsRegressor(),
+            "random forest": RandomForestRegressor(random_state=seed),
+        }[regressor]
+    elif hasattr(regressor, "fit") and hasattr(regressor, "predict"):
+        last = clone(regressor)
+    else:
+        raise TypeError(
+            f"regressor must be one of {', '.join(REGRESSORS)}, or a regressor or pipeline of "
+            f"scikit-learn; got {short(regressor)}"
+        )
+    numeric, categorical = columns_by_kind(features)
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    scaled = isinstance(regressor, str) and regressor in {"elastic net", "k nearest neighbours"}
+    numbers = make_pipeline(imputer, StandardScaler()) if scaled else imputer
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    columns = [("numeric", numbers, numeric), ("categories", encoder, categorical)]
+    return Pipeline([("numbers", ColumnTransformer(columns)), ("regressor", last)])
+
+
+def fitted(model: Any, features: Any, target: Any) -> Any:
+    """Fit a fresh copy of a pipeline."""
+    from sklearn.base import clone
+
+    with in_one_thread():
+        return clone(model).fit(features, target)
+
+
+def predicted(model: Any, features: Any) -> Any:
+    """Predictions of a fitted model, (n,)."""
+    with in_one_thread():
+        return np.asarray(model.predict(features), dtype=np.float64)
+
+
+def in_one_thread() -> Any:
+    """Hold scikit-learn to one thread, as a fit does with linear algebra."""
+    import sklearn.ensemble  # noqa: F401  # its threads are among those looked up
+
+    return one_thread(user_api=None)

@@ -8,9 +8,8 @@ import numpy as np
 
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number
 from irtkit.data.patterns import patterns_of
-from irtkit.difficulty.average_error import respondents_per_trial
+from irtkit.data.slopes import independent_share
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
 
@@ -21,7 +20,7 @@ TARGETS = ("1PL", "Rasch", "2PL", "average_error", "expected_error")
 """Columns of the table that can be predicted."""
 
 
-def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) -> pd.DataFrame:
+def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
     """Difficulty of items by the 1PL, the 2PL, average and expected error.
 
     Parameters
@@ -29,8 +28,6 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     given
         A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
         The 1PL and the 2PL are fitted with the weak prior, unless the result is one of them.
-    crop
-        Difficulties of the 2PL beyond ±crop, as with slopes near 0, become ±crop.
     **reading
         Settings of :func:`irtkit.read_responses`.
 
@@ -38,9 +35,9 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     -------
     pandas.DataFrame
         Index "item". Columns: 1PL (difficulty in SDs of ability), Rasch (the same in logits), 2PL
-        (cropped), average_error and expected_error (by the 2PL); each of the first four with a
-        standard error, ``_se``; and slope (discrimination of the 2PL). NaN if an item has no
-        response. A cropped difficulty has no standard error.
+        (cropped at ±6, as with slopes near 0), average_error and expected_error (by the 2PL); each
+        of the first four with a standard error, ``_se``; and slope (discrimination of the 2PL). NaN
+        if an item has no response. A cropped difficulty has no standard error.
 
     Raises
     ------
@@ -61,7 +58,6 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     """
     import pandas as pd
 
-    crop = check_number("crop", crop, above=0)
     if isinstance(given, FitResult) and reading:
         raise TypeError(f"{min(reading)}= is for responses that are read, and given is a result")
     responses = given.responses if isinstance(given, FitResult) else as_responses(given, **reading)
@@ -76,9 +72,13 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     slope = of_1pl["discrimination"]
     error, n_responses = of_1pl["average_error"], of_1pl["n_responses"]
     patterns = patterns_of(responses, synthetic_is_real=False)
-    n = n_responses * respondents_per_trial(patterns)
-    location = of_2pl["difficulty"].clip(-crop, crop)
-    located = of_2pl["difficulty"].abs() <= crop
+    varied = error.between(0, 1, inclusive="neither").to_numpy()
+    n = n_responses
+    if patterns.repeated and varied.any():  # trials of a respondent are not independent
+        share = np.where(varied, 1 - error.to_numpy(), 0.0)
+        n = n * independent_share(patterns, patterns.weight * patterns.real, share, varied)
+    location = of_2pl["difficulty"].clip(-EXTREME, EXTREME)
+    located = of_2pl["difficulty"].abs() <= EXTREME
     answered = n > 0
     return pd.DataFrame(
         {

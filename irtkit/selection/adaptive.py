@@ -1,22 +1,163 @@
-"""Items asked one after another, each the one that will tell most about the score."""
+"""Items asked one after another, each the one that is expected to tell most about the score.
+
+After the answers so far, the number right of all items has the variance Var[M(θ)] + E[V(θ)] over
+the posterior of ability, where M and V are the sums of P and P(1 − P) over the items not asked. The
+next item is the one after which the expectation of this variance over the answer is least.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.findings import Finding, warn
-from irtkit.scoring.scores import bounded
+from irtkit.scoring.scores import added_variance, bounded, expected_scores, number_right
 from irtkit.selection.subset import Selection, select_items
 from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
-    from irtkit.selection.pool import Pool
+    from irtkit.data.patterns import Places
+    from irtkit.irf import Array, ItemParameters
+    from irtkit.scoring.scores import Cells
 
 ORDERS = ("adaptive", "fixed")
+_MOST = 240  # Respondents in the cross-validation of tests: their error is known to 5 %.
+_LEAST = 1e-12  # Least probability of an answer: no answer makes all abilities impossible.
+
+
+class State(NamedTuple):
+    """What is known of n respondents."""
+
+    posterior: Array  # (n, n_nodes)
+    by_node: Array  # M at every node, (n, n_nodes).
+    noise: Array  # V at every node.
+    right: Array  # Right answers so far, (n,).
+    left: Any  # Which items of the pool can be asked, (n, n_pool).
+
+    @property
+    def moments(self) -> tuple[Array, Array]:
+        """Mean and variance of the number of right answers to all items, (n,) each."""
+        mean, variance = number_right(self.posterior, self.by_node, self.noise)
+        return self.right + mean, variance
+
+    def next_items(self, p: Array) -> Any:
+        """Which of the pool to ask each; ``p`` is P(right), (n_nodes, n_pool)."""
+        posterior, by_node = self.posterior, self.by_node
+        weighed = posterior * by_node
+        right = posterior @ p
+        # M without the item, over the posterior and if the item is right
+        square = (weighed * by_node).sum(axis=1)[:, None] - 2 * weighed @ p + posterior @ p**2
+        if_right = weighed @ p - posterior @ p**2
+        if_wrong = weighed.sum(axis=1)[:, None] - right - if_right
+        noise = (posterior * self.noise).sum(axis=1)[:, None] - posterior @ (p * (1 - p))
+        explained = if_right**2 / np.maximum(right, 1e-300)
+        explained += if_wrong**2 / np.maximum(1 - right, 1e-300)
+        return np.where(self.left, square - explained + noise, np.inf).argmin(axis=1)
+
+    def after(self, items: Any, answers: Array, p: Array) -> State:
+        """Return what is known after the answers (0 to 1) to an item each."""
+        asked = p[:, items].T
+        likelihood = answers[:, None] * asked + (1 - answers[:, None]) * (1 - asked)
+        posterior = self.posterior * likelihood
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        left = self.left.copy()
+        left[np.arange(len(left)), items] = False
+        rest = self.by_node - asked, self.noise - asked * (1 - asked)
+        return State(posterior, *rest, self.right + answers, left)
+
+
+def begun(items: ItemParameters, pool: Places, answered: Any = None) -> tuple[State, Array]:
+    """State before the first item, and P(right) of the pool at the nodes.
+
+    ``answered`` says which items count and can be asked, (n, n_items). By default all do, for one
+    respondent.
+    """
+    from irtkit.scoring.abilities import nodes_for
+
+    nodes = nodes_for(items.chosen(pool))
+    of_all = items.probability(nodes.theta)
+    if answered is None:
+        answered = np.ones((1, items.n_items))
+    weight = np.repeat(np.exp(nodes.normal_log_weights(1.0))[None], len(answered), axis=0)
+    by_node, noise = answered @ of_all.T, answered @ (of_all * (1 - of_all)).T
+    state = State(weight, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0)
+    return state, np.clip(of_all[:, pool], _LEAST, 1 - _LEAST)
+
+
+class Tried(NamedTuple):
+    """Results of tests of held-out respondents."""
+
+    misfit: Array  # Variance that the model does not explain, after 0, 1, … items, (k + 1,).
+    error: float  # Root mean square error of scores after k items.
+    fixed_error: float  # The same with the first k items of the ranking.
+
+
+class Pool:
+    """Items that may be asked, and what cross-validation says of tests with them."""
+
+    def __init__(self, selection: Selection) -> None:
+        self.selection, self.k = selection, len(selection.items)
+        covariance, labels = selection.covariance, selection.result.item_labels
+        self.n_items = len(covariance.known)
+        places = covariance.ranking(2 * self.k)
+        self.labels = [labels[place] for place in covariance.known[places]]
+        self.start, self.p = begun(covariance.items, places)
+
+    def misfit(self, order: str) -> Array:
+        """Variance of the score that the model does not explain, after 0, 1, …, k items."""
+        if order == "adaptive":
+            return self.tried.misfit
+        table = self.selection.table
+        return np.asarray(np.interp(np.arange(self.k + 1), table.index, table["misfit"] ** 2))
+
+    @cached_property
+    def tried(self) -> Tried:
+        """Tests of some held-out respondents."""
+        selection = self.selection
+        share = min(1.0, _MOST / sum(len(fold.rows) for fold in selection.held))
+        generator = np.random.default_rng(selection.seed)
+        errors, variances, fixed = [], [], []
+        for fold in selection.held:
+            enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= self.k
+            size = max(1, round(share * len(fold.rows)))
+            cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
+            if not len(cells.right):
+                continue
+            path, variance = _simulated(fold.items, cells, fold.ranking, self.k)
+            errors.append(path - cells.score)
+            variances.append(variance)
+            of_first, _ = expected_scores(fold.items, cells, fold.ranking[: self.k])
+            fixed.append(of_first - cells.score)
+        if not errors:
+            raise ValueError(
+                f"no respondent of the fit answered {self.k} of the {len(self.labels)} items that "
+                "may be asked, so the error of tests is unknown; take a smaller k"
+            )
+        error, variance = np.concatenate(errors, axis=1), np.concatenate(variances, axis=1)
+        misfit = [added_variance(e, v) for e, v in zip(error, variance, strict=True)]
+        rms = (float(np.sqrt(np.mean(e**2))) for e in (error[-1], np.concatenate(fixed)))
+        return Tried(np.array(misfit), *rms)
+
+
+def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tuple[Array, Array]:
+    """Scores and their variances after 0, 1, …, k items, (k + 1, n), of tests of respondents.
+
+    Scores are of the items that each answered, and only these are asked: k or more of the pool.
+    """
+    n_items = cells.answered.sum(axis=1)
+    state, p = begun(items, pool, cells.answered)
+    right, everyone = cells.right[:, pool].astype(np.float64), np.arange(len(n_items))
+    path = [state.moments]
+    for _ in range(k):
+        asked = state.next_items(p)
+        state = state.after(asked, right[everyone, asked], p)
+        path.append(state.moments)
+    scores, variances = np.array(path).transpose(1, 0, 2)
+    return scores / n_items, variances / n_items**2
 
 
 class AdaptiveTest:
@@ -33,7 +174,7 @@ class AdaptiveTest:
     def __init__(self, pool: Pool, order: str, wanted: float | None, level: float) -> None:
         self.order, self.asked, self.answers = order, [], []  # type: tuple[str, list[str], list[int]]
         self._pool, self._wanted, self._level = pool, wanted, level
-        self._state, self._misfit = pool.begun(), pool.misfit(order)
+        self._state, self._misfit = pool.start, pool.misfit(order)
 
     @property
     def done(self) -> bool:
@@ -73,21 +214,18 @@ class AdaptiveTest:
 
     @property
     def expected_score(self) -> float:
-        """Share right of all items, told from the answers so far."""
-        return float(self._state.expected[0]) / self._pool.n_items
+        """Expected proportion right of all items."""
+        return float(self._state.moments[0][0]) / self._pool.n_items
 
     @property
     def error(self) -> float:
-        """Its standard error: of ability, of each answer not seen, and of misfit."""
-        variance = self._state.variance[0] / self._pool.n_items**2
+        """Standard error of the score, from ability, unseen answers and misfit."""
+        variance = self._state.moments[1][0] / self._pool.n_items**2
         return float(np.sqrt(variance + self._misfit[len(self.asked)]))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of the score with the coverage that was asked for.
-
-        It stays within what the answers so far leave possible.
-        """
+        """Interval of the score, within what the answers so far leave possible."""
         from scipy.special import ndtri
 
         half = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
@@ -111,24 +249,22 @@ def adaptive(
     order: str | None = None,
     level: float = 0.95,
 ) -> AdaptiveTest:
-    """Begin a test that asks each item in the light of the answers before.
+    """Begin a test that chooses each item by the answers so far.
 
     Parameters
     ----------
     items
-        What :func:`irtkit.fit` returned, with its responses; or what :func:`irtkit.select_items`
-        did, which spares the tests that follow the cross-validation of the first.
+        A result of :func:`irtkit.fit` with its responses, or of :func:`irtkit.select_items`. Tests
+        with the same Selection share its cross-validation.
     k
-        Most items to ask. Each is one of the first 2k of the ranking of
-        :func:`irtkit.select_items`, and the one after which the variance of the score is expected
-        to be least; over the whole bank such a rule asks steep items that say the same. Of a
-        Selection it is the number of its items.
+        Largest number of items to ask. Each is one of the first 2k of the ranking of
+        :func:`irtkit.select_items`. With a Selection it is the number of its items.
     error
-        Standard error of the score, as a share of all items, at which to stop before: 0.03 is
-        three percentage points. None asks k items.
+        Standard error of the score at which to stop before: 0.03 is three percentage points. None
+        asks k items.
     order
-        "adaptive", or "fixed" to ask the first k of the ranking in its order. None: what errs less
-        with k items on held-out families of respondents; a warning says so if that is "fixed".
+        "adaptive", or "fixed" for the first k of the ranking in its order. None takes the order
+        with the smaller error for held-out families of respondents.
     level
         Coverage of the interval.
 
@@ -136,9 +272,9 @@ def adaptive(
     -------
     AdaptiveTest
         ``next_item`` is the label of the item to ask, ``answer(True)`` takes its answer, ``done``
-        says when to stop; ``expected_score``, ``error`` and ``interval`` are of the share right of
-        all items. The error holds misfit, cross-validated with calibration, choice and tests
-        repeated without each fold of families, of respondents like the calibrated ones.
+        says when to stop; ``expected_score``, ``error`` and ``interval`` are for the proportion
+        right of all items. The error includes cross-validated misfit for respondents like the
+        calibrated ones.
 
     Raises
     ------

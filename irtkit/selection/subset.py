@@ -1,4 +1,23 @@
-"""A fixed subset of items: chosen for the score, or drawn at random for honesty's sake."""
+"""A fixed subset of items: chosen for the score, or drawn at random.
+
+Items are chosen one by one, each that which most lowers the variance of the mean of all items given
+those taken, under the covariance
+
+    Σ = (1 − α)·S + α·(Cov_θ[Pᵢ, Pⱼ] + δᵢⱼ·E[Pᵢ(1 − Pᵢ)])
+
+of answers. S is the sample covariance among the calibrated respondents, which knows what items have
+in common beyond ability but is noisy with few respondents. The rest is the covariance of the model.
+α = 0 is forward selection in a regression of the score, and α = 1 is the model alone. A choice by
+Fisher information takes steep items that say the same, and loses to items drawn at random.
+
+Σ = FFᵀ + D, where D is diagonal and F has a column per respondent and quadrature point. A pivoted
+Cholesky decomposition gives the covariance of the rest given those taken, without an array of
+items × items.
+
+Errors are cross-validated. A subset fits the respondents it was chosen on better than others, so
+calibration and choice are both repeated in every fold. Checkpoints and fine-tunes of one family
+repeat each other's answers, so a fold leaves out whole families.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +27,153 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.fitting import refitted
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole, short
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, items_for_scores, score
 from irtkit.scoring.scores import Cells, added_variance, expected_scores, save_items
-from irtkit.selection.blend import ItemCovariance
-from irtkit.selection.cross_validation import check_families, refits
-from irtkit.selection.pool import Pool
-from irtkit.suspects.families import SIMILAR, dense_responses
+from irtkit.suspects.families import SIMILAR, dense_responses, family_codes
+from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring import Design
+    from irtkit.selection.adaptive import Pool
 
-_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-"""Numbers of items that the table has below that which is wanted."""
+    Single = NDArray[np.float32]
+
+_ALPHA = 0.5  # Weight of the model in Σ. From 0.35 to 0.65 errors differ by sampling error only.
+_SPREAD = (
+    1.25  # SD of the abilities of Σ, in SDs of the population: new respondents lie farther out.
+)
+_REACH, _N_NODES = 4.0, 41  # Quadrature to so many SDs. Probabilities err by 1e-3 at slope 10.
+_LEAST = 1e-6  # Proportion of the variance of an item that is rounding error of 32-bit sums.
+_SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.
+_TOL = 1e-4  # Of the fits without a fold, as in `irtkit.difficulty.held_out`.
+_ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
+
+
+class ItemCovariance(NamedTuple):
+    """The parts of Σ, of the items of a fit with known parameters."""
+
+    known: Places  # Which items of the fit they are.
+    allowed: NDArray[np.bool_]  # Which of them may be chosen: not suspect.
+    items: ItemParameters  # In SDs of ability in the population.
+    answers: Single  # Proportion right of real respondents, (n, n_items), expected where missing.
+
+    @classmethod
+    def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
+        """Return that of a fit, with the items of another one if given."""
+        unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
+        if like is None:
+            known = np.flatnonzero(unit.known)
+            settings: Any = flag_items.__kwdefaults__
+            suspect = set(flagged(result, **settings)[0].index)
+            allowed = np.array([result.item_labels[place] not in suspect for place in known])
+        else:
+            known, allowed = like.known, like.allowed
+        items = type(unit)(*(np.nan_to_num(part[known]) for part in vars(unit).values()))
+        patterns = result.patterns
+        rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
+        cells = Cells.of(patterns, rows, known)
+        answers = np.asarray(cells.right, dtype=np.float32)
+        for row in np.flatnonzero((cells.tried == 0).any(axis=1)):
+            missing = cells.tried[row] == 0
+            ability = (result.ability[rows[row]] - result.latent_mean) / result.latent_sd
+            answers[row, missing] = items.chosen(missing).probability(ability)
+        return cls(known, allowed, items, answers)
+
+    def factored(self) -> tuple[Single, Array]:
+        """F and the diagonal of D."""
+        theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
+        weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
+        weight /= weight.sum()
+        p = self.items.probability(theta)
+        n, n_items = self.answers.shape
+        factor = np.empty((n_items, n + len(theta)), dtype=np.float32)
+        spread = np.sqrt((1 - _ALPHA) / max(n - 1, 1))
+        factor[:, :n] = ((self.answers - self.answers.mean(axis=0)) * np.float32(spread)).T
+        factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
+        return factor, _ALPHA * (weight @ (p * (1 - p)))
+
+    def ranking(self, k: int) -> Places:
+        """Places of the k items to ask first, best first; fewer if no more may be asked.
+
+        They are the pivots of the decomposition: each has the largest Cov(item, mean)²/Var(item).
+        """
+        factor, noise = self.factored()
+        n_items = len(factor)
+        variance = np.einsum("ij,ij->i", factor, factor).astype(np.float64) + noise
+        with_mean = (factor @ factor.sum(axis=0)).astype(np.float64) + noise
+        least = np.maximum(_LEAST * variance, np.finfo(np.float64).tiny)
+        columns, taken = np.empty((min(k, n_items), n_items)), []
+        left = self.allowed & (self.items.discrimination > 0)
+        for step in range(len(columns)):
+            left &= variance > least
+            if not left.any():
+                break
+            gain = np.where(left, with_mean**2 / np.maximum(variance, least), -1.0)
+            pivot = int(gain.argmax())
+            before = columns[:step]
+            column = factor @ factor[pivot] - before.T @ before[:, pivot]
+            column[pivot] += noise[pivot]
+            column /= np.sqrt(variance[pivot])
+            with_mean -= column * (with_mean[pivot] / np.sqrt(variance[pivot]))
+            variance -= column**2
+            columns[step] = column
+            left[pivot] = False
+            taken.append(pivot)
+        return np.array(taken, dtype=np.intp)
+
+    def drawn(self, k: int, design: Any, generator: np.random.Generator) -> Places:
+        """Places of k items drawn at random, or one from each of k strata of difficulty.
+
+        Strata begin anywhere, so that one may hold the easiest and the hardest items. All items are
+        then equally likely, though strata differ by one in size.
+        """
+        n_items = self.items.n_items
+        if design == "random":
+            return generator.permutation(n_items)[:k]
+        order = np.argsort(self.items.expected_error(), kind="stable")
+        start = generator.random() * n_items
+        bounds = np.ceil(start + np.arange(k) * (n_items / k)).astype(np.intp)
+        ends = np.append(bounds[1:], bounds[0] + n_items)
+        return order[generator.integers(bounds, ends) % n_items]
+
+
+def refits(
+    result: FitResult, families: Any, n_folds: int, seed: int
+) -> Iterator[tuple[FitResult, Places]]:
+    """Yield for every fold the fit without some families, and the respondents left out."""
+    patterns = result.patterns
+    scored = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
+    names, codes, sizes = np.unique(
+        family_codes(result, families)[scored], return_inverse=True, return_counts=True
+    )
+    if len(names) < 2:
+        raise ValueError(_ONE_FAMILY)
+    # the largest families first, each to the fold with the fewest respondents so far
+    chance = np.random.default_rng(seed).permutation(len(names))
+    load = np.zeros(min(n_folds, len(names)), dtype=np.int64)
+    fold_of = np.zeros(len(names), dtype=np.intp)
+    for name in chance[np.argsort(-sizes[chance], kind="stable")]:
+        fold_of[name] = load.argmin()
+        load[fold_of[name]] += sizes[name]
+    responses = dense_responses(result, "cross-validation")
+    fixed = None if result.fixed is None else result.items[result.fixed]
+    for number in range(len(load)):
+        held = scored[fold_of[codes] == number]
+        kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
+        yield refitted(result, kept, tol=_TOL, fixed=fixed), held
 
 
 class Held(NamedTuple):
@@ -42,17 +186,15 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Items to ask instead of all; made by :func:`irtkit.select_items`.
+    """Items to ask instead of all, made by :func:`irtkit.select_items`.
 
-    What is told by cross-validation is computed when first asked for, by as many fits as there are
-    folds.
+    Cross-validation makes as many fits as there are folds, when it is first asked for.
     """
 
     items: tuple[str, ...]
-    """Their labels, the first to be asked first."""
+    """Labels, the first to be asked first."""
     result: FitResult = field(repr=False)
     covariance: ItemCovariance = field(repr=False)
-    """Of the items of the fit that something is known of, with the answers to them."""
     design: Design | None = None
     """How they were drawn; None if they were chosen."""
     families: Any = field(default=SIMILAR, repr=False)
@@ -61,22 +203,20 @@ class Selection:
 
     @property
     def expected_error(self) -> float:
-        """Root mean square error of the score of a new respondent told from these items.
+        """Root mean square error of the score of a new respondent, estimated from these items.
 
-        In units of the score, the share right of all items: 0.03 is three percentage points. Of
-        respondents like the calibrated ones, cross-validated between their families. Of one with
-        missing cells it is the score on the items answered, told from those of the subset that
-        were: where much is missing, errors come out too large.
+        In units of the score (proportion right of all items): 0.03 is three percentage points. It
+        is for respondents like the calibrated ones, cross-validated between their families. If many
+        responses are missing, it is too large.
         """
         return float(self.table["expected_error"].iloc[-1])
 
     @property
     def table(self) -> pd.DataFrame:
-        """Errors by how many of the items are asked, from the first on; index "n_items".
+        """Errors by the number of items asked, from the first on; index "n_items".
 
-        Columns: expected_error, as above; model_error, what the model says of it; misfit, the
-        square root of the variance that is added to the model's. For items drawn at random the
-        last two are NaN: their intervals take no model for true.
+        Columns: expected_error, as above; model_error, by the model; misfit, the square root of the
+        variance that is added to that of the model. The last two are NaN for items drawn at random.
         """
         return self._table.copy()
 
@@ -84,16 +224,14 @@ class Selection:
     def _table(self) -> pd.DataFrame:
         import pandas as pd
 
-        if self.design is not None:
-            rows = [(_rms(self._errors_drawn()), np.nan, np.nan)]
-            sizes = [len(self.items)]
-        else:
-            errors, variances = self._errors()
-            sizes = self._sizes
-            rows = [
-                (_rms(error), np.sqrt(np.mean(v)), np.sqrt(added_variance(error, v)))
-                for error, v in zip(errors, variances, strict=True)
-            ]
+        sizes, rows = (
+            self._sizes,
+            [(_rms(self._errors_drawn()), np.nan, np.nan)] if self.design else [],
+        )
+        if self.design is None:
+            for error, variance in zip(*self._errors(), strict=True):
+                misfit = np.sqrt(added_variance(error, variance))
+                rows.append((_rms(error), np.sqrt(np.mean(variance)), misfit))
         columns = ["expected_error", "model_error", "misfit"]
         return pd.DataFrame(rows, pd.Index(sizes, name="n_items"), columns)
 
@@ -101,9 +239,9 @@ class Selection:
     def item_table(self) -> pd.DataFrame:
         """The items in the order of the ranking; index "item".
 
-        Columns: rank, from 1 on; those of ``result.items``; selected_of, how many items they were
-        selected of, and design, "chosen" where they were not drawn, by which
-        :func:`irtkit.score` knows such a table from one of all items.
+        Columns: rank, from 1 on; those of ``result.items``; selected_of (number of items selected
+        from) and design ("chosen" if not drawn), by which :func:`irtkit.score` recognises the table
+        of a selection.
         """
         table = self.result.items.loc[list(self.items)]
         table.insert(0, "rank", range(1, len(table) + 1))
@@ -113,8 +251,8 @@ class Selection:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
 
-        It holds the parameters of all items, and of items that were chosen misfit by how many are
-        asked, cross-validated; neither responses nor names of respondents.
+        It holds the parameters of all items, and the cross-validated misfit of chosen items by the
+        number asked; neither responses nor names of respondents.
         """
         sizes, misfit = np.zeros(0), np.zeros(0)
         if self.design is None:
@@ -123,7 +261,7 @@ class Selection:
 
     @property
     def calibrated(self) -> CalibratedItems:
-        """All items of the fit, with the misfit of scores told from those selected."""
+        """All items of the fit, with the misfit of scores from those selected."""
         whole = items_for_scores(self.result)
         if self.design is not None:
             return replace(whole, design=self.design)
@@ -132,6 +270,8 @@ class Selection:
     @cached_property
     def pool(self) -> Pool:
         """The items that :func:`irtkit.adaptive` may ask."""
+        from irtkit.selection.adaptive import Pool
+
         return Pool(self)
 
     @cached_property
@@ -142,7 +282,7 @@ class Selection:
 
     @cached_property
     def held(self) -> list[Held]:
-        """What is learned without each fold: rankings of twice as many items, if there are."""
+        """Items and ranking without each fold; rankings of twice as many items, if there are."""
         found = []
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             covariance = ItemCovariance.of(fold, self.covariance)
@@ -152,6 +292,8 @@ class Selection:
 
     @property
     def _sizes(self) -> list[int]:
+        if self.design is not None:
+            return [len(self.items)]
         return [*(size for size in _SIZES if size < len(self.items)), len(self.items)]
 
     def _errors(self) -> tuple[Array, Array]:
@@ -162,28 +304,27 @@ class Selection:
             for size in self._sizes:
                 expected, variance = expected_scores(items, cells, ranking[:size])
                 found.append(np.stack([expected - cells.score, variance]))
-        by_fold = [found[k :: len(self._sizes)] for k in range(len(self._sizes))]
-        errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_fold], axis=1)
+        by_size = [found[k :: len(self._sizes)] for k in range(len(self._sizes))]
+        errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
         return errors, variances
 
     def _errors_drawn(self) -> Array:
-        """Errors of held-out scores told from items drawn anew in every fold, (n,)."""
+        """Errors of held-out scores from items drawn again in every fold, (n,)."""
         responses = dense_responses(self.result, "cross-validation")
         known, found = self.covariance.known, []
         generator = np.random.default_rng(self.seed)
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
-            drawn = _drawn(
-                ItemCovariance.of(fold, self.covariance), len(self.items), self.design, generator
-            )
+            covariance = ItemCovariance.of(fold, self.covariance)
+            drawn = covariance.drawn(len(self.items), self.design, generator)
             answers = responses.part(rows, known[drawn])
             scores = score(answers, fold, design=self.design)["expected_score"]
             found.append(scores.to_numpy() - self.cells.chosen(rows).score)
         return np.concatenate(found)
 
     def _misfit(self, asked: Places) -> float:
-        """Variance that the model does not explain, where the first of the items were asked.
+        """Variance that the model does not explain, if the first of the items were asked.
 
-        Of other items what `irtkit.scoring.scores.misfit_of` says.
+        For other items it is that of `irtkit.scoring.scores.misfit_of`.
         """
         number = {label: place for place, label in enumerate(self.result.item_labels)}
         first = [number[label] for label in self.items[: len(asked)]]
@@ -196,11 +337,8 @@ class Selection:
     def __str__(self) -> str:
         drawn = "" if self.design is None else f", {self.design}"
         errors = self._table["expected_error"]
-        listed = "; ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
-        about = (
-            "error of the score told from the first of them, in percentage points (root mean "
-            f"square, cross-validated by family): {listed}"
-        )
+        listed = ", ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
+        about = f"error of the score in percentage points, cross-validated (RMSE): {listed}"
         return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items{drawn}", about])
 
 
@@ -213,44 +351,43 @@ def select_items(
     folds: int = 10,
     seed: int = 0,
 ) -> Selection:
-    """Choose the items to ask, so that few of them tell the score on all.
+    """Choose a few items whose score predicts the score on all items.
 
     Parameters
     ----------
     result
-        What :func:`irtkit.fit` returned, with its responses.
+        A result of :func:`irtkit.fit` with its responses.
     k
-        How many items to ask.
+        Number of items to ask.
     design
-        None chooses them for respondents like those of the fit: a ranking by how much is left
-        unknown of the mean of all items (:mod:`irtkit.selection.blend`), of which the k first are
-        taken, so that the items for k are the first of those for 2k. "random" draws every item
-        with the same probability and "stratified" one of each of k strata of difficulty: scores
-        told from these are honest for respondents unlike those of the fit as well, which choice
-        is not, at the price of a larger error.
+        None ranks the items by the uncertainty they leave about the mean of all items and takes the
+        first k. "random" draws items with equal probability, and "stratified" one from each of k
+        strata of difficulty.
     families
         Families of respondents, which are left out together: "similar" joins the pairs of
         :func:`irtkit.similar_respondents`; or a mapping or list as :func:`irtkit.flag_items` takes.
     folds, seed
-        Parts of the families that are left out in turn, by fits to the rest, to find the expected
-        error. The same seed makes the same parts and draws the same items.
+        Number of parts of the families, each left out by one fit, to estimate the error. The same
+        seed makes the same parts and draws the same items.
 
     Returns
     -------
     Selection
-        items (labels in the order of the ranking), expected_error (root mean square error of the
-        score, cross-validated), table (the same by number of items), item_table, and save(path),
-        to score later without the fit. :func:`irtkit.score` takes it
-        for its ``items``, with the answers of new respondents to the items selected;
-        :func:`irtkit.adaptive` asks them one by one. Items that :func:`irtkit.flag_items` lists,
-        and those whose slope is not above 0, are never chosen; draws are from all items, as
-        else the score on all would be told from a part of them.
+        items (labels in the order of the ranking), expected_error, table (errors by number of
+        items), item_table, and save(path). :func:`irtkit.score` takes it for its ``items``, with
+        the answers of new respondents; :func:`irtkit.adaptive` asks the items one by one.
 
     Raises
     ------
     TypeError, ValueError
         If ``result`` is not a fit with its responses, these are sparse, or k is not a whole number
         from 1 to how many items there are to choose from.
+
+    Notes
+    -----
+    The items for k are the first of those for 2k. Items that :func:`irtkit.flag_items` lists, and
+    those with a slope of 0 or below, are never chosen; draws are from all items. Scores from drawn
+    items are unbiased for respondents unlike those of the fit as well, with a larger error.
 
     Examples
     --------
@@ -269,20 +406,18 @@ def select_items(
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)
-    check_families(result, families)
+    if not (isinstance(families, str) and families == SIMILAR):  # these take time to find
+        codes = family_codes(result, families)[~result.synthetic]
+        if len(np.unique(codes)) < 2:
+            raise ValueError(_ONE_FAMILY)
     covariance = ItemCovariance.of(result)
-    if design is not None:
-        check_one_of("design", design, DESIGNS)
-        _check_enough(k, len(covariance.known), "calibrated")
-        places = _drawn(covariance, k, design, np.random.default_rng(seed))
+    if design is None:
+        places, what = covariance.ranking(k), "fit to be chosen"
+        there = len(places)
     else:
-        places = covariance.ranking(k)
-        _check_enough(k, len(places), "fit to be chosen")
-    labels = tuple(result.item_labels[place] for place in covariance.known[places])
-    return Selection(labels, result, covariance, design, families, folds, seed)
-
-
-def _check_enough(k: int, there: int, what: str) -> None:
+        check_one_of("design", design, DESIGNS)
+        there, what = len(covariance.known), "calibrated"
+        places = covariance.drawn(min(k, there), design, np.random.default_rng(seed))
     if not there:
         raise ValueError(
             "no item is fit to be chosen: all are suspect (irtkit.flag_items lists them), or their "
@@ -290,23 +425,8 @@ def _check_enough(k: int, there: int, what: str) -> None:
         )
     if k > there:
         raise ValueError(f"k must be at most {there}, the number of items {what}; got {short(k)}")
-
-
-def _drawn(
-    covariance: ItemCovariance, k: int, design: Any, generator: np.random.Generator
-) -> Places:
-    """Places of k items drawn at random, or one of each of k strata of difficulty.
-
-    Strata begin anywhere, so that one may hold the easiest and the hardest items: all items are
-    equally likely then, though strata differ by one in their size.
-    """
-    n_items = covariance.items.n_items
-    if design == "random":
-        return generator.permutation(n_items)[:k]
-    order = np.argsort(covariance.items.expected_error(), kind="stable")
-    start = generator.random() * n_items
-    bounds = np.ceil(start + np.arange(k) * (n_items / k)).astype(np.intp)
-    return order[generator.integers(bounds, np.append(bounds[1:], bounds[0] + n_items)) % n_items]
+    labels = tuple(result.item_labels[place] for place in covariance.known[places])
+    return Selection(labels, result, covariance, design, families, folds, seed)
 
 
 def _rms(error: Array) -> float:

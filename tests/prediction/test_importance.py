@@ -42,14 +42,6 @@ def test_without_labels_there_is_difficulty_alone(
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
 
 
-def test_labels_may_be_a_mapping(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
-    given, plan = made[2], {"regressor": "linear", "repeats": 1}
-    found = feature_importances(*made[:2], given.to_dict(), **plan)
-    assert found.equals(feature_importances(*made, **plan))
-
-
 def test_labels_of_all_items_are_needed(
     made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
 ) -> None:
@@ -57,11 +49,3 @@ def test_labels_of_all_items_are_needed(
         feature_importances(*made[:2], made[2].drop("i3"))
     with pytest.raises(TypeError, match="labels must be a Series by item label"):
         feature_importances(*made[:2], [0, 1])
-
-
-def test_some_items_are_left_to_train_on(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
-    table, difficulty, _ = made
-    with pytest.raises(ValueError, match=r"held_out=0.99 of 10 items leaves 0 to train on"):
-        feature_importances(table[:10], difficulty[:10], held_out=0.99)

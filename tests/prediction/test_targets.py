@@ -18,10 +18,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @pytest.fixture(scope="module")
 def responses() -> irtkit.ResponseMatrix:
-    generator = np.random.default_rng(0)
-    slope = np.where(np.arange(50) == 7, 0.001, generator.lognormal(0, 0.3, 50))
-    items = irtkit.ItemParameters(slope, generator.normal(size=50), np.zeros(50))
-    return irtkit.simulate_responses(items, generator.normal(size=150), seed=generator)
+    slope = np.where(np.arange(50) == 7, 0.001, 1.0)
+    items = irtkit.ItemParameters(slope, np.linspace(-2, 2, 50), np.zeros(50))
+    return irtkit.simulate_responses(items, np.linspace(-2, 2, 150), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +34,9 @@ def test_the_targets_are_those_of_the_fits(
     of_1pl, of_2pl = (irtkit.fit(responses, model) for model in ("1PL", "2PL"))
     assert table["1PL"].to_numpy() == pytest.approx(of_1pl.items["difficulty"])
     assert table["Rasch"].to_numpy() == pytest.approx(-of_1pl.items["intercept"])
-    near = table["2PL"].abs() < 6
-    assert table["2PL"][near].to_numpy() == pytest.approx(of_2pl.items["difficulty"][near])
+    located = of_2pl.items["difficulty"].clip(-6, 6)
+    assert table["2PL"].to_numpy() == pytest.approx(located)
+    assert table.loc[located.abs() == 6, "2PL_se"].isna().all()
     assert table["average_error"].equals(of_1pl.items["average_error"])
     assert table["expected_error"].to_numpy() == pytest.approx(of_2pl.items["expected_error"])
     again = difficulty_targets(of_2pl)
@@ -55,30 +55,3 @@ def test_errors_of_the_average_error_are_those_of_agresti_and_caffo(
     )  # the same answer every time tells no more than once
     again = difficulty_targets(thrice)["average_error_se"]
     assert again.to_numpy() == pytest.approx(expected.to_numpy(), rel=0.05)
-
-
-def test_difficulties_that_run_off_are_cropped(responses: irtkit.ResponseMatrix) -> None:
-    found = difficulty_targets(responses, crop=1.0)
-    assert found["2PL"].abs().max() == 1
-    assert found.loc[found["2PL"].abs() == 1, "2PL_se"].isna().all()
-
-
-def test_items_without_a_response_have_no_target(responses: irtkit.ResponseMatrix) -> None:
-    values = responses.values.copy()
-    values[:, 3] = -1
-    found = difficulty_targets(irtkit.ResponseMatrix(values)).iloc[3]
-    assert found[["1PL", "Rasch", "2PL", "average_error", "expected_error"]].isna().all()
-
-
-def test_a_result_without_responses_is_refused(
-    responses: irtkit.ResponseMatrix, tmp_path: object
-) -> None:
-    path = f"{tmp_path}/result.npz"
-    irtkit.fit(responses).save(path, include_responses=False)
-    with pytest.raises(ValueError, match="without its responses"):
-        difficulty_targets(irtkit.load(path))
-
-
-def test_how_to_read_is_not_said_of_a_result(responses: irtkit.ResponseMatrix) -> None:
-    with pytest.raises(TypeError, match="threshold= is for responses that are read"):
-        difficulty_targets(irtkit.fit(responses, "1PL"), threshold=0.5)

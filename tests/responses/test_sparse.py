@@ -89,16 +89,6 @@ def fitted() -> irtkit.FitResult:
     return irtkit.fit(drawn().to_sparse())
 
 
-def test_average_error_is_that_of_the_dense_matrix() -> None:
-    crowd = irtkit.add_synthetic(drawn(trials=3), "always-wrong")
-    for synthetic in (False, True):
-        one, other = (
-            irtkit.average_error(matrix, synthetic=synthetic)
-            for matrix in (crowd.to_sparse(), crowd)
-        )
-        assert one.equals(other)
-
-
 @pytest.mark.parametrize("trials", [1, 300])
 def test_a_saved_result_holds_the_same_sparse_matrix(tmp_path: Path, trials: int) -> None:
     crowd = irtkit.add_synthetic(drawn(trials=trials, n_respondents=40).to_sparse(), "coin")

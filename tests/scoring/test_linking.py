@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-import irtkit
 from irtkit import ItemParameters, fit, link, simulate_responses
 from irtkit.scoring import LINKS
 
@@ -153,4 +152,3 @@ def test_without_common_items_there_is_no_link() -> None:
         link(first, ItemParameters.from_difficulty([1.0], [0.0]))
     with pytest.raises(ValueError, match="method must be one of"):
         link(first, first, "equipercentile")
-    assert irtkit.Linking is type(link(first, first))

@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import irtkit
 from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
-from irtkit.selection.pool import Pool
+from irtkit.selection.adaptive import Pool
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from irtkit import FitResult, Selection
+    from irtkit import FitResult
+    from irtkit.selection import Selection
 
 ITEMS = ItemParameters.from_difficulty(
     np.random.default_rng(1).lognormal(0, 0.3, 80), np.random.default_rng(2).normal(size=80)
@@ -91,7 +89,6 @@ def test_a_test_ends_when_the_error_is_small_enough(selection: Selection) -> Non
         before = test.error
         test.answer(len(test.asked) % 2)
     assert test.error <= 0.08 < before
-    assert len(test.asked) < 15
     low, high = test.interval
     assert low < test.expected_score < high
     assert high - low == pytest.approx(2 * 1.96 * test.error, rel=1e-3)
@@ -129,10 +126,7 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
 
 
-def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_path: Path) -> None:
-    result.save(tmp_path / "r.npz", include_responses=False)
-    with pytest.raises(ValueError, match="adaptive needs the responses"):
-        adaptive(irtkit.load(tmp_path / "r.npz"))
+def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
     with pytest.raises(TypeError, match="items must be a FitResult"):
         adaptive([[1]])
     with pytest.raises(ValueError, match="k must be given"):
@@ -143,8 +137,5 @@ def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_
         adaptive(select_items(result, 5, design="random"))
     with pytest.raises(ValueError, match="order must be one of adaptive, fixed"):
         adaptive(selection, order="best")
-    with pytest.raises(ValueError, match="error must be"):
-        adaptive(selection, error=0.0)
     with pytest.raises(ValueError, match="an answer must be True or False"):
         adaptive(selection, order="adaptive").answer(0.5)
-    assert "AdaptiveTest(0 of at most 15 items" in repr(irtkit.adaptive(selection, order="fixed"))

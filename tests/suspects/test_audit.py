@@ -45,12 +45,12 @@ def result(responses: ResponseMatrix) -> FitResult:
 
 
 @pytest.fixture(scope="module")
-def found(result: FitResult) -> irtkit.Audit:
+def found(result: FitResult) -> irtkit.suspects.Audit:
     return irtkit.audit(result)
 
 
 def test_fit_audit_comparison_and_summary_tell_the_same_number(
-    result: FitResult, found: irtkit.Audit, tmp_path: Path
+    result: FitResult, found: irtkit.suspects.Audit, tmp_path: Path
 ) -> None:
     items = result.items
     n = int(called_negative(items["p_negative"], slope=items["discrimination"].to_numpy()).sum())
@@ -66,7 +66,7 @@ def test_fit_audit_comparison_and_summary_tell_the_same_number(
 
 
 def test_what_no_system_gets_right_is_a_list_of_its_own(
-    result: FitResult, found: irtkit.Audit
+    result: FitResult, found: irtkit.suspects.Audit
 ) -> None:
     last = [f"item-{k}" for k in range(N_ITEMS - N_WRONG + 1, N_ITEMS + 1)]
     assert found.all_wrong == last
@@ -76,7 +76,7 @@ def test_what_no_system_gets_right_is_a_list_of_its_own(
         assert f"{N_RIGHT} items that every system gets right" in text
 
 
-def test_items_answered_alike_are_one_line(found: irtkit.Audit) -> None:
+def test_items_answered_alike_are_one_line(found: irtkit.suspects.Audit) -> None:
     assert {"item-1", "item-11", "item-12"} <= set(found.items.index)
     printed = str(found)
     assert "item-1 +2 alike" in printed
@@ -88,7 +88,7 @@ def test_items_answered_alike_are_one_line(found: irtkit.Audit) -> None:
 
 
 def test_without_its_responses_a_result_is_audited_by_what_was_saved(
-    result: FitResult, found: irtkit.Audit, tmp_path: Path
+    result: FitResult, found: irtkit.suspects.Audit, tmp_path: Path
 ) -> None:
     result.save(tmp_path / "r.npz", include_responses=False)
     back = irtkit.audit(irtkit.load(tmp_path / "r.npz"))
@@ -178,7 +178,7 @@ def test_everything_is_printed_within_80_columns(
         assert "discriminati…" not in str(told)
 
 
-def test_an_audit_says_which_items_to_look_at_first(found: irtkit.Audit) -> None:
+def test_an_audit_says_which_items_to_look_at_first(found: irtkit.suspects.Audit) -> None:
     assert found.look_first == [*found.items.index[:3]]
     assert f"Look first at {', '.join(found.look_first)}: " in str(found)
     assert "at the key" in str(found)

@@ -11,14 +11,13 @@ import pytest
 from irtkit import (
     ItemParameters,
     ResponseMatrix,
-    ShuffleControl,
     add_synthetic,
     fit,
     flag_items,
     shuffle_control,
     simulate_responses,
 )
-from irtkit.suspects import shuffle
+from irtkit.suspects import ShuffleControl, shuffle
 from irtkit.suspects.shuffle import shuffled
 
 SHAPE = (100, 40)
