@@ -1,18 +1,48 @@
 """Results of benchmarks of code, where an answer is right if its program passes all tests.
 
-Attempts at a problem are repeats, and the name of the file says which model the results are of.
+Attempts at a problem are repeats. Except in SWE-bench, the name of the file names the model.
+
+A report of a run of SWE-bench, ``<model>.<run_id>.json``, lists instances by result. Unresolved
+instances, empty patches and errors are wrong. Instances that were not submitted, or failed by the
+infrastructure, are missing. ``report.json`` and ``per_instance_details.json`` have records with
+``resolved``. A submission to the leaderboard, ``results/results.json``, lists resolved instances
+and some others; the rest is known from the submissions next to it.
+https://github.com/SWE-bench/SWE-bench, swebench/harness/reporting.py; …/experiments
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import at, begins, entries_of, fields_of, for_each, json_document
-from irtkit.io.samples import Item, Known, Samples, metadata_of, named_by_file, text_of
+from irtkit.findings import Finding
+from irtkit.io.json_text import (
+    at,
+    begins,
+    companion,
+    entries_of,
+    fields_of,
+    for_each,
+    json_document,
+)
+from irtkit.io.samples import (
+    Item,
+    Known,
+    Samples,
+    metadata_of,
+    name_of,
+    named_by_file,
+    score_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    Results = dict[str, float | None]
 
 _BIGCODE = re.compile(r"(.+?)(?:--main)?--bigcodebench(?:-hard)?-(complete|instruct)(?:--.*)?")
 _LIVECODE = re.compile(
@@ -21,9 +51,20 @@ _LIVECODE = re.compile(
 )
 _PROBLEMS = begins(rb'\s*\[\s*\{\s*"question_(?:title|id)"\s*:')
 _RUNNER_FAILED = re.compile(r"error_code\W+-5\b")
-
-is_evalplus = begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"hash"\s*:')
-is_bigcodebench = begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"eval"\s*:')
+_MISSING = ("infra_failure_ids", "ambiguous_failure_ids", "incomplete_ids")
+_WRONG = ("unresolved_ids", "empty_patch_ids", "error_ids", "submitted_ids", "completed_ids")
+_KEYS = (
+    *(b'"total_instances"', b'"submitted_instances"', b'"resolved_ids"', b'"submitted_ids"'),
+    *(b'"patch_is_None"', b'"patch_successfully_applied"'),
+)
+_DETAILS = "per_instance_details.json"
+_SUBMISSION = "results/results.json"
+_NO_RESULT = ("no_logs", "install_fail", "reset_failed", "test_errored", "test_timeout")
+"""Lists of a submission whose instances ended in an error of the run."""
+_LISTS = ("resolved", "no_generation", "generated", "with_logs", "no_apply", "applied", *_NO_RESULT)
+_OF_SUBMISSION = re.compile(rf'\s*\{{\s*"(?:{"|".join(_LISTS)})"\s*:\s*\['.encode())
+_MANY = 20
+"""Least instances for `no-contrast`: at 14 % resolved, 1 run of 20 instances in 20 has none."""
 
 
 def read_evalplus(path: Path, _: Known) -> list[Samples]:
@@ -79,7 +120,7 @@ def is_livecodebench(path: Path, head: bytes) -> bool:
     return _PROBLEMS(path, head) and graded
 
 
-def is_beside_livecodebench(path: Path) -> bool:
+def is_beside_livecodebench(path: Path, _: bytes) -> bool:
     """Whether the evaluated problems are beside the answers or the totals."""
     stem = path.name.removesuffix(".json").removesuffix("_eval")
     return path.suffix == ".json" and path.with_name(f"{stem}_eval_all.json").exists()
@@ -108,3 +149,111 @@ def read_livecodebench(path: Path, _: Known) -> list[Samples]:
 
     for_each("problem", enumerate(entries_of(json_document(path)), start=1), add)
     return [samples] if samples.n_samples else []
+
+
+def is_swe_bench(path: Path, head: bytes) -> bool:
+    """Whether the file begins as a report does."""
+    keys = any(key in head for key in _KEYS) or path.name == _DETAILS
+    of_submission = path.absolute().match(_SUBMISSION) and _OF_SUBMISSION.match(head) is not None
+    return head.lstrip().startswith(b"{") and (keys or of_submission)
+
+
+def read_swe_bench(path: Path, _: Known) -> list[Samples]:
+    """Read one report of SWE-bench."""
+    report = json_document(path)
+    respondent, run = _names(path)
+    (written,) = re.findall(r"^\d{8}(?=_)", respondent) or [""]
+    samples = Samples(path, respondent, "swe-bench", "instances", written, run)
+    errors: set[str] = set()
+    if "resolved_ids" in report:
+        samples.version = str(report.get("schema_version", 1))
+        values: Results = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}
+        values |= dict.fromkeys(_WRONG, 0.0)
+        lists = {name: _listed(samples, report, name) for name in values}
+        results = {one: values[name] for name in reversed(values) for one in lists[name]}
+        errors = {one for one in lists["error_ids"] if results[one] == 0}
+        results = dict(sorted(results.items()))
+    elif path.absolute().match(_SUBMISSION):
+        samples.version = "submission"
+        lists = {name: _listed(samples, report, name) for name in report}
+        resolved = set(lists.get("resolved", []))
+        beside = sorted(path.absolute().parents[2].glob(f"*/{_SUBMISSION}"))
+        if len(beside) < 2:
+            _warn(samples, "no-other-submission")
+        known = _instances(tuple((one, one.stat().st_mtime_ns) for one in beside))
+        errors = {one for name in _NO_RESULT for one in lists.get(name, [])} - resolved
+        results = {one: float(one in resolved) for one in sorted(known.union(*lists.values()))}
+    else:
+        results = _of_instances(samples, report)
+    for instance, score in results.items():
+        position = samples.sample(instance, "resolved", score)
+        if instance in errors:
+            samples.errors.append(position)
+    answers = [score for score in results.values() if score is not None]
+    if len(set(answers)) == 1 and len(answers) >= _MANY:
+        result = "resolved" if answers[0] == 1 else "not resolved"
+        _warn(samples, "no-contrast", n=len(answers), result=result)
+    return [samples]
+
+
+def _warn(samples: Samples, code: str, **values: Any) -> None:
+    file = "/".join(samples.path.parts[-2:])
+    samples.findings.append(Finding(code, "warning", {"file": file, **values}))
+
+
+@functools.lru_cache(maxsize=4)
+def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
+    """Instances that submissions name, each given by path and time of its last change."""
+    lists = chain.from_iterable(fields_of(companion(path)).values() for path, _ in submissions)
+    names = chain.from_iterable(map(entries_of, lists))
+    return frozenset(one for one in names if isinstance(one, str) and one.strip())
+
+
+def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:
+    """Names in a list of a report, with a warning about repeated names."""
+    names = [name_of(one, name) for one in report.get(name, [])]
+    if again := sorted(one for one, n in Counter(names).items() if n > 1):
+        _warn(samples, "twice-named", list=name, names=again)
+    return names
+
+
+def _of_instances(samples: Samples, report: dict[str, Any]) -> Results:
+    found: Results = {}
+
+    def add(one: Any) -> None:
+        found[one[0]] = None if one[1].get("infra_failure") else score_of(one[1]["resolved"])
+
+    for_each("instance", ((name, (name, record)) for name, record in report.items()), add)
+    path = samples.path
+    resolved = at(companion(path.parent / _SUBMISSION), "resolved")
+    if path.name == _DETAILS and isinstance(resolved, list):
+        odd = {one for one, score in found.items() if score == (one not in resolved)}
+        if odd:
+            _warn(samples, "contradiction", other=_SUBMISSION, n=len(odd), names=sorted(odd))
+    return found
+
+
+def _names(path: Path) -> tuple[str, str]:
+    """Respondent and name of the run, equal in all reports of one run.
+
+    ``<model>.<run_id>.json`` and ``<run_id>/<model>/<instance>/report.json`` are one run. So are
+    ``results/results.json``, ``per_instance_details.json`` and ``logs/<instance>/report.json`` in
+    the folder of a submission. The / in a model is written __.
+    """
+    *_, above, model, _, name = "", "", *path.absolute().parts
+    if name == "report.json" and model != "logs":
+        return model.replace("__", "/"), f"{model}.{above}"
+    if name in {"report.json", _DETAILS} or path.absolute().match(_SUBMISSION):
+        levels = {"report.json": 2, _DETAILS: 0}.get(name, 1)
+        submission = path.absolute().parents[levels]
+        return submission.name.replace("__", "/"), f"{submission.parent.name}/{submission.name}"
+    run = name.removesuffix(".gz").removesuffix(".json")
+    return (run.rpartition(".")[0] or run).replace("__", "/"), run
+
+
+READERS = {
+    "livecodebench": (is_livecodebench, read_livecodebench, is_beside_livecodebench),
+    "evalplus": (begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"hash"\s*:'), read_evalplus),
+    "swe-bench": (is_swe_bench, read_swe_bench),
+    "bigcodebench": (begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"eval"\s*:'), read_bigcodebench),
+}

@@ -9,7 +9,6 @@ https://github.com/evaleval/every_eval_ever
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -35,14 +34,10 @@ def recognise(_: Path, head: bytes) -> bool:
     return begins and _VERSION.search(head) is not None
 
 
-def is_companion(path: Path) -> bool:
+def is_companion(path: Path, head: bytes) -> bool:
     """Whether the file is a summary, which usually lies next to its samples."""
-    if path.suffix != ".json" or _samples_beside(path) is not None:
-        return path.suffix == ".json"
-    with contextlib.suppress(OSError, EOFError, ValueError):
-        head = head_of(path)
-        return recognise(path, head) and b'"sample_id"' not in head
-    return False
+    summary = recognise(path, head) and b'"sample_id"' not in head
+    return path.suffix == ".json" and (summary or _samples_beside(path) is not None)
 
 
 def _samples_beside(path: Path) -> Path | None:
@@ -52,7 +47,7 @@ def _samples_beside(path: Path) -> Path | None:
 
 def read(path: Path, known: Known) -> list[Samples]:
     """Read one file of samples, with all its models and evaluations."""
-    if is_companion(path):
+    if is_companion(path, head_of(path)):
         samples_beside = _samples_beside(path)
         if samples_beside is None:
             names = f"{path.stem}_samples.jsonl"
@@ -180,3 +175,6 @@ def _marks_of(aggregate: dict[str, Any]) -> _Marks:
             names[key] = name
     names = names if len(set(names.values())) == len(names) else {}
     return {k: (Measure(_CORRECT, n), Measure(_SCORE, n)) for k, n in [*names.items(), (None, "")]}
+
+
+READER = recognise, read, is_companion

@@ -10,16 +10,16 @@ https://github.com/UKGovernmentBEIS/inspect_ai, src/inspect_ai/log and scorer/_m
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import sys
-import zipfile
 import zlib
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import head_of, ordinary_file
-from irtkit.io.json_text import at, entries_of, fields_of, for_each, json_document, limited, parse
+from irtkit.io.json_text import at, entries_of, fields_of, for_each, json_document, parse
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -31,20 +31,16 @@ _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json\Z")
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _TOKENS = Measure("output_tokens"), Measure("total_tokens")
 _SECONDS = Measure("total_time"), Measure("working_time")
+_MOST_BYTES = 2**28  # Bytes of a member: 100,000 samples with texts of 2,500 characters.
 _COMPARED = 1000  # Characters that identify an item: summaries cut texts at 5,120 or more.
 
 
 def recognise(path: Path, head: bytes) -> bool:
-    """Whether the file is a zip with the members of a log, or begins as a log in JSON does."""
+    """Whether the file is a zip with the suffix of a log, or begins as a log in JSON does."""
     if head.startswith(_ZIP):
-        return path.suffix == ".eval" or _has_members(path)
+        return path.suffix == ".eval"
     names = (b'"eval"', b'"version"', b'"status"')
     return head.lstrip().startswith(b"{") and all(name in head for name in names)
-
-
-def is_companion(path: Path) -> bool:
-    """Whether the file has the name of a list of logs."""
-    return path.name in {"logs.json", "listing.json", "eval-set.json"}
 
 
 def read(path: Path, known: Known) -> list[Samples]:
@@ -67,7 +63,7 @@ def read(path: Path, known: Known) -> list[Samples]:
         written=_time(evaluation.get("created")),
         run=text_of(evaluation.get("task_id")) or "",
         unfinished="" if status == "success" else str(status or "crashed"),
-        n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else None,
+        n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else math.nan,
         not_marks=frozenset(_TOKENS + _SECONDS),
         known=known,
     )
@@ -129,14 +125,6 @@ def _time(created: Any) -> str:
         return str(created or "")
 
 
-def _has_members(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name in archive.namelist() for name in _STARTS)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
-        return False
-
-
 def _unzipped(path: Path) -> tuple[Any, Any]:
     """Header and summaries. Names of members are compared, and never used as paths."""
     if sys.version_info >= (3, 14):
@@ -147,8 +135,9 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
         from backports.zstd import ZstdError, zipfile
 
     def content(name: str) -> Any:
-        with archive.open(name) as handle:
-            return parse(limited(handle, name), name)
+        if archive.getinfo(name).file_size > _MOST_BYTES:
+            raise ValueError(f"{name} holds more than {_MOST_BYTES >> 20} MiB")
+        return parse(archive.read(name), name)
 
     damages = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
     try:
@@ -165,3 +154,7 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
             return content(start), [*chain.from_iterable(listed)]
     except (*damages, ZstdError) as error:
         raise ValueError(f"the archive is damaged: {error}") from error
+
+
+_BESIDE = {"logs.json", "listing.json", "eval-set.json"}
+READER = recognise, read, lambda path, _: path.name in _BESIDE

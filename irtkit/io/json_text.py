@@ -1,4 +1,4 @@
-"""JSON of evaluation logs: one record per line, or one document per file, of limited size.
+"""JSON of evaluation logs: one record per line, or one document per file.
 
 If a key occurs twice in an object, its last value counts, as in the JSON readers of the harnesses.
 ``unique=True`` refuses such an object instead. NaN is a missing number.
@@ -20,9 +20,6 @@ from irtkit.findings import ReadingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-MOST_BYTES = 2**28
-"""Limit for one document or one line: 100,000 samples with texts of 2,500 characters."""
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -53,10 +50,7 @@ def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[
     decode = _DECODERS[unique].raw_decode
     with open_bytes(path) as handle:
         buffered = io.BufferedReader(cast("io.RawIOBase", handle), 2**20)
-        read = functools.partial(buffered.readline, MOST_BYTES + 1)
-        for number, line in enumerate(iter(read, b""), start=1):
-            if len(line) > MOST_BYTES:
-                raise ValueError(f"line {number} is longer than {MOST_BYTES >> 20} MiB")
+        for number, line in enumerate(buffered, start=1):
             try:  # `parse` costs a microsecond more
                 text = line.decode()
                 record, end = decode(text)
@@ -75,15 +69,7 @@ def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[
 def json_document(path: Path, *, unique: bool = False) -> Any:
     """Return the content of a JSON file."""
     with open_bytes(path) as handle:
-        return parse(limited(handle, "the file"), "the file", unique=unique)
-
-
-def limited(handle: Any, place: str) -> bytes:
-    """Read everything, and refuse more than `MOST_BYTES`: the data may be compressed."""
-    content: bytes = handle.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise ValueError(f"{place} holds more than {MOST_BYTES >> 20} MiB")
-    return content
+        return parse(handle.read(), "the file", unique=unique)
 
 
 def for_each(word: str, records: Iterable[tuple[Any, Any]], add: Callable[[Any], object]) -> None:

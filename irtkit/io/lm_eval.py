@@ -45,7 +45,7 @@ def recognise(_: Path, head: bytes) -> bool:
     return begins.startswith((b"{", b"[")) and b'"doc_id"' in head and b'"doc"' in head
 
 
-def is_companion(path: Path) -> bool:
+def is_companion(path: Path, _: bytes) -> bool:
     """Whether the file has the name of results, and samples next to it if that is unsure."""
     named = _RESULTS.fullmatch(path.name)
     if named is None or (named[1] is None and path.name != "results.json"):
@@ -63,7 +63,7 @@ def read(path: Path, known: Known) -> list[Samples]:
     def add(record: dict[str, Any]) -> None:
         item, chosen = record.get("doc_id"), record.get("filter")
         item = str(item) if item.__class__ is int else name_of(item, "doc_id")
-        position = samples.position(item, _content(record), _describe, record)
+        position = samples.position(item, text_of(record.get("doc_hash")), _describe, record)
         samples.n_samples += 1
         if chosen is None:
             turns[position] += 1
@@ -92,17 +92,13 @@ def read(path: Path, known: Known) -> list[Samples]:
     return [samples]
 
 
-def _content(record: dict[str, Any]) -> str | None:
-    hashed = record.get("doc_hash")
-    return hashed if isinstance(hashed, str) else None
-
-
 def _describe(record: dict[str, Any]) -> Item:
     fields = fields_of(record.get("doc"))
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
     text = next(filter(None, named), None) or _prompt(record.get("arguments"))
     target = text_of(record.get("target"))
-    return Item(_content(record), text, target, metadata_of(fields, _QUESTIONS))
+    content = text_of(record.get("doc_hash"))
+    return Item(content, text, target, metadata_of(fields, _QUESTIONS))
 
 
 def _prompt(arguments: Any) -> str | None:
@@ -141,3 +137,6 @@ def _begun(path: Path, known: Known) -> tuple[Samples, Any]:
     known_about = metadata_of({name: at(details, key) for name, key in about.items()})
     about = {name: value for name, value in known_about.items() if value != -1}
     return Samples(path, respondent, task, version, written, about=about, known=known), results
+
+
+READER = recognise, read, is_companion

@@ -16,32 +16,22 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import check_unique, first_names
 from irtkit.files import head_of
 from irtkit.findings import Finding, ReadingError, Remedy, failed
-from irtkit.io import (
-    code_tests,
-    every_eval_ever,
-    helm,
-    inspect_logs,
-    lm_eval,
-    open_llm,
-    openml,
-    other_harnesses,
-    swe_bench,
-)
-from irtkit.io.samples import Reader, scores_of
+from irtkit.io import code_tests, every_eval_ever, harnesses, inspect_logs, lm_eval
+from irtkit.io.samples import scores_of
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
 from irtkit.responses.marking import Coder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -50,37 +40,32 @@ if TYPE_CHECKING:
     from irtkit.responses.columns import Names
     from irtkit.responses.tables import Settings
 
-_OTHER = other_harnesses
-LOG_FORMATS = {
-    "inspect": Reader(inspect_logs.recognise, inspect_logs.read, inspect_logs.is_companion),
-    "lm-eval": Reader(lm_eval.recognise, lm_eval.read, lm_eval.is_companion),
-    "every-eval-ever": Reader(
-        every_eval_ever.recognise, every_eval_ever.read, every_eval_ever.is_companion
-    ),
-    "helm": Reader(helm.recognise, helm.read, helm.is_companion),
-    "simple-evals": Reader(
-        _OTHER.is_simple_evals, _OTHER.read_simple_evals, _OTHER.is_beside_simple_evals
-    ),
-    "livecodebench": Reader(
-        code_tests.is_livecodebench,
-        code_tests.read_livecodebench,
-        code_tests.is_beside_livecodebench,
-    ),
-    "evalplus": Reader(code_tests.is_evalplus, code_tests.read_evalplus),
-    "swe-bench": Reader(swe_bench.recognise, swe_bench.read),
-    "openml": Reader(openml.recognise, openml.read),
-    "open-llm": Reader(open_llm.recognise, open_llm.read),
-    "openai-evals": Reader(_OTHER.is_openai_evals, _OTHER.read_openai_evals),
-    "promptfoo": Reader(_OTHER.is_promptfoo, _OTHER.read_promptfoo),
-    "livebench": Reader(_OTHER.is_livebench, _OTHER.read_livebench),
-    "opencompass": Reader(_OTHER.is_opencompass, _OTHER.read_opencompass),
-    "bigcodebench": Reader(code_tests.is_bigcodebench, code_tests.read_bigcodebench),
+
+class Reader(NamedTuple):
+    """How the logs of one format are recognised and read."""
+
+    recognise: Callable[[Path, bytes], bool]
+    """Whether a file that begins with some bytes is a log of the format."""
+    read: Callable[[Path, Known], list[Samples]]
+    is_companion: Callable[[Path, bytes], bool] = lambda _path, _head: False
+    """Whether a file describes the logs next to it and is not a log itself."""
+
+
+_READERS: dict[str, tuple[Any, ...]] = {
+    "inspect": inspect_logs.READER,
+    "lm-eval": lm_eval.READER,
+    "every-eval-ever": every_eval_ever.READER,
+    **harnesses.READERS,
+    **code_tests.READERS,
 }
+LOG_FORMATS = {name: Reader(*functions) for name, functions in _READERS.items()}
 """Readers by the names of their formats."""
+BESIDE = "beside"
+"""Instead of a format: the file describes the logs next to it."""
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines|xlsx)(\.gz)?", re.IGNORECASE)
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
-    *("n_samples", "n_failed", "default", "doubt"),
+    *("n_samples", "n_failed", "n_planned", "default", "doubt"),
 )
 """Fields of `Samples` that are columns of the table of runs."""
 _SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
@@ -103,10 +88,6 @@ class Logs:
     """Files in folders that are not logs."""
     notes: list[Finding] = field(default_factory=list)
     """Findings about the files."""
-    findings: list[Finding] = field(default_factory=list)
-    """All findings about the matrix made last."""
-    chosen: list[str] = field(default_factory=list)
-    """Names of the marks that the matrix made last is of."""
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[str, str, str | None], int] = {}
@@ -131,8 +112,7 @@ class Logs:
                 mark = len(self.samples), len(scores), *one, str(one), is_mark, binary
                 wrong = np.isin(positions, samples.errors)
                 self._scores.append((mark, part[positions], scores, wrong))
-        samples.clear()
-        self.samples.append(samples)
+        self.samples.append(replace(samples, items={}, scores={}, known={}))
         self.parts.append(part)
         self.notes += samples.findings
 
@@ -193,28 +173,29 @@ def _frame(table: Any, **how: Any) -> pd.DataFrame:
     return pd.DataFrame(table, **how)
 
 
-def log_format(path: Path, head: bytes) -> str | None:
-    """Return the format of a log that begins with `head`, None if it is not a log."""
-    return next((name for name, kind in LOG_FORMATS.items() if kind.recognise(path, head)), None)
+def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
+    """Return the format of a log that begins with `head`, `BESIDE`, or None for any other file.
+
+    A description of logs that leads to them is itself a log if it is read `alone`.
+    """
+    beside = any(kind.is_companion(path, head) for kind in LOG_FORMATS.values())
+    if beside and not alone:
+        return BESIDE
+    kinds = (name for name, kind in LOG_FORMATS.items() if kind.recognise(path, head))
+    return next(kinds, BESIDE if beside else None) if head.strip() else None
 
 
-def log_format_of(file: Path) -> str | None:
-    """Return the format of a log, None for a companion, an unreadable file or any other file."""
+def _log_format_of(file: Path) -> str | None:
+    """Return the format of a log in a folder, `BESIDE`, or None for any other file."""
     try:
-        head = b"" if is_companion(file) else head_of(file)
+        return log_format(file, head_of(file))
     except (OSError, EOFError, ValueError):
         return None
-    return log_format(file, head) if head.strip() else None
 
 
 def holds_logs(path: str | os.PathLike[str]) -> bool:
     """Whether a file is an evaluation log, or a file of a folder or pattern is."""
-    return any(log_format_of(file) is not None for file in files_of(path))
-
-
-def is_companion(path: Path) -> bool:
-    """Whether a file describes the logs next to it and is not a log itself."""
-    return any(reader.is_companion(path) for reader in LOG_FORMATS.values())
+    return any(_log_format_of(file) in LOG_FORMATS for file in files_of(path))
 
 
 def is_table(path: Path) -> bool:
@@ -266,14 +247,15 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
     errors: list[ReadingError] = []
     folder = Path(os.path.commonpath([file.absolute().parent for file in files]))
     for file in files:
-        name = form if form is not None and len(files) == 1 else log_format_of(file)
-        if name is None or form not in {None, name}:
-            logs.skipped += [] if is_companion(file) else [file]
+        name = form if form is not None and len(files) == 1 else _log_format_of(file)
+        if name not in LOG_FORMATS or form not in {None, name}:
+            logs.skipped += [] if name == BESIDE else [file]
             continue
         try:
-            for samples in _read(file, name, logs.described):
-                samples.format = name
-                logs.add(samples)
+            with naming(file):
+                for samples in _read(file, name, logs.described):
+                    samples.format = name
+                    logs.add(samples)
         except ReadingError as error:
             error.place = str(file.absolute().relative_to(folder))
             if strict:
@@ -283,35 +265,34 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
         raise errors[0]
     for one in errors:
         logs.notes.append(_warning("unreadable-file", file=one.place, reason=one.finding.reason))
+    for code, tables in (("skipped-tables", True), ("skipped-files", False)):
+        names = [file.name for file in logs.skipped if is_table(file) == tables]
+        if names:
+            logs.notes.append(_warning(code, n=len(names), files=list(dict.fromkeys(names))))
     return logs
 
 
 def _read(file: Path, name: str, known: Known) -> list[Samples]:
-    with naming(file):
-        try:
-            found = LOG_FORMATS[name].read(file, known)
-        except KeyError as error:
-            raise failed("log-field", place=file.name, field=error.args[0]) from error
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"the log of {name} is malformed: {error}") from error
-        if not found:
-            raise ValueError(f"the log of {name} holds no samples")
-        return found
+    try:
+        found = LOG_FORMATS[name].read(file, known)
+    except KeyError as error:
+        raise failed("log-field", place=file.name, field=error.args[0]) from error
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"the log of {name} is malformed: {error}") from error
+    if not found:
+        raise ValueError(f"the log of {name} holds no samples")
+    return found
 
 
-def matrix_of(logs: Logs, settings: Settings) -> ResponseMatrix:
-    """Return the response matrix of logs."""
+def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> ResponseMatrix:
+    """Return the response matrix of logs. Findings are added."""
     import pandas as pd
 
     if settings.errors not in {None, "missing"}:
         raise ValueError(f"errors must be 'missing' or None, got {settings.errors!r:.80}")
-    logs.findings = [*logs.notes, *skipped(logs)]
-    runs = _chosen_runs(logs, settings.task)
-    if settings.repeats == "error":
-        runs = _newest(logs, runs)
-    logs.findings += _unfinished(logs, runs)
+    findings += logs.notes
+    runs = _chosen_runs(logs, settings, findings)
     marks = _chosen_marks(logs, runs, settings)
-    logs.chosen = marks["name"].unique().tolist()
     items = _chosen_items(logs, runs)
     respondents, labels = tuple(runs["respondent"].unique()), tuple(items["label"])
     row_of = np.zeros(len(logs.samples), np.int32)
@@ -325,7 +306,7 @@ def matrix_of(logs: Logs, settings: Settings) -> ResponseMatrix:
     coder = Coder(settings.marking)
     codes = coder.codes(values, row, column)
     coder.refuse(respondents, labels)
-    logs.findings += coder.notes()
+    findings += coder.notes()
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)
     block, names = (row, column, codes), (respondents, labels)
@@ -357,48 +338,37 @@ def _files(runs: pd.DataFrame) -> list[str]:
     return ["/".join(path.parts[-1 - alike :]) for path in paths]
 
 
-def skipped(logs: Logs) -> Iterator[Finding]:
-    """Findings about the files that are not logs."""
-    for code, tables in (("skipped-tables", True), ("skipped-files", False)):
-        names = [file.name for file in logs.skipped if is_table(file) == tables]
-        if names:
-            yield _warning(code, n=len(names), files=list(dict.fromkeys(names)))
-
-
-def _unfinished(logs: Logs, runs: pd.DataFrame) -> Iterator[Finding]:
-    some = [logs.samples[run] for run in runs.index]
-    absent = [0 if one.n_planned is None else max(one.n_planned - one.n_samples, 0) for one in some]
-    odd = [
-        (one, n)
-        for one, n in zip(some, absent, strict=True)
-        if one.n_failed or (one.unfinished and (n or one.n_planned is None))
-    ]
-    if odd:
-        values = {
-            "files": [one.path.name for one, _ in odd],
-            "n_failed": sum(one.n_failed for one, _ in odd),
-            "n_absent": sum(n for one, n in odd if one.unfinished),
-            "statuses": list(dict.fromkeys(one.unfinished for one, _ in odd if one.unfinished)),
-        }
-        yield _warning("unfinished-runs", n=len(odd), **values)
-
-
 def _no_scores(runs: pd.DataFrame) -> Exception:
     return failed("no-scores", n_failed=int(runs["n_failed"].sum()), files=_files(runs))
 
 
-def _chosen_runs(logs: Logs, task: Names) -> pd.DataFrame:
-    """Runs on the tasks that have scores, without copies."""
-    _check_known("task", task, logs.runs["task"])
-    runs = logs.runs[logs.runs["task"].isin(listed(task))] if task is not None else logs.runs
+def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.DataFrame:
+    """Runs on the tasks that have scores, without copies, and the newest unless all count."""
+    _check_known("task", settings.task, logs.runs["task"])
+    every = settings.task is None
+    runs = logs.runs if every else logs.runs[logs.runs["task"].isin(listed(settings.task))]
     scored = runs.index.isin(logs.marks["run"])
     if not scored.any():
         raise _no_scores(runs)
     copies = _copies(logs, runs[scored])
     for code, left_out in (("empty-logs", runs[~scored]), ("copies", runs.loc[copies])):
         if len(left_out):
-            logs.findings.append(_warning(code, n=len(left_out), files=_files(left_out)))
-    return runs[scored].drop(index=copies)
+            findings.append(_warning(code, n=len(left_out), files=_files(left_out)))
+    runs = runs[scored].drop(index=copies)
+    if settings.repeats == "error":
+        runs = _newest(logs, runs, findings)
+    absent = (runs["n_planned"] - runs["n_samples"]).clip(lower=0)  # NaN if nobody knows
+    stopped = runs["unfinished"] != ""
+    odd = runs[(runs["n_failed"] > 0) | (stopped & (absent != 0))]
+    if len(odd):
+        values = {
+            "files": [path.name for path in odd["path"]],
+            "n_failed": int(odd["n_failed"].sum()),
+            "n_absent": int(absent[stopped].sum()),
+            "statuses": odd.loc[stopped, "unfinished"].unique().tolist(),
+        }
+        findings.append(_warning("unfinished-runs", n=len(odd), **values))
+    return runs
 
 
 def _copies(logs: Logs, runs: pd.DataFrame) -> list[int]:
@@ -409,10 +379,10 @@ def _copies(logs: Logs, runs: pd.DataFrame) -> list[int]:
         return []
     same = runs[runs.duplicated(_SYSTEM, keep=False)]
     identity = []
-    for one in (logs.samples[run] for run in same.index):
-        with one.path.open("rb") as file:
-            digest = "" if one.run else hashlib.file_digest(file, "sha256").hexdigest()
-        identity.append(one.run or digest + one.written)
+    for run, path, written in zip(same["run"], same["path"], same["written"], strict=True):
+        with path.open("rb") as file:
+            digest = "" if run else hashlib.file_digest(file, "sha256").hexdigest()
+        identity.append(run or digest + written)
     return sorted(_behind(logs, same.assign(run=identity), [*_SYSTEM, "run"]))
 
 
@@ -432,7 +402,7 @@ def _behind(logs: Logs, runs: pd.DataFrame, by: list[str]) -> dict[int, list[int
     return found
 
 
-def _newest(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
+def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     """Runs without those that share items with a newer run."""
     in_time = runs.sort_values("written", ascending=False, kind="stable")
     older = _behind(logs, in_time, _SYSTEM)
@@ -441,14 +411,13 @@ def _newest(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
         status = next(filter(None, others["unfinished"]), "")
         unknown = not one["written"] or one["written"] in others["written"].tolist()
         if unknown or (status and not one["unfinished"]):
-            values = {**one[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
-            raise failed(
-                "runs" if unknown else "runs-unfinished", *_CHOICES, **values, status=status
-            )
+            code = "runs" if unknown else "runs-unfinished"
+            values = {**one[_SYSTEM], "files": _files(runs.loc[[*newer, run]]), "status": status}
+            raise failed(code, *_CHOICES, **values)
     if older:
         values = {"n": len(older), "n_kept": len(runs) - len(older)}
         values["files"] = _files(runs.loc[sorted(older)])
-        logs.findings.append(_warning("older-runs", *_CHOICES, **values))
+        findings.append(_warning("older-runs", *_CHOICES, **values))
     return runs.drop(index=list(older))
 
 
@@ -579,24 +548,24 @@ def _metrics(
     if logs.marks[chosen].groupby(_KIND)["measure"].nunique().max() == 1:
         return None
     of_mark, names = logs.marks["name"].where(chosen).factorize()
-    mark, values = logs.rows["mark"].to_numpy(), logs.rows["value"].to_numpy()
-    parts = {
+    known = (of_mark >= 0)[logs.rows["mark"]] & logs.rows["value"].notna()
+    rows = logs.rows if known.all() else logs.rows[known]
+    mark, item = rows["mark"].to_numpy(), rows["item"].to_numpy()
+    columns = {
         "respondent": (respondents[0][logs.marks["run"]], mark, respondents[1]),
-        "item": (items[0], logs.rows["item"].to_numpy(), items[1]),
+        "item": (items[0], item, items[1]),
         "metric": (of_mark, mark, tuple(names)),
     }
-    columns = {
+    codes = {
         name: of.astype(np.min_scalar_type(-len(labels)))[which]
-        for name, (of, which, labels) in parts.items()
+        for name, (of, which, labels) in columns.items()
     }
-    table = _frame({**columns, "value": values}, copy=False)
-    known = (of_mark >= 0)[mark] & ~np.isnan(values)
-    table = table if known.all() else table[known]
-    again = (np.diff(columns["item"]) <= 0) & (np.diff(mark) == 0)
+    table = _frame({**codes, "value": rows["value"].to_numpy()}, copy=False)
+    again = (np.diff(codes["item"]) <= 0) & (np.diff(mark) == 0)
     if again.any() or runs.duplicated(_SYSTEM).any():
         by = table.groupby(["respondent", "metric", "item"], as_index=False)
         table = by.agg({"value": "mean"})[[*table.columns]]
-    for name, (_, _, labels) in parts.items():
-        codes = table[name].to_numpy()
-        table = table.assign(**{name: pd.Categorical.from_codes(codes, pd.Index(labels))})
+    for name, (_, _, labels) in columns.items():
+        numbers = table[name].to_numpy()
+        table = table.assign(**{name: pd.Categorical.from_codes(numbers, pd.Index(labels))})
     return table.assign(metric=table["metric"].cat.remove_unused_categories())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,31 +30,35 @@ def merge_responses(
         raise ValueError("matrices must hold at least one matrix")
     if repeats in {"first", "last"} and any(matrix.has_repeats for matrix in matrices):
         raise ValueError(f"repeats={short(repeats)} needs trials in order, but they were counted")
-    kinds = ("respondents", "items")
-    names = [dict.fromkeys(k for one in matrices for k in getattr(one, kind)) for kind in kinds]
-    numbers = [dict(zip(labels, range(len(labels)), strict=True)) for labels in names]
-    blocks, synthetic = [], np.zeros(len(names[0]), np.bool_)
+    import pandas as pd
+
+    labels: Any = [
+        tuple(dict.fromkeys(chain.from_iterable(getattr(one, kind) for one in matrices)))
+        for kind in ("respondents", "items")
+    ]
+    blocks, synthetic = [], np.zeros(len(labels[0]), np.bool_)
     for one in matrices:
-        row, column = (
-            np.array([number[label] for label in getattr(one, kind)])
-            for number, kind in zip(numbers, kinds, strict=True)
-        )
+        row = pd.Index(labels[0]).get_indexer([*one.respondents])
+        column = pd.Index(labels[1]).get_indexer([*one.items])
         synthetic[row] |= one.synthetic
         rows, columns, codes = one.cells.rows()
         blocks.append((row[rows], column[columns], codes))
-    rows, columns, codes = map(np.concatenate, zip(*blocks, strict=True))
-    labels, sparse = (tuple(names[0]), tuple(names[1])), any(one.is_sparse for one in matrices)
-    merged = ResponseMatrix.of_rows((rows, columns, codes), labels, repeats=repeats, sparse=sparse)
-    items = _together(one.item_table for one in matrices)
-    about = _together(one.respondent_table for one in matrices)
+    cells: Any = tuple(map(np.concatenate, zip(*blocks, strict=True)))
+    sparse = any(one.is_sparse for one in matrices)
+    merged = ResponseMatrix.of_rows(cells, tuple(labels), repeats=repeats, sparse=sparse)
     metrics = _together(
         None if one.metrics is None else one.metrics.set_index(["respondent", "item", "metric"])
         for one in matrices
     )
-    metrics = None if metrics is None else metrics.reset_index()
-    predictions, source = _predictions(matrices), Source.merged(one.source for one in matrices)
-    tables = items, about, metrics
-    return merged.with_tables(*tables, synthetic=synthetic, predictions=predictions, source=source)
+    answers = [one.predictions for one in matrices if one.predictions is not None]
+    return merged.with_tables(
+        _together(one.item_table for one in matrices),
+        _together(one.respondent_table for one in matrices),
+        None if metrics is None else metrics.reset_index(),
+        synthetic=synthetic,
+        predictions=reduce(pd.DataFrame.combine_first, answers) if answers else None,
+        source=Source.merged(one.source for one in matrices),
+    )
 
 
 def repeats_of_parts(repeats: str) -> str:
@@ -68,9 +73,3 @@ def _together(tables: Iterable[Any]) -> Any:
     known = [table for table in tables if table is not None]
     together = pd.concat(known) if known else None
     return together if together is None else together[~together.index.duplicated()]
-
-
-def _predictions(matrices: Iterable[ResponseMatrix]) -> Any:
-    """Answers of all matrices, each from the first that has it; None where there are none."""
-    known = [matrix.predictions for matrix in matrices if matrix.predictions is not None]
-    return reduce(lambda one, other: one.combine_first(other), known) if known else None

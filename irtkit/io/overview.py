@@ -11,10 +11,7 @@ import shlex
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.files import as_path, head_of
@@ -48,8 +45,6 @@ class Overview:
     """What reading found, except the problem."""
     problem: ReadingError | None = None
     """Why no settings that irtkit may choose give a matrix."""
-    metrics: tuple[list[str], list[str]] = ([], [])
-    """Logs: further metrics that differ between items, and which of them are scores."""
 
     @property
     def command(self) -> str:
@@ -59,13 +54,6 @@ class Overview:
         path = f"./{self.path}" if self.path.startswith("-") else self.path
         options = typed(self.settings, options=True)
         return f"irtkit fit {shlex.quote(path)} {options}".rstrip()
-
-    @property
-    def metrics_options(self) -> str:
-        """Options that score the items by all further metrics; empty if there are none."""
-        names, scores = self.metrics
-        options = {"metrics": names, "higher_is_better": scores or "none"}
-        return typed(options, options=True) if names else ""
 
     def __str__(self) -> str:
         lines = [printable(self.path)]
@@ -84,9 +72,6 @@ class Overview:
                 for one in finding.remedies
             )
             return "\n".join([*lines, *(f"  {printable(one)}" for one in choices)])
-        if self.metrics_options:
-            lines += ["", "to score the items by further metrics, add to the command below:"]
-            lines += [f"  {printable(self.metrics_options)}"]
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 
 
@@ -110,61 +95,42 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     >>> found.matrix
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
-    name, file = os.fspath(path), as_path(path).expanduser()
-    if logs.stands_for_several(file) or logs.log_format(file, head_of(file)) is not None:
-        files = logs.files_of(file)
+    name, file, found = os.fspath(path), as_path(path).expanduser(), None
+    one = not logs.stands_for_several(file)
+    if not one or logs.log_format(file, head_of(file), alone=True) in logs.LOG_FORMATS:
         form = settings.get("format") if settings.get("format") in logs.LOG_FORMATS else None
-        found = logs.read_logs(files, form=form, strict=bool(settings.get("strict")))
+        found = logs.read_logs(logs.files_of(file), form=form, strict=bool(settings.get("strict")))
         if found.samples:
-            runs = found.runs
-            formats = Counter(
-                f"{a} ({b})" for a, b in zip(runs["format"], runs["version"], strict=True)
-            )
-            read = partial(reading.matrix_of_logs, found)
-            return _tried(Overview(name, formats, found.summary()), read, settings, found)
-        kinds = Counter(one.suffix or one.name for one in found.skipped if logs.is_table(one))
-        return _tried(Overview(name, kinds), partial(reading.read_responses, path), settings)
-    kind = reading.form_of(file, head_of(file), settings.get("format"))
-    return _tried(Overview(name, {kind: 1}), partial(reading.read_responses, path), settings)
-
-
-def _tried(
-    seen: Overview, read: Any, given: dict[str, Any], found: logs.Logs | None = None
-) -> Overview:
-    """Read. If a finding stops the reading, add its first remedy if that is safe, and try again."""
-    settings, turned = dict(given), tuple[Finding, ...]()
+            kinds = zip(found.runs["format"], found.runs["version"], strict=True)
+            seen = Overview(name, Counter(f"{a} ({b})" for a, b in kinds), found.summary())
+        else:
+            tables = filter(logs.is_table, found.skipped)
+            seen = Overview(name, Counter(one.suffix or one.name for one in tables))
+    else:
+        seen = Overview(name, {reading.form_of(file, head_of(file), settings.get("format")): 1})
+    turned: tuple[Finding, ...] = ()
     for _ in range(_MOST_REMEDIES):
+        findings: list[Finding] = []
         try:
             with warnings.catch_warnings(action="ignore"):
-                matrix = read(**settings)
-        except ReadingError as problem:
-            error = problem
-            findings = () if found is None else tuple(found.findings)
-            remedy = error.finding.remedies[0] if error.finding.remedies else None
-            more = {} if remedy is None or not remedy.safe else _added(settings, remedy.settings)
+                if found is not None and found.samples:
+                    matrix = reading.matrix_of_logs(found, findings, **settings)
+                else:
+                    matrix = reading.read_responses(path, **settings)
+        except ReadingError as error:
+            seen = replace(seen, settings=settings, findings=tuple(findings), problem=error)
+            remedy = next(iter(error.finding.remedies), None)
+            more = _added(settings, remedy.settings) if remedy and remedy.safe else {}
             if not more:
-                return replace(seen, settings=settings, findings=findings, problem=error)
-            settings |= more
+                return seen
+            settings = settings | more
             continue
-        findings = turned + (() if matrix.source is None else matrix.source.findings)
-        if not turned and (turned := tuple(f for f in findings if f.code == "transposed")):
-            settings["transpose"] = True
+        known = turned + (() if matrix.source is None else matrix.source.findings)
+        if not turned and (turned := tuple(one for one in known if one.code == "transposed")):
+            settings = settings | {"transpose": True}
             continue
-        result = replace(seen, matrix=matrix, settings=settings, findings=findings)
-        if found is None or matrix.metrics is None:
-            return result
-        return replace(result, metrics=_further(found, matrix))
-    return replace(seen, settings=settings, problem=error)
-
-
-def _further(found: logs.Logs, matrix: ResponseMatrix) -> tuple[list[str], list[str]]:
-    """Metrics that did not mark the answers and differ between items, and which are scores."""
-    metrics: Any = matrix.metrics
-    differing = metrics.groupby(["metric", "respondent"], observed=True)["value"]
-    telling = differing.nunique().gt(1).groupby("metric", observed=True).any()
-    kept = [name for name in telling.index[telling] if name not in found.chosen]
-    unmarked = set(found.marks.loc[~found.marks["is_mark"], "name"])
-    return kept, [name for name in kept if name not in unmarked]
+        return replace(seen, matrix=matrix, settings=settings, findings=known, problem=None)
+    return seen
 
 
 def _added(settings: dict[str, Any], remedy: Any) -> dict[str, Any]:
@@ -191,7 +157,10 @@ def _of_task(kind: Any, row: Any) -> str:
 
 
 def _sentences(matrix: ResponseMatrix) -> list[str]:
-    """Size, tasks and blocks of a matrix."""
+    """Size and tasks of a matrix, and groups of respondents that share no items."""
+    from scipy.sparse import bmat
+    from scipy.sparse.csgraph import connected_components
+
     lines = [
         f"{matrix!r}",
         f"respondents: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
@@ -201,24 +170,14 @@ def _sentences(matrix: ResponseMatrix) -> list[str]:
         counts = matrix.item_table["task"].value_counts(sort=False)
         tasks = [f"{shortened(str(task))} ({n:,})" for task, n in counts.items()]
         lines.append(f"tasks ({len(tasks)}): {first_names(tasks, shown=_SHOWN)}")
-    blocks = _blocks(matrix)
-    if len(blocks) > 1:
-        names = [first_names([shortened(one) for one in block]) for block in blocks]
+    trials = matrix.observed.trials
+    linked = connected_components(bmat([[None, trials], [trials.T, None]]), directed=False)[1]
+    groups: dict[int, list[str]] = {}
+    for name, group in zip(matrix.respondents, linked, strict=False):  # items follow
+        groups.setdefault(int(group), []).append(shortened(name))
+    if len(groups) > 1:
         lines.append(
-            f"{len(names)} groups of systems share no items, so their abilities cannot be "
-            f"compared: {first_names(names, ' | ')}"
+            f"{len(groups)} groups of systems share no items, so their abilities cannot be "
+            f"compared: {first_names([*map(first_names, groups.values())], ' | ')}"
         )
     return lines
-
-
-def _blocks(matrix: ResponseMatrix) -> list[list[str]]:
-    """Groups of respondents that have no items in common."""
-    from scipy.sparse import bmat
-    from scipy.sparse.csgraph import connected_components
-
-    trials = matrix.observed.trials
-    labels = connected_components(bmat([[None, trials], [trials.T, None]]), directed=False)[1]
-    _, block = np.unique(labels[: matrix.n_respondents], return_inverse=True)
-    return [
-        [matrix.respondents[k] for k in np.flatnonzero(block == b)] for b in range(block.max() + 1)
-    ]

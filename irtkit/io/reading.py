@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from irtkit.responses.tables import Settings, Table, as_frame, frame_table
 from irtkit.responses.wide import of_tasks, read_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from irtkit.responses.columns import Names
 
@@ -41,8 +41,6 @@ FOR_TABLES = (
 )
 FOR_LOGS = ("metric", "filter", "errors")
 """Settings that the other kind of source does not take."""
-_COUNTED = {"older-runs", "rows-missing"}
-"""Findings whose `n` the source of a matrix repeats."""
 _NOT_TABLES = {b"{", b"[", b"<", b"@", b"%", b"P"}
 """First bytes of logs, of Parquet and of zip files."""
 _LOGGER = logging.getLogger("irtkit")
@@ -155,24 +153,19 @@ def read_responses(
         raise ValueError("key marks answers, and threshold and right are for marks: pass one")
     settings = Settings(**(given if key is None else given | {"key": _key(key)}))
     findings: list[Finding] = []
-    if isinstance(path, str | os.PathLike):
-        files = [as_path(path).expanduser()]
-        if several := logs.stands_for_several(files[0]):
-            files = logs.files_of(files[0])
-        name = str(path)
-    elif several := _are_paths(path):
-        found = (file for one in path for file in logs.files_of(as_path(one).expanduser()))
-        files = [*dict.fromkeys(found)]
-        name = f"{len(path)} paths"
-    else:
+    paths: Any = [path] if isinstance(path, str | os.PathLike) else path
+    if not _is_list_of(paths, str, os.PathLike):
         return _finished(*_of_memory(path, settings, findings), (), settings, findings)
-    with naming(Path(name) if several else files[0]):
+    found = [as_path(one).expanduser() for one in paths]
+    files = [*dict.fromkeys(file for one in found for file in logs.files_of(one))]
+    several = paths is path or logs.stands_for_several(found[0])
+    name = Path(f"{len(found)} paths" if paths is path else str(path)) if several else files[0]
+    with naming(name):
         if several:
             matrix, form = _of_files(files, settings, findings)
         else:
             matrix, form = _of_file(files[0], settings, findings)
-    typed = [path] if isinstance(path, str | os.PathLike) else path
-    return _finished(matrix, form, tuple(map(str, typed)), settings, findings)
+    return _finished(matrix, form, tuple(map(str, paths)), settings, findings)
 
 
 READING = tuple(read_responses.__kwdefaults__ or ())
@@ -197,20 +190,19 @@ def _finished(
 ) -> ResponseMatrix:
     """Return the matrix of the tasks with its source; warnings are given and its size is logged."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
+    counts = Counter[str]()
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
+        if finding.code in {"older-runs", "rows-missing"}:
+            counts[finding.code] += finding.values["n"]
     names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
     read = {name: getattr(settings, name) for name in names}
-    key = "given" if isinstance(settings.key, dict) else settings.key
-    counts = Counter[str]()
-    for one in findings:
-        counts[one.code] += one.values["n"] if one.code in _COUNTED else 0
     source = Source(
         files,
         form,
         **read,
-        key=key,
+        key="given" if isinstance(settings.key, dict) else settings.key,
         repeats=None if settings.repeats == "error" else settings.repeats,
         n_runs_merged=counts["older-runs"],
         n_rows_dropped=counts["rows-missing"],
@@ -223,10 +215,9 @@ def _finished(
     return matrix
 
 
-def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
-    if not isinstance(given, list | tuple) or not given:
-        return False
-    return all(isinstance(one, str | os.PathLike) for one in given)
+def _is_list_of(given: Any, *kinds: type) -> bool:
+    several = isinstance(given, list | tuple) and bool(given)
+    return several and all(isinstance(one, kinds) for one in given)
 
 
 def _key(key: Any) -> Any:
@@ -266,11 +257,11 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         return "text"
     if table_files.is_py_irt(head):
         return "py-irt"
-    if (harness := logs.log_format(file, head)) is not None:
-        return harness
-    if logs.is_companion(file):
+    harness = logs.log_format(file, head, alone=True)
+    if harness == logs.BESIDE:
         raise ValueError("the file belongs to evaluation logs and is not one; pass the folder")
     for form, found in (
+        (harness or "", harness is not None),
         ("parquet", head.startswith(table_files.MAGIC)),
         ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
         ("npy", head.startswith(b"\x93NUMPY")),
@@ -285,15 +276,12 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
 
 def _table(file: Path, form: str, head: bytes) -> Table:
     """Table in a file of a form."""
-    if form == "parquet":
-        return table_files.parquet_table(file)
-    if form == "excel":
-        return table_files.excel_table(file)
+    if form == "text":
+        return text_table(file, head)
     if form == "json":
         return table_files.records_table(file, head)
-    if form == "py-irt":
-        return frame_table(table_files.py_irt_frame(file))
-    return text_table(file, head)
+    readers = {"parquet": table_files.parquet_table, "excel": table_files.excel_table}
+    return readers.get(form, table_files.py_irt_table)(file)
 
 
 def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
@@ -305,22 +293,18 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
         _refuse(settings, FOR_LOGS, "evaluation logs, but this is a table")
         if form == "npy":
             return _of_memory(table_files.numpy_array(file), settings, findings)
-        table = text_table(file, head) if form == "text" else _table(file, form, head)
-        matrix, form = _of_table(table, settings, findings)
+        matrix, form = _of_table(_table(file, form, head), settings, findings)
     return with_side_tables(matrix, file), form
 
 
 def _of_table(
     table: Table, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
-    if table.is_long(settings):
-        matrix, found = read_long([table], settings)
-        findings += found
-        return matrix, "long table"
-    matrix, found = read_wide(table, settings)
+    is_long = table.is_long(settings)
+    matrix, found = read_long([table], settings) if is_long else read_wide(table, settings)
     findings += found
-    if settings.transpose:
-        return matrix, "wide table, transposed"
+    if is_long or settings.transpose:
+        return matrix, "long table" if is_long else "wide table, transposed"
     if transposed(matrix.respondents, matrix.items):
         labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
         remedy = Remedy({"transpose": True}, "transpose", safe=False)
@@ -332,14 +316,13 @@ def _of_logs(
     found: logs.Logs, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
     _refuse(settings, FOR_TABLES, "tables, but these are evaluation logs")
-    matrix = logs.matrix_of(found, settings)
-    findings += found.findings
+    matrix = logs.matrix_of(found, settings, findings)
     return matrix, ", ".join(found.runs["format"].unique())
 
 
-def matrix_of_logs(found: logs.Logs, **given: Any) -> ResponseMatrix:
-    """Response matrix of logs that are read, as `read_responses` gives it."""
-    settings, findings = Settings(**given), list[Finding]()
+def matrix_of_logs(found: logs.Logs, findings: list[Finding], **given: Any) -> ResponseMatrix:
+    """Response matrix of logs that are read, as `read_responses` gives it. Findings are added."""
+    settings = Settings(**given)
     check_repeats(settings.repeats)
     files = tuple(dict.fromkeys(map(str, found.runs["path"])))
     return _finished(*_of_logs(found, settings, findings), files, settings, findings)
@@ -362,7 +345,7 @@ def _of_files(
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
     _refuse(settings, FOR_LOGS, "evaluation logs, but these are tables")
     if skipped := [file.name for file in others if file not in tables]:
-        findings.append(_warning("skipped-files", n=len(skipped), files=skipped))
+        findings.append(Finding("skipped-files", "warning", {"n": len(skipped), "files": skipped}))
     opened: dict[Path, Table] = {}
     for file in tables:
         try:
@@ -370,7 +353,7 @@ def _of_files(
                 head = head_of(file)
                 opened[file] = _table(file, form_of(file, head, settings.format), head)
         except (ReadingError, OSError) as error:
-            _leave_out(file, error, settings, findings)
+            _leave_out(file, error, settings, findings, "damaged", "file")
     _name_respondents(opened, settings, findings)
     while opened and not any(map(side_tables, opened)):
         if not all(table.is_long(settings) for table in opened.values()):
@@ -378,9 +361,9 @@ def _of_files(
         try:
             matrix, more = read_long([*opened.values()], settings)
         except ReadingError as error:
-            if error.file not in opened or error.finding.code != "damaged":
+            if error.file not in opened:
                 raise
-            _leave_out(error.file, error, settings, findings)
+            _leave_out(error.file, error, settings, findings, "damaged")
             del opened[error.file]
         else:
             findings += more
@@ -391,9 +374,7 @@ def _of_files(
             with naming(file):
                 matrix, _ = _of_table(table, of_parts, findings)
         except ReadingError as error:
-            if error.finding.code != "damaged":
-                raise
-            _leave_out(file, error, settings, findings)
+            _leave_out(file, error, settings, findings, "damaged")
         else:
             matrices.append(with_side_tables(matrix, file))
     if not matrices:
@@ -401,16 +382,16 @@ def _of_files(
     return merge_responses(matrices, repeats=settings.repeats), "tables"
 
 
-def _leave_out(file: Path, error: Exception, settings: Settings, findings: list[Finding]) -> None:
-    """Say that a file cannot be read, or raise its error if reading is strict."""
-    if settings.strict:
+def _leave_out(
+    file: Path, error: Exception, settings: Settings, findings: list[Finding], *codes: str
+) -> None:
+    """Make an error with one of the codes a finding, unless reading is strict."""
+    plain = Finding("file", "error", {"message": str(error)})
+    finding = error.finding if isinstance(error, ReadingError) else plain
+    if settings.strict or finding.code not in codes:
         raise error
-    reason = error.finding.reason if isinstance(error, ReadingError) else str(error)
-    findings.append(_warning("unreadable-file", file=file.name, reason=reason))
-
-
-def _warning(code: str, **values: Any) -> Finding:
-    return Finding(code, "warning", values)
+    values = {"file": file.name, "reason": finding.reason}
+    findings.append(Finding("unreadable-file", "warning", values))
 
 
 def _name_respondents(
@@ -431,7 +412,7 @@ def _name_respondents(
     for file, label in zip(nameless, labels, strict=True):
         opened[file] = _with_respondent(opened[file], label)
     if nameless:
-        findings.append(_warning("file-names", n=len(labels), labels=labels))
+        findings.append(Finding("file-names", "warning", {"n": len(labels), "labels": labels}))
 
 
 def _with_respondent(table: Table, label: str) -> Table:
@@ -456,7 +437,9 @@ def _of_memory(
     _refuse(settings, FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
         raise ValueError(f"format must be wide or long for data in memory; got {settings.format!r}")
-    if isinstance(given, np.ndarray) or (isinstance(given, list | tuple) and not _records(given)):
+    if isinstance(given, np.ndarray) or (
+        isinstance(given, list | tuple) and not _is_list_of(given, dict)
+    ):
         others = {"respondent", "item", "response", "key", "ignore", "keep", "transpose", "sparse"}
         _refuse(settings, [*others], "tables with labels, and this is an array")
         words = {name: getattr(settings, name) for name in ("threshold", "right", "wrong")}
@@ -469,11 +452,11 @@ def _frame(given: Any) -> Any:
     import pandas as pd
 
     try:
-        if _records(given):
+        if _is_list_of(given, dict):
             return pd.DataFrame(list(given))
+        if isinstance(given, dict) and _is_list_of([*given.values()], dict):
+            return pd.DataFrame([*given.values()], index=[*given])
         if isinstance(given, dict) and given:
-            if _records([*given.values()]):
-                return pd.DataFrame([*given.values()], index=[*given])
             return pd.DataFrame(given)
     except (TypeError, ValueError) as error:
         raise ValueError(f"responses are not columns of a table: {error}") from error
@@ -484,9 +467,3 @@ def _frame(given: Any) -> Any:
             "responses must be a path, a data frame, an array, a list of records, a dict or a "
             f"ResponseMatrix, got {type(given).__name__}"
         ) from error
-
-
-def _records(given: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
-    if not isinstance(given, list | tuple) or not given:
-        return False
-    return all(isinstance(record, dict) for record in given)

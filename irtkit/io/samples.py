@@ -54,16 +54,6 @@ Known = Mapping[tuple[str, str, str | None], Item]
 """Items that earlier logs describe, by task, name and content."""
 
 
-class Reader(NamedTuple):
-    """How the logs of one format are recognised and read."""
-
-    recognise: Callable[[Path, bytes], bool]
-    """Whether a file that begins with some bytes is a log of the format."""
-    read: Callable[[Path, Known], list[Samples]]
-    is_companion: Callable[[Path], bool] = lambda _: False
-    """Whether a file describes the logs next to it and is not a log itself."""
-
-
 @dataclass(eq=False)
 class Samples:
     """Samples of one respondent on one task, from one file."""
@@ -97,8 +87,8 @@ class Samples:
     """Number of failed samples, which are missing and not wrong."""
     errors: list[int] = field(default_factory=list)
     """Positions of items that ended in an error and that the harness counts as wrong."""
-    n_planned: int | None = None
-    """Number of samples that the run should have, if the log says so."""
+    n_planned: float = math.nan
+    """Number of samples that the run should have, NaN if the log does not say."""
     known: Known = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     """Warnings about the file."""
@@ -136,10 +126,6 @@ class Samples:
         self.n_failed += failed
         self.add(position, Measure(metric), math.nan if value is None else value)
         return position
-
-    def clear(self) -> None:
-        """Free the memory of the items and scores."""
-        self.items, self.scores, self._positions = {}, {}, {}
 
     def add(self, position: int, measure: Measure, score: Any) -> None:
         """Add the score of a sample, NaN if it is missing."""

@@ -7,7 +7,6 @@ dictionary on the way from the file to the matrix.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gzip
 import json
 import re
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pandas as pd
 
 MAGIC = b"PAR1"
 _BUFFER_BYTES = 2**20  # Bytes of a column that are read at once: a row group may be a whole file.
@@ -33,7 +31,7 @@ _PY_IRT = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
 
 
 @contextlib.contextmanager
-def opened(path: Path, **how: Any) -> Iterator[Any]:
+def parquet_file(path: Path, **how: Any) -> Iterator[Any]:
     """Parquet file of PyArrow; what PyArrow cannot read is an error."""
     import pyarrow.parquet
 
@@ -47,29 +45,19 @@ def opened(path: Path, **how: Any) -> Iterator[Any]:
             raise failed("damaged", message=f"the Parquet data cannot be read: {error}") from error
 
 
-def schema_of(path: Path) -> Any:
-    """Arrow schema of a Parquet file and its number of rows."""
-    return _schema(path, path.stat().st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=1000)
-def _schema(path: Path, changed: int) -> Any:  # noqa: ARG001 - a file that changed is another
-    with opened(path) as file:
-        return file.schema_arrow, file.metadata.num_rows
-
-
 def parquet_table(path: Path) -> Table:
     """Table in a Parquet file; a pandas index stored with it is the first column."""
     from pyarrow import types
 
-    schema, n_rows = schema_of(path)
+    with parquet_file(path) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
     stored = (schema.pandas_metadata or {}).get("index_columns", [])
-    index = [schema.names.index(name) for name in stored if isinstance(name, str)]
-    counts = [k for k in index if _counts_rows(schema.field(k))]
-    order = [*index, *(k for k in range(len(schema.names)) if k not in index)]
-    order = [k for k in order if k not in counts]
-    names = [schema.names[k] for k in order]
-    header = ["" if name.startswith("__index_level_") else name for name in names]
+    index = [name for name in stored if isinstance(name, str)]
+    nameless = {name for name in index if name.startswith("__index_level_")}
+    counts = {name for name in nameless if types.is_integer(schema.field(name).type)}
+    labels = [name for name in index if name not in counts]  # and not numbers of rows
+    names = labels + [name for name in schema.names if name not in index]
+    header = ["" if name in nameless else name for name in names]
 
     def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         chosen = [names[k] for k in positions]
@@ -80,27 +68,20 @@ def parquet_table(path: Path) -> Table:
         text = [name for name, kind in kinds.items() if types.is_string(kind)]
         how = {"read_dictionary": text, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
         done = 0
-        with opened(path, **how) as file:
+        with parquet_file(path, **how) as file:
             for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
                 batch.validate(full=True)
                 done += batch.num_rows
                 yield [batch.column(name) for name in chosen], done
 
     def of_rows() -> Iterator[Any]:
-        with opened(path) as file:
+        with parquet_file(path) as file:
             whole = file.read()
             whole.validate(full=True)
         frame = whole.select(names).replace_schema_metadata().to_pandas()
         yield from frame_table(frame).rows()
 
-    return Table(header, of_columns, of_rows, n_rows, len(index) > len(counts), path.name)
-
-
-def _counts_rows(field: Any) -> bool:
-    """Whether a stored index has no name and holds numbers, as rows that were chosen have."""
-    from pyarrow import types
-
-    return bool(field.name.startswith("__index_level_") and types.is_integer(field.type))
+    return Table(header, of_columns, of_rows, n_rows, bool(labels), path.name)
 
 
 def is_py_irt(head: bytes) -> bool:
@@ -109,7 +90,7 @@ def is_py_irt(head: bytes) -> bool:
     return _PY_IRT.match(head) is not None or (both and head.lstrip().startswith(b"{"))
 
 
-def py_irt_frame(path: Path) -> pd.DataFrame:
+def py_irt_table(path: Path) -> Table:
     """Long table of py-irt's lines: ``{"subject_id": …, "responses": {item: 0 or 1}}``.
 
     https://github.com/nd-ball/py-irt
@@ -130,7 +111,7 @@ def py_irt_frame(path: Path) -> pd.DataFrame:
     known = next((item for responses in rows.values() for item in responses), "")
     filled = {name: responses or {known: None} for name, responses in rows.items()}
     cells = [(name, *one) for name, responses in filled.items() for one in responses.items()]
-    return pd.DataFrame(cells, columns=["respondent", "item", "response"])
+    return frame_table(pd.DataFrame(cells, columns=["respondent", "item", "response"]))
 
 
 def records_table(path: Path, head: bytes) -> Table:
@@ -148,13 +129,11 @@ def records_table(path: Path, head: bytes) -> Table:
         (found,) = found
     index = [*found] if isinstance(found, dict) else None
     records = entries_of([*found.values()] if isinstance(found, dict) else found)
-    names = {name for one in records for name in fields_of(one)}
-    nested = {k for one in records for k, v in fields_of(one).items() if isinstance(v, list | dict)}
-    inner = len(records) == 1 and any(
-        isinstance(value, list) and any(isinstance(one, dict) for one in value)
-        for value in fields_of(records[0]).values()
-    )
-    if inner or names == nested or not all(isinstance(one, dict) for one in records):
+    cells = [cell for one in records for cell in fields_of(one).items()]
+    nested = {name for name, value in cells if isinstance(value, list | dict)}
+    inner = len(records) == 1 and any(dict in map(type, entries_of(value)) for _, value in cells)
+    plain = all(isinstance(one, dict) for one in records)
+    if inner or not plain or nested == {name for name, _ in cells}:
         raise ValueError(
             "the JSON is not a table: a list of records, a record per line, or an object of records"
         )
@@ -182,10 +161,8 @@ def excel_table(path: Path) -> Table:
     except ImportError as error:
         raise ImportError("Excel files need openpyxl: pip install 'irtkit[excel]'") from error
     if len(sheets) > 1:
-        sheet_names = ", ".join(sheets)
-        raise ValueError(
-            f"the file has several sheets ({sheet_names}): save the one to read as a CSV file"
-        )
+        names = ", ".join(sheets)
+        raise ValueError(f"the file has several sheets ({names}): save the one to read as CSV")
     return frame_table(next(iter(sheets.values())), path.name)
 
 

@@ -19,16 +19,19 @@ from typing import TYPE_CHECKING, Any
 from irtkit.checks import check_type, check_unique, short
 from irtkit.files import as_path, head_of, open_bytes, open_text, replacing, replacing_text
 from irtkit.io import table_files
-from irtkit.io.text import guarded, naming, read_text_table, unguarded
+from irtkit.io.json_text import json_document
+from irtkit.io.text import guarded, naming, read_text_table, rows_of, unguarded
 from irtkit.responses.columns import recognised
 from irtkit.responses.marking import MISSING_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_TEXT = (*SEPARATORS, ".json", ".jsonl")
-TABLE_ENDINGS = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT), ".parquet", ".feather")
+_TEXT = (*SEPARATORS, ".json")
+TABLE_ENDINGS = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT), ".parquet")
 _ENCODE = json.JSONEncoder(ensure_ascii=False, default=str).encode
 _QUOTED = "\1"  # Put before quoted cells while CSV is read, to tell text from numbers.
 
@@ -42,8 +45,8 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Columns of text, float64, int64 or bool, which read back equal. The index holds text labels,
         or is the default index without a name.
     path : str or path-like
-        File that ends in .csv, .tsv, .json or .jsonl (perhaps with .gz after it), .parquet or
-        .feather. In .csv and .tsv an apostrophe precedes what a spreadsheet would run.
+        File that ends in .csv, .tsv or .json (perhaps with .gz after it) or in .parquet. In .csv
+        and .tsv an apostrophe precedes what a spreadsheet would run.
 
     Examples
     --------
@@ -73,26 +76,20 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         check_unique("column names must be unique", names)
         if not all(isinstance(name, str) for name in names) or frame.index.hasnans:
             raise ValueError("names of columns must be text, and every row must have a label")
-    if form in _TEXT:
-        rows = frame.astype(object).where(frame.notna(), None).itertuples(name=None)
-        with replacing_text(file) as text:
-            if form in SEPARATORS:
-                lines = (SEPARATORS[form].join(map(quoted, row)) for row in (names, *rows))
-                text.writelines(f"{line}\n" for line in lines)
-            else:
-                keys = [f"{_json(name)}: " for name in names]
-                lines = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in rows)
-                content = ",\n " if form == ".json" else "\n"
-                content = content.join(lines)
-                text.write(f"[{content}]\n" if form == ".json" else f"{content}\n")
+    if form == ".parquet":
+        with replacing(file) as temporary:
+            frame.to_parquet(temporary)
         return
-    import pyarrow as pa
-    import pyarrow.feather
-    import pyarrow.parquet
-
-    write: Any = pa.parquet.write_table if form == ".parquet" else pa.feather.write_feather
-    with replacing(file) as temporary:
-        write(pa.Table.from_pandas(frame), temporary)
+    rows = frame.astype(object).where(frame.notna(), None).itertuples(name=None)
+    with replacing_text(file) as text:
+        if form in SEPARATORS:
+            text.writelines(
+                f"{SEPARATORS[form].join(map(quoted, row))}\n" for row in (names, *rows)
+            )
+        else:
+            keys = [f"{_json(name)}: " for name in names]
+            records = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in rows)
+            text.write("[" + ",\n ".join(records) + "]\n")
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -106,10 +103,15 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     file = as_path(path)
     with naming(file):
         form = form_of(file)
-        if form in _TEXT:
-            return _from_csv(file, form) if form in SEPARATORS else _from_json(file, form)
-        with open_bytes(file) as handle:
-            return pd.read_parquet(handle) if form == ".parquet" else pd.read_feather(handle)
+        if form == ".parquet":
+            with open_bytes(file) as handle:
+                return pd.read_parquet(handle)
+        if form in SEPARATORS:
+            return _from_csv(file, SEPARATORS[form])
+        records = json_document(file)
+        if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+            raise ValueError("a table in JSON is a list of records")
+        return _indexed(pd.DataFrame(records))
 
 
 def form_of(file: Path) -> str:
@@ -132,23 +134,24 @@ def _json(value: Any) -> str:
     return f"{math.copysign(1, value):.0f}e999" if infinite else _ENCODE(value)
 
 
-def _from_csv(file: Path, form: str) -> pd.DataFrame:
+def _from_csv(file: Path, separator: str) -> pd.DataFrame:
     import pandas as pd
 
     with open_text(file) as text:
         content = text.read()
-    separator = SEPARATORS[form] if SEPARATORS[form] in content.partition("\n")[0] else ";"
+    separator = separator if separator in content.partition("\n")[0] else ";"
     cell = rf'(?<![^{separator}\r\n])"([^"]*(?:""[^"]*)*)"'
     content = re.sub(cell, rf'"{_QUOTED}\1"', content)
-    how: Any = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False}
-    table = pd.read_csv(io.StringIO(content, newline=""), **how)
-    names = [_text(name) or "" for name in table.iloc[0]]
+    header, *others = [*rows_of(io.StringIO(content, newline=""), separator)] or [[]]
+    if not header:
+        raise ValueError("the file is empty")
+    names = [_text(name) or "" for name in header]
     check_unique("column names must be unique", names)
-    labels, *others = (column.tolist()[1:] for _, column in table.items())
-    name, typed = names[0], dict(zip(names[1:], map(_typed, others), strict=True))
-    counted = not name and labels == [*map(str, range(len(labels)))]
+    labels, *columns = zip(*others, strict=True) if others else [()] * len(names)
+    counted = not names[0] and [*labels] == [*map(str, range(len(labels)))]
     index = [*range(len(labels))] if counted else [*map(_text, labels)]
-    return _indexed(pd.DataFrame({name: index, **typed}))
+    typed = dict(zip(names[1:], map(_typed, columns), strict=True))
+    return _indexed(pd.DataFrame({names[0]: index, **typed}))
 
 
 def _text(cell: str) -> str | None:
@@ -156,24 +159,13 @@ def _text(cell: str) -> str | None:
     return unguarded(cell.removeprefix(_QUOTED)) if cell else None
 
 
-def _typed(cells: list[str]) -> list[Any]:
+def _typed(cells: Sequence[str]) -> list[Any]:
     """Values of a column: text if a cell is quoted, otherwise what all cells are."""
     kinds = (int, {"true": True, "false": False}.__getitem__, lambda cell: float(cell or "nan"))
     for kind in () if any(cell.startswith(_QUOTED) for cell in cells) else kinds:
         with suppress(ValueError, KeyError):
             return [kind(cell.lower()) for cell in cells]
     return [*map(_text, cells)]
-
-
-def _from_json(file: Path, form: str) -> pd.DataFrame:
-    import pandas as pd
-
-    with open_text(file) as text:
-        lines = (line for line in text if line.strip())
-        records = [*map(json.loads, lines)] if form == ".jsonl" else json.load(text)
-    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise ValueError("a table in JSON is a list of records")
-    return _indexed(pd.DataFrame(records))
 
 
 def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +202,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     file = as_path(path)
     with naming(file):
         if head_of(file).startswith(table_files.MAGIC):
-            with table_files.opened(file) as table:
+            with table_files.parquet_file(file) as table:
                 return table.read().to_pandas()  # type: ignore[no-any-return]
         table = read_text_table(file)
         if table.empty:

@@ -95,7 +95,7 @@ def layout(head: bytes) -> tuple[str, list[str]]:
     return best[2], best[3]
 
 
-def rows(
+def rows_of(
     lines: Iterable[str], separator: str, width: int = 0, line: int = 0
 ) -> Iterator[list[str]]:
     """Rows of text, of which the first says the width unless it is known, after some lines."""
@@ -123,7 +123,7 @@ def text_table(path: Path, head: bytes) -> Table:
     def of_rows() -> Iterator[list[list[str]]]:
         with naming(path), open_bytes(path) as handle:
             text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
-            found = rows(text, separator, width)
+            found = rows_of(text, separator, width)
             next(found)
             while block := [*islice(found, max(1, _BLOCK_CELLS // width))]:
                 yield block
@@ -176,7 +176,7 @@ def _column_blocks(
     else:
         return
     with io.TextIOWrapper(handle, encoding="utf-8", newline="") as text:
-        found_rows = rows(text, separator, width, n_lines)
+        found_rows = rows_of(text, separator, width, n_lines)
         if first:
             next(found_rows, None)
         while some := [*islice(found_rows, 2**16)]:

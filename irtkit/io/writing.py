@@ -33,7 +33,6 @@ _ENDINGS = {
     "wide": _TEXT,
 }  # The first format that a name fits is the default.
 _SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
-_KNOWN = {"items": "item_table", "respondents": "respondent_table"}
 _CELLS = np.array(["0", "1", "NA"], dtype=object)  # By the code of a response: 0, 1 or -1.
 
 
@@ -117,8 +116,7 @@ def is_side_table(path: Path) -> bool:
 
 def side_tables(path: Path) -> dict[str, Path]:
     """Files next to a file of responses that hold what else is known."""
-    found = {kind: path.with_name(f"{path.name}.{kind}{end}") for kind, end in _SIDES.items()}
-    return {kind: file for kind, file in found.items() if file.is_file()}
+    return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
 
 
 def _side(path: Path, kind: str) -> Path:
@@ -134,7 +132,8 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
             side, label = _side(path, kind).name, short(min(absent))
             raise ValueError(f"{side} has no row for {label}, so it is not of this file: remove it")
-    items, about = (tables.get(kind, getattr(responses, of)) for kind, of in _KNOWN.items())
+    items: Any = tables.get("items", responses.item_table)
+    about: Any = tables.get("respondents", responses.respondent_table)
     synthetic = None
     if "respondents" in tables and "synthetic" in about:
         synthetic = about.pop("synthetic")[[*responses.respondents]].to_numpy(bool)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 if TYPE_CHECKING:
@@ -72,14 +73,13 @@ def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict
 
 def inspect_header(status: str = "success", **fields: Any) -> dict[str, Any]:
     """Header of an Inspect log of the task sums."""
-    evaluation = {
+    evaluation: dict[str, Any] = {
         "task": "sums",
         "model": "org/gpt",
         "created": "2026-01-02T03:04:05+00:00",
-        "dataset": {"sample_ids": ["a", "b", "c"]},
-        "config": {"epochs": 1},
-        "packages": {"inspect_ai": "0.3.100"},
     }
+    evaluation |= {"dataset": {"sample_ids": ["a", "b", "c"]}, "config": {"epochs": 1}}
+    evaluation |= {"packages": {"inspect_ai": "0.3.100"}}
     return {"version": 2, "status": status, "eval": evaluation | fields}
 
 
@@ -161,15 +161,11 @@ def write_helm(folder: Path, entries: list[dict[str, Any]] | None = None) -> Pat
     ]
     path = folder / "per_instance_stats.json"
     path.write_text(json.dumps(default if entries is None else entries))
-    specification = {
-        "name": "sums:digits=2,model=org_gpt",
-        "adapter_spec": {"model": "org/gpt", "model_deployment": "org/gpt"},
-    }
+    adapter = {"model": "org/gpt", "model_deployment": "org/gpt"}
+    specification = {"name": "sums:digits=2,model=org_gpt", "adapter_spec": adapter}
     (folder / "run_spec.json").write_text(json.dumps(specification))
-    references = [
-        {"output": {"text": "2"}, "tags": ["correct"]},
-        {"output": {"text": "3"}, "tags": []},
-    ]
+    answers = (("2", ["correct"]), ("3", []))
+    references = [{"output": {"text": text}, "tags": tags} for text, tags in answers]
     instance = {"input": {"text": "1 + 1?"}, "references": references, "split": "test", "id": "id1"}
     (folder / "instances.json").write_text(json.dumps([instance]))
     return path
@@ -177,10 +173,9 @@ def write_helm(folder: Path, entries: list[dict[str, Any]] | None = None) -> Pat
 
 def write_evalplus(folder: Path) -> Path:
     """Results of evalplus; it has no place for a missing response."""
-    problems = {"Sums/0": ("pass", "pass"), "Sums/1": ("pass", "fail")}
     results = {
-        problem: [{"task_id": problem, "solution": "…", "base_status": base, "plus_status": plus}]
-        for problem, (base, plus) in problems.items()
+        problem: [{"task_id": problem, "base_status": "pass", "plus_status": plus}]
+        for problem, plus in {"Sums/0": "pass", "Sums/1": "fail"}.items()
     }
     path = folder / "org--gpt_eval_results.json"
     path.write_text(json.dumps({"date": "2026-01-02 03:04", "hash": "x", "eval": results}))
@@ -189,15 +184,13 @@ def write_evalplus(folder: Path) -> Path:
 
 def write_swe_bench(folder: Path, **fields: Any) -> Path:
     """Report of a run of SWE-bench."""
-    report = {
+    report: dict[str, Any] = {
         "total_instances": 3,
         "submitted_instances": 2,
         "submitted_ids": ["a", "b"],
-        "incomplete_ids": ["c"],
-        "resolved_ids": ["a"],
-        "unresolved_ids": ["b"],
-        "schema_version": 2,
-    } | fields
+    }
+    report |= {"incomplete_ids": ["c"], "resolved_ids": ["a"], "unresolved_ids": ["b"]}
+    report |= {"schema_version": 2} | fields
     path = folder / "org__gpt-4.1.run.json"
     path.write_text(json.dumps(report, indent=4))
     return path
@@ -225,19 +218,13 @@ def write_openml(folder: Path, rows: str = "0,0,7,a,a\n0,0,3,b,a\n0,0,5,?,a\n") 
 
 def write_open_llm(folder: Path) -> Path:
     """Details of the Open LLM Leaderboard."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
     place = folder / "details_org__gpt" / "2023-08-09T10:20:30"
     place.mkdir(parents=True)
     path = place / "details_harness|arc:challenge|25_2023-08-09T10:20:30.123.parquet"
     marks = [(1.0, 0.0), (1.0, 1.0), (0.0, None)]
-    table = {
-        "example": ["1 + 1?", "2 + 2?", "3 + 3?"],
-        "full_prompt": ["Q: 1 + 1?", "Q: 2 + 2?", "Q: 3 + 3?"],
-        "metrics": [{"acc": acc, "acc_norm": norm} for acc, norm in marks],
-    }
-    pyarrow.parquet.write_table(pa.table(table), path)
+    questions = ["1 + 1?", "2 + 2?", "3 + 3?"]
+    table = pd.DataFrame({"example": questions, "full_prompt": [f"Q: {one}" for one in questions]})
+    table.assign(metrics=[{"acc": acc, "acc_norm": norm} for acc, norm in marks]).to_parquet(path)
     return path
 
 

@@ -20,6 +20,7 @@ def items_of(task: str, *names: object) -> list[str]:
 
 TOYADD = items_of("toyadd", *(f"q{k}" for k in range(20)))
 TOY = [*items_of("toy_gen", *range(4)), *items_of("toy_mc", *range(4))]
+HELM = items_of("simple_mcqa", "id60", "id38", "id41", "id74")
 CHOICES = [0, 0, 1, 0]
 FLEXIBLE = {"metric": "acc", "filter": "flexible-extract"}
 STRICT = FLEXIBLE | {"filter": "strict-match"}
@@ -28,47 +29,27 @@ CARRIED: list[tuple[str, dict[str, Any], str, list[str], list[int]]] = [
     ("samples_toy_mc_*.jsonl", {"metric": "acc"}, "i82qcls7", TOY[4:], CHOICES),
     ("samples_*", FLEXIBLE, "i82qcls7", TOY, [0, 0, 0, 0, *CHOICES]),
     ("lm_eval_0.4.2", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
-    ("lm_eval_0.4.2", FLEXIBLE, "org/dummy", TOY, [1, 0, 0, 0, 0, 1, 0, 0]),
     ("lm_eval_0.4.5", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
     ("lm_eval_0.4.5", FLEXIBLE, "org/dummy", TOY, [1, 0, 0, 0, 0, 1, 0, 0]),
-    ("*.eval", MATCH | {"repeats": "first"}, "mockllm/alpha", TOYADD, [0] * 20),
     ("*.eval", MATCH | {"repeats": "last"}, "mockllm/alpha", TOYADD, [1] * 7 + [0] * 13),
     ("*.eval", GRADED | {"repeats": "first"}, "mockllm/alpha", TOYADD, [1] * 20),
     ("inspect_0.3.50/*.json", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, 0]),
     ("inspect_0.3.50/*_5Ser*.eval", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, 0]),
     ("inspect_0.3.50/*_hjPg*.eval", {}, "mockllm/beta", TOYADD[:3], [1, 1, 1]),
     ("inspect_0.3.285/*.eval", {}, "mockllm/beta", TOYADD[:4], [1, 1, 1, -1]),
-    (
-        *("helm", {"metric": "exact_match"}, "simple/model1"),
-        items_of("simple_mcqa", "id60", "id38", "id41", "id74"),
-        [0, 0, 0, 0],
-    ),
+    ("helm", {"metric": "exact_match"}, "simple/model1", HELM, [0, 0, 0, 0]),
 ]
-SWE_BENCH = [
-    "astropy__astropy-12907",
-    "django__django-14752",
-    "django__django-16139",
-    "sympy__sympy-11400",
-]
+UTILS, DEMO = "inspect_test_utils", "demo-source.demo_bench"
+POPULARITY = items_of("popularity", 1, 2, 3)
+SWE_BENCH = ["astropy__astropy-12907", "django__django-14752"]
+SWE_BENCH += ["django__django-16139", "sympy__sympy-11400"]
 OF_OTHERS: dict[str, tuple[str, list[str], list[int]]] = {
     "inspect/2024-11-05*.eval": ("openai/gpt-4o-mini", ["input_task/1"], [1]),
-    "inspect/2025-05-12*.json": (
-        "openai/gpt-4o-mini",
-        items_of("popularity", 1, 2, 3),
-        [1, 1, 0],
-    ),
+    "inspect/2025-05-12*.json": ("openai/gpt-4o-mini", POPULARITY, [1, 1, 0]),
     "inspect/log_formats.eval": ("ollama/llama3.1", ["popularity/1"], [0]),
-    "inspect/log_message_deduplication.eval": (
-        "hardcoded/hardcoded",
-        ["inspect_test_utils/guess_number/0"],
-        [0],
-    ),
+    "inspect/log_message*.eval": ("hardcoded/hardcoded", [f"{UTILS}/guess_number/0"], [0]),
     "inspect/mmlu*.eval": ("openai/gpt-4o", ["inspect_evals/mmlu_0_shot/1"], [0]),
-    "every_eval_ever/*_samples.jsonl": (
-        "demo-org/demo-model",
-        ["demo-source.demo_bench/demo_0001"],
-        [1],
-    ),
+    "every_eval_ever/*_samples.jsonl": ("demo-org/demo-model", [f"{DEMO}/demo_0001"], [1]),
     "openml": ("constructed", items_of("59", 7, 3, 12), [1, 0, 1]),
     "swebench": ("constructed_org/model", items_of("swe-bench", *SWE_BENCH), [1, 0, 0, 0]),
     "evalplus": ("constructed", ["HumanEval/0"], [0]),
@@ -92,21 +73,14 @@ def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path:
     assert responses.values.tolist() == [marks]
 
 
-def test_texts_and_targets_of_carried_logs_are_kept() -> None:
-    choices = read_responses(LOGS / "samples_toy_mc_*.jsonl", metric="acc").item_table
-    assert choices["text"].tolist()[:2] == ["2+2?", "3+3?"]
-    assert choices["target"].tolist()[:2] == ["1", "0"]
-    numbers = read_responses(LOGS / "helm", metric="exact_match").item_table
-    assert numbers["text"].tolist()[:2] == ["Is 70 even or odd?", "Is 48 even or odd?"]
-    assert numbers["target"].tolist() == ["Even", "Even", "Odd", "Even"]
-    sums = read_responses(LOGS / "inspect_0.3.285" / "*.eval").item_table
-    assert sums["text"].iloc[0] == "What is 0+1?"
-
-
-def test_epochs_of_carried_logs_are_counted() -> None:
-    counted = read_responses(LOGS / "*.eval", metric="match", repeats="count")
-    assert counted.successes.tolist() == [[1] * 7 + [0] * 13]
-    assert counted.trials.tolist() == [[2] * 20]
+@pytest.mark.parametrize(("path", "metric", "text", "target"), [
+    ("samples_toy_mc_*.jsonl", "acc", ["2+2?", "3+3?"], ["1", "0"]),
+    ("helm", "exact_match", ["Is 70 even or odd?", "Is 48 even or odd?"], ["Even", "Even"]),
+    ("inspect_0.3.285/*.eval", None, ["What is 0+1?", "What is 1+1?"], ["1", "2"]),
+])  # fmt: skip
+def test_texts_and_targets_are_kept(path: str, metric: Any, text: Any, target: Any) -> None:
+    table = read_responses(LOGS / path, metric=metric).item_table
+    assert (table["text"].tolist()[:2], table["target"].tolist()[:2]) == (text, target)
 
 
 @pytest.mark.parametrize("by", ["strict-match", "flexible-extract"])

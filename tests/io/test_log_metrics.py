@@ -1,23 +1,22 @@
-"""What evaluation logs hold of every sample besides its mark, and what inspect says of it."""
+"""What evaluation logs hold of every sample besides its mark."""
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import irtkit
 from irtkit.io import read_responses
-from irtkit.io.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from irtkit import ResponseMatrix
+
 pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
 
 
-def table(responses: irtkit.ResponseMatrix) -> dict[tuple[str, str], float]:
+def table(responses: ResponseMatrix) -> dict[tuple[str, str], float]:
     """Values by item and metric, of one respondent."""
     metrics = responses.metrics
     assert metrics is not None
@@ -50,26 +49,18 @@ def test_repeats_have_the_mean_of_their_metrics(tmp_path: Path, make: Any) -> No
 
 
 def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> None:
-    effort = {
-        "token_usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
-        "performance": {"latency_ms": 2.5},
-    }
+    effort = {"token_usage": {"output_tokens": 2}, "performance": {"latency_ms": 2.5}}
     strange = {"token_usage": {"output_tokens": [7], "total_tokens": None}, "performance": 3}
     records = [
         make.every_eval_ever_record("a", **effort),
-        make.every_eval_ever_record("b", evaluation={"score": 0.0, "is_correct": False}),
-        make.every_eval_ever_record("c", **strange),
-        make.every_eval_ever_record("d", **effort, error="timeout"),
+        make.every_eval_ever_record("b", **strange),
+        make.every_eval_ever_record("c", **effort, error="timeout"),
     ]
     found = table(read_responses(make.write_every_eval_ever(tmp_path, records)))
-    marks = {"a": 1.0, "b": 0.0, "c": 1.0}
-    expected = {
-        (f"sums/{item}", metric): mark
-        for item, mark in marks.items()
-        for metric in ("is_correct", "score")
-    }
-    effort_of_a = {"output_tokens": 2.0, "total_tokens": 3.0, "latency_ms": 2.5}
-    assert found == expected | {("sums/a", name): one for name, one in effort_of_a.items()}
+    of_a = {"is_correct": 1.0, "score": 1.0, "output_tokens": 2.0, "latency_ms": 2.5}
+    of_b = {"is_correct": 1.0, "score": 1.0}
+    expected = {("sums/a", name): one for name, one in of_a.items()}
+    assert found == expected | {("sums/b", name): one for name, one in of_b.items()}
 
 
 def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any) -> None:
@@ -88,31 +79,3 @@ def test_marks_alone_are_no_metrics(log: tuple[str, Path]) -> None:
     several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
     settings = {"metric": "acc"} if name == "open-llm" else {}
     assert (read_responses(path, **settings).metrics is None) == (name not in several)
-
-
-@pytest.mark.filterwarnings("ignore:No ability differences")
-def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: Any) -> None:
-    for system in range(3):
-        samples = [
-            {
-                **make.inspect_sample(item, "CI"[(k + system) % 2], total_time=k + system),
-                "model_usage": {f"m{system}": {"output_tokens": 7}},  # the same for all
-            }
-            for k, item in enumerate("abcd")
-        ]
-        for k, sample in enumerate(samples):
-            sample["scores"]["tone"] = {"value": k / 4}
-        make.write_inspect(tmp_path, samples, name=f"{system}.eval", model=f"m{system}")
-    found = overview(tmp_path)
-    assert found.metrics == (["tone", "total_time"], ["tone"])
-    options = shlex.split(found.metrics_options)
-    assert options == ["--metrics", "tone,total_time", "--higher-is-better", "tone"]
-    assert found.metrics_options in str(found)
-    assert str(found).endswith(found.command)
-    responses = read_responses(tmp_path, **found.settings)
-    with pytest.warns(UserWarning, match="3 systems answered"):
-        result = irtkit.fit(responses).with_quality_standard(
-            options[1].split(","), options[3].split(",")
-        )
-    expected = [1 / 2, (2 / 3 + 1 / 3) / 2, (1 / 3 + 2 / 3) / 2, 1 / 2]
-    assert result.items["quality_standard"].tolist() == pytest.approx(expected)

@@ -1,11 +1,13 @@
-"""Claims about the readers of HELM, evalplus, SWE-bench, OpenML and the Open LLM Leaderboard."""
+"""Rules of single readers, and faults of logs, which are named with their place."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 from irtkit.findings import IRTWarning, ReadingError
@@ -42,9 +44,7 @@ class TestHelm:
 
 class TestEvalplus:
     def test_plus_is_the_default_and_base_has_a_name(self, tmp_path: Path, make: Any) -> None:
-        path = make.write_evalplus(tmp_path)
-        assert read_responses(path).values.tolist() == [[1, 0]]
-        assert read_responses(path, metric="base").values.tolist() == [[1, 1]]
+        assert read_responses(make.write_evalplus(tmp_path), metric="base").values.all()
 
     def test_attempts_are_repeats_in_old_files_too(self, tmp_path: Path) -> None:
         attempts = {"base": [["pass", []], ["pass", []]], "plus": [["fail", []], ["pass", []]]}
@@ -66,14 +66,8 @@ class TestSweBench:
         )
         with pytest.warns(UserWarning, match="2 samples failed"):
             responses = read_responses(path)
-        assert dict(zip(responses.items, responses.values[0].tolist(), strict=True)) == {
-            "swe-bench/a": 1,
-            "swe-bench/b": 0,
-            "swe-bench/c": -1,
-            "swe-bench/d": 0,
-            "swe-bench/e": 0,
-            "swe-bench/f": -1,
-        }
+        assert responses.items == tuple(f"swe-bench/{one}" for one in "abcdef")
+        assert responses.values.tolist() == [[1, 0, -1, 0, 0, -1]]
 
     def test_reports_of_single_instances_are_put_together(self, tmp_path: Path) -> None:
         for instance, resolved in (("a", True), ("b", False)):
@@ -99,10 +93,7 @@ class TestSweBench:
         (folder / "report.json").write_text('{"a": {"patch_is_None": false, "resolved": true}}')
         with pytest.warns(IRTWarning, match="retries or parts of other runs: report.json"):
             counted = read_responses(tmp_path, repeats="count")
-        assert (counted.items, counted.trials.tolist()) == (
-            ("swe-bench/a", "swe-bench/b"),
-            [[1, 1]],
-        )
+        assert (counted.n_items, counted.trials.tolist()) == (2, [[1, 1]])
         assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
 
     def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path, make: Any) -> None:
@@ -131,21 +122,6 @@ class TestOpenml:
         path = make.write_openml(tmp_path, "0,0,7,a,a\n1,0,7,b,a\n")
         assert read_responses(path, repeats="count").trials.tolist() == [[2]]
 
-    @pytest.mark.parametrize(
-        ("rows", "message"),
-        [
-            ("0,0,7,a\n", "line 11: 4 cells in a table of 5 columns"),
-            ("0,0,7,'a,a\n", "line 11: a quote is not closed"),
-            ("0,0,,a,a\n", "line 11: a sample has an empty id"),
-            ("", "the log of openml holds no samples"),
-        ],
-    )
-    def test_a_fault_is_named_with_its_line(
-        self, tmp_path: Path, make: Any, rows: str, message: str
-    ) -> None:
-        with pytest.raises(ValueError, match=f"^gpt_predictions.arff: {message}"):
-            read_responses(make.write_openml(tmp_path, rows))
-
 
 class TestOpenLlm:
     def test_the_metric_is_the_leaderboards_unless_another_is_named(
@@ -156,31 +132,90 @@ class TestOpenLlm:
         assert read_responses(path, metric="acc").values.tolist() == [[1, 1, 0]]
 
     def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet
-
         rows = [("Q1", 1.0), ("Q2", 0.0), ("Q2", 1.0)]
         for name, order in (("one", rows), ("two", [rows[1], rows[0], rows[2]])):
             folder = tmp_path / f"details_org__{name}"
             folder.mkdir()
             path = folder / "details_harness|mmlu|5_2023-08-09T10:20:30.parquet"
             prompts, marks = zip(*order, strict=True)
-            table = pa.table({"full_prompt": prompts, "acc": marks})
-            pyarrow.parquet.write_table(table, path)
+            pd.DataFrame({"full_prompt": prompts, "acc": marks}).to_parquet(path)
         responses = read_responses(tmp_path)
         assert responses.respondents == ("org/one", "org/two")
         assert responses.values.tolist() == [[1, 0, 1], [1, 0, 1]]
 
     def test_lighteval_has_its_texts_in_the_doc(self, tmp_path: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet
-
         folder = tmp_path / "details" / "org" / "gpt" / "2025-01-02T03-04-05"
         folder.mkdir(parents=True)
         path = folder / "details_sums|0_2025-01-02T03-04-05.123.parquet"
         doc = {"query": "1 + 1?", "choices": ["2", "3"], "gold_index": 0}
-        table = pa.table({"doc": [doc], "model_response": [{"text": "2"}], "metric": [{"em": 1.0}]})
-        pyarrow.parquet.write_table(table, path)
+        row = {"doc": doc, "model_response": {"text": "2"}, "metric": {"em": 1.0}}
+        pd.DataFrame([row]).to_parquet(path)
         responses = read_responses(path)
         assert (responses.respondents, responses.values.tolist()) == (("org/gpt",), [[1]])
         assert responses.item_table.iloc[0][["text", "choices"]].tolist() == ["1 + 1?", "2 | 3"]
+
+
+def archive(folder: Path, **members: str) -> Path:
+    with zipfile.ZipFile(folder / "log.eval", "w") as written:
+        for name, content in members.items():
+            written.writestr(f"{name}.json", content)
+    return folder / "log.eval"
+
+
+FAULTS: list[tuple[str, Any, str]] = [
+    ("lm-eval", '{"doc_id": 1, "doc"', "line 2 is not JSON"),
+    ("lm-eval", '{"doc": {}}', "line 2: doc_id must be text, got None"),
+    ("every-eval-ever", {"schema_version": "0.1.0"}, "line 1: .* must be 0.2 or 0.3, got '0.1.0'"),
+    ("every-eval-ever", {"model_id": None}, "line 1: model_id must be text"),
+    ("every-eval-ever", {"evaluation": {"score": "high"}}, "line 1: is_correct and score must be"),
+    ("inspect", {"header": "{}", "summaries": "[]"}, "the log needs a record of the evaluation"),
+    ("inspect", {"header": '{"eval": {}}', "summaries": "[]"}, "eval.model must be text"),
+    ("inspect", {"header": "{", "summaries": "[]"}, "header.json is not JSON"),
+    ("inspect", {"summaries": "[]"}, "the archive has neither header.json nor"),
+    ("openml", "0,0,7,a\n", "line 11: 4 cells in a table of 5 columns"),
+    ("openml", "0,0,7,'a,a\n", "line 11: a quote is not closed"),
+    ("openml", "0,0,,a,a\n", "line 11: a sample has an empty id"),
+    ("openml", "", "the log of openml holds no samples"),
+    ("helm", b"{", "the file is not JSON: .* column 2"),
+    ("helm", b"[\xff]", "the file is not JSON: 'utf-8' .* 0xff"),
+    ("helm", b"[" * 100_000, "the file is not JSON: .*recursion"),
+    ("helm", b"1" * 5000, "the file: .*digits"),
+]
+
+
+@pytest.mark.parametrize(("form", "fault", "message"), FAULTS)
+def test_a_fault_is_named_with_its_place(
+    tmp_path: Path, make: Any, form: str, fault: Any, message: str
+) -> None:
+    if form == "inspect":
+        path = archive(tmp_path, **fault)
+    elif form == "every-eval-ever":
+        path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a", **fault)])
+    elif form == "openml":
+        path = make.write_openml(tmp_path, fault)
+    elif form == "lm-eval":
+        path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0)])
+        path.write_text(path.read_text() + fault + "\n")
+    else:
+        path = tmp_path / "per_instance_stats.json"
+        path.write_bytes(fault)
+    with pytest.raises(ValueError, match=f"^{path.name}: {message}"):
+        read_responses(path, format=form)
+
+
+def test_the_model_is_that_of_the_results_or_else_the_folder(tmp_path: Path, make: Any) -> None:
+    folder = tmp_path / "org__llama"
+    folder.mkdir()
+    path = make.write_lm_eval(folder)
+    assert read_responses(path).respondents == ("org/gpt",)
+    (folder / f"results_{make.TIME}.json").unlink()
+    assert read_responses(path).respondents == ("org/llama",)
+
+
+@pytest.mark.parametrize(
+    "name", ["llama/gpt_predictions.arff", "llama/gpt.arff", "gpt/predictions.arff"]
+)
+def test_a_system_has_the_name_of_its_file_or_folder(tmp_path: Path, make: Any, name: str) -> None:
+    (tmp_path / name).parent.mkdir()
+    path = make.write_openml(tmp_path, "0,0,7,a,a\n").rename(tmp_path / name)
+    assert read_responses(path).respondents == ("gpt",)

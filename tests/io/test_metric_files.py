@@ -12,7 +12,6 @@ from irtkit.difficulty.quality import quality_of
 from irtkit.io.tables import as_metrics, read_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 RESPONSES = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["007", "NA"], ["1e5", "q,2"])
@@ -27,27 +26,15 @@ WIDE = pd.DataFrame(
 LONG = WIDE.astype({"done": float}).melt(["model", "item"], var_name="metric")
 
 
-def write_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path)
-
-
-WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
-    "csv": lambda frame, path: frame.to_csv(path, index=False),
-    "parquet": write_parquet,
-}
-
-
-@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("write", ["to_csv", "to_parquet"])
 @pytest.mark.parametrize("table", [WIDE, LONG], ids=["wide", "long"])
 def test_a_file_scores_items_as_its_table_does(
-    table: pd.DataFrame, ending: str, tmp_path: Path
+    table: pd.DataFrame, write: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / f"metrics.{ending}"
-    WRITERS[ending](table, path)
+    getattr(table, write)(tmp_path / "metrics", index=False)
     expected = quality_of(RESPONSES, WIDE, ["done"])
-    for given in (path, str(path)):
-        quality = quality_of(RESPONSES, as_metrics(given), ["done"])
-        pd.testing.assert_frame_equal(quality.scores, expected.scores)
+    quality = quality_of(RESPONSES, as_metrics(str(tmp_path / "metrics")), ["done"])
+    pd.testing.assert_frame_equal(quality.scores, expected.scores)
 
 
 @pytest.mark.parametrize(

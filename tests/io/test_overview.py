@@ -39,15 +39,11 @@ def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
     assert found.command.endswith("--metric acc --filter strict --threshold 0.5 --repeats count")
 
 
-@pytest.mark.parametrize(
-    ("content", "command"),
-    [
-        ("model,q1,q2\na,1,0\nb,0,1\n", ""),
-        ("model,q1,q2\na,0.7,0\nb,0,1\n", " --threshold 0.5"),
-        ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
-        ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing - --threshold 0.5"),
-    ],
-)
+@pytest.mark.parametrize(("content", "command"), [
+    ("model,q1,q2\na,1,0\nb,0,1\n", ""),
+    ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
+    ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing - --threshold 0.5"),
+])  # fmt: skip
 def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
     path = tmp_path / "results.csv"
     path.write_text(content)
@@ -62,20 +58,3 @@ def test_settings_that_are_given_go_into_the_command(tmp_path: Path) -> None:
     assert found.matrix == read_responses(path, **found.settings)
     assert "tasks (1): n (1)" in str(found)
     assert found.command.startswith(f"irtkit fit {path} --task n --threshold 0.5")
-
-
-def test_findings_are_those_of_the_reading(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("item,llama-7b,qwen-7b\nq1,1,0.4\nq2,1,1\n")
-    found = overview(path)
-    assert {one.code for one in found.findings} == {"transposed", "threshold"}
-    assert "--transpose" in str(found)
-    assert found.tasks is None
-
-
-def test_metrics_of_runs_that_are_not_read_are_no_trouble(tmp_path: Path, make: Any) -> None:
-    for name, scorer, day in (("old", "exact", 1), ("new", "match", 2)):
-        scores = {scorer: {"value": "C"}}
-        samples = [make.inspect_sample("a", "C", scores=scores, total_time=day)]
-        make.write_inspect(tmp_path, samples, name=f"{name}.eval", created=f"2026-01-0{day}")
-    assert overview(tmp_path).command == f"irtkit fit {tmp_path}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit.io import inspect_logs, openml
+from irtkit.io import harnesses, inspect_logs
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,51 +37,38 @@ def cells_of(samples: Samples) -> dict[str, list[tuple[str, float]]]:
     }
 
 
-def inspect_cells(path: Path) -> dict[str, list[tuple[str, float]]]:
-    """What Inspect reads, with the numbers that it makes of scores."""
-    read, number = own("inspect_ai.log").read_eval_log, own("inspect_ai.scorer").value_to_float()
-    found: dict[str, list[tuple[str, float]]] = {}
-    with warnings.catch_warnings(action="ignore"):
-        log = read(str(path))
-    for sample in log.samples or []:
-        for scorer, score in (sample.scores or {}).items():
-            found.setdefault(scorer, []).append((str(sample.id), number(score.value)))
-    return {scorer: sorted(cells) for scorer, cells in found.items()}
-
-
-def agree_on_inspect(path: Path) -> None:
-    (samples,) = inspect_logs.read(path, {})
-    assert cells_of(samples) == inspect_cells(path)
-    log = own("inspect_ai.log").read_eval_log(str(path), header_only=True)
-    assert (samples.respondent, samples.task) == (log.eval.model, log.eval.task)
-    assert (samples.unfinished or "success") == log.status
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     sorted([*CARRIED.rglob("*.eval"), *CARRIED.glob("inspect*/*.json")]),
     ids=lambda p: p.name,
 )
-def test_inspect_reads_the_same_from_logs_that_are_carried(path: Path) -> None:
-    agree_on_inspect(path)
+def test_inspect_reads_the_same_from_carried_logs(path: Path) -> None:
+    number = own("inspect_ai.scorer").value_to_float()
+    expected: dict[str, list[tuple[str, float]]] = {}
+    with warnings.catch_warnings(action="ignore"):
+        log = own("inspect_ai.log").read_eval_log(str(path))
+    for sample in log.samples or []:
+        for scorer, score in (sample.scores or {}).items():
+            expected.setdefault(scorer, []).append((str(sample.id), number(score.value)))
+    (samples,) = inspect_logs.read(path, {})
+    assert cells_of(samples) == {scorer: sorted(cells) for scorer, cells in expected.items()}
+    assert (samples.respondent, samples.task) == (log.eval.model, log.eval.task)
+    assert (samples.unfinished or "success") == log.status
 
 
 def test_liac_arff_reads_the_same_predictions(tmp_path: Path, make: Any) -> None:
     rows = "0,0,7,a,a\n0,0, 3 ,'b',\"a\"\n% none\n0,1,5,?,a\n1,1,7,b,b\n"
-    agree_on_arff(make.write_openml(tmp_path, rows))
-
-
-def agree_on_arff(path: Path) -> None:
+    path = make.write_openml(tmp_path, rows)
     with path.open() as handle:
         table = own("arff").load(handle)
     names = [name for name, _ in table["attributes"]]
-    rows = [dict(zip(names, row, strict=True)) for row in table["data"]]
+    given = [dict(zip(names, row, strict=True)) for row in table["data"]]
     expected = [
         (f"{row['row_id']:g}", float(row["prediction"] == row["correct"]))
-        for row in rows
+        for row in given
         if row["prediction"] is not None
     ]
-    (samples,) = openml.read(path, {})
+    (samples,) = harnesses.read_openml(path, {})
     read = [cell for cell in cells_of(samples)["correct"] if not math.isnan(cell[1])]
     assert read == sorted(expected)

@@ -37,8 +37,9 @@ def save(frame: pd.DataFrame, path: Path) -> None:
     (frame.to_csv if path.suffix == ".csv" else frame.to_parquet)(path, index=False)
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-@pytest.mark.parametrize("name", ["results.csv", "results.jsonl", "results"])
+@pytest.mark.parametrize(
+    ("name", "compress"), [("results.csv", gzip.compress), ("results.jsonl", bytes), ("r", bytes)]
+)
 @pytest.mark.parametrize("kind", TEXTS)
 def test_the_content_decides_not_the_name(file: Any, kind: str, name: str, compress: Any) -> None:
     path = file(compress(TEXTS[kind].encode()), name)
@@ -89,7 +90,7 @@ def test_libraries_are_loaded_only_where_they_are_needed() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("repeats", ["count", "first", "last", "mean>=0.5", "mean>=0.3"])
+@pytest.mark.parametrize("repeats", ["count", "first", "last", "mean>=0.3"])
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_tables_in_a_folder_are_read_as_one(tmp_path: Path, end: str, repeats: str) -> None:
     save(LONG, tmp_path / f"0.{end}")

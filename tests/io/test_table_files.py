@@ -40,7 +40,7 @@ def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, messag
 
 @pytest.mark.parametrize(("content", "message"), [
     *((content, "the JSON is not a table: a list of records, a record per line")
-      for content in ("1", '"x"', "[]", "{}", "[1, 0]", "[[1, 0]]", '{"a": [1], "b": [0]}',
+      for content in ("1", "[]", "[1, 0]", '{"a": [1], "b": [0]}',
                       '{"results": [{"model": "a", "q1": 1}], "meta": 1}')),
     *((content, "line [12] is not") for content in ('{"a": 1, "b": [', '{"model": "a"}\n[1]\n')),
     ('[{"model": "a", "item": "q", "correct": [1]}]', "'correct' holds lists or objects"),

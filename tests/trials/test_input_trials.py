@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import irtkit
 from irtkit import ResponseMatrix
+from irtkit.findings import ReadingError
 from irtkit.io import read_table, write_responses, write_table
 from tests.trials.conftest import cases
 
@@ -88,66 +89,41 @@ def labels_of(n: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(LABELS), min_size=n, max_size=n, unique=True)
 
 
-def holds(found: Any, codes: np.ndarray) -> None:
-    """A matrix holds the codes, or was refused since it could not."""
-    if (codes == -2).any() or (codes == -1).all():
-        assert isinstance(found, ValueError), found
-    else:
-        assert isinstance(found, ResponseMatrix), found
-        assert (found.values == codes).all()
+FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "array": lambda frame: ResponseMatrix(frame.to_numpy(), frame.index, frame.columns),
+    "lists": lambda frame: ResponseMatrix(frame.to_numpy().tolist(), frame.index, frame.columns),
+    "wide": ResponseMatrix.from_frame,
+    "records": lambda frame: irtkit.read_responses(frame.reset_index().to_dict("records")),
+    "dict": lambda frame: irtkit.read_responses(
+        {"model": [*frame.index], **{name: frame[name].tolist() for name in frame}}
+    ),
+    "read": irtkit.read_responses,
+    "fit": lambda frame: irtkit.fit(frame, "1PL", standard_errors=False).responses,
+    "long": lambda frame: ResponseMatrix.from_long(
+        frame.reset_index().melt("model", var_name="item", value_name="response")
+    ),
+}
 
 
-@cases(700)
+@cases(900)
 @given(cells(), st.data())
-def test_an_array_of_anything_is_read_right_or_refused_at_a_cell(
+def test_anything_is_read_right_or_refused_at_a_cell(
     drawn: tuple[np.ndarray, np.ndarray], data: Any
 ) -> None:
     table, codes = drawn
     rows, columns = (data.draw(labels_of(n)) for n in table.shape)
-    given: Any = table.tolist() if data.draw(st.booleans()) else table
-    found = answer_or_refusal(lambda: ResponseMatrix(given, rows, columns))
-    holds(found, codes)
-    if (codes == -2).any() and given is table:  # NumPy makes one type of a list
-        named = found.finding.values
-        assert codes[rows.index(named["respondent"]), columns.index(named["item"])] == -2
-
-
-@cases(350)
-@given(cells(), st.data())
-def test_frames_of_any_library_and_files_read_as_arrays_do(
-    drawn: tuple[np.ndarray, np.ndarray], data: Any
-) -> None:
-    table, codes = drawn
-    rows = data.draw(labels_of(table.shape[0]))
-    columns = data.draw(labels_of(table.shape[1]))
-    index = pd.Index(rows, name="model")
-    frame = pd.DataFrame(table, index=index, columns=columns)
-    form = data.draw(st.sampled_from(["wide", "long", "records", "dict", "read", "fit"]))
-    if form == "wide":
-        found = answer_or_refusal(lambda: ResponseMatrix.from_frame(frame))
-    elif form == "long":
-        long = frame.reset_index().melt("model", var_name="item", value_name="response")
-        found = answer_or_refusal(lambda: ResponseMatrix.from_long(long))
-        if isinstance(found, ResponseMatrix):
-            assert sorted(found.respondents) == sorted(rows)
-            kept = found.to_frame().loc[rows, columns].fillna(-1).to_numpy(int)
-            assert (kept == codes).all()
-            return
-    elif form == "records":
-        found = answer_or_refusal(
-            lambda: irtkit.read_responses(frame.reset_index().to_dict("records"))
-        )
-    elif form == "dict":
-        found = answer_or_refusal(
-            lambda: irtkit.read_responses({"model": rows, **{c: frame[c].tolist() for c in frame}})
-        )
-    elif form == "read":
-        found = answer_or_refusal(lambda: irtkit.read_responses(frame))
-    else:
-        found = answer_or_refusal(lambda: irtkit.fit(frame, "1PL", standard_errors=False))
-        if not isinstance(found, Exception):
-            found = found.responses
-    holds(found, codes)
+    frame = pd.DataFrame(table, pd.Index(rows, name="model"), columns)
+    form = data.draw(st.sampled_from([*FORMS]))
+    found = answer_or_refusal(lambda: FORMS[form](frame))
+    if (codes == -2).any() or (codes == -1).all():
+        assert isinstance(found, ValueError), found
+        if isinstance(found, ReadingError) and (codes == -2).any() and form == "array":
+            named = found.finding.values
+            assert codes[rows.index(named["respondent"]), columns.index(named["item"])] == -2
+        return
+    assert isinstance(found, ResponseMatrix), found
+    kept = found.to_frame().loc[rows, columns] if form == "long" else found.to_frame()
+    assert (kept.fillna(-1).to_numpy(int) == codes).all()
 
 
 @st.composite
@@ -176,28 +152,20 @@ def matrices(draw: Any) -> ResponseMatrix:
 def honest(result: Any, matrix: ResponseMatrix) -> None:
     """Numbers are finite where something is known, and counts are those of the responses."""
     items, respondents = result.items, result.respondents
-    right, tried = (table.toarray()[~matrix.synthetic] for table in matrix.observed)
-    right, tried = right.astype(int), tried.astype(int)
+    right, tried = (table.toarray()[~matrix.synthetic].sum(axis=0) for table in matrix.observed)
     assert list(items.index) == list(matrix.items)
     assert list(respondents.index) == list(matrix.respondents)
-    assert (items["n_responses"] == tried.sum(axis=0)).all()
-    answered = tried.sum(axis=0) > 0
-    share = (right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1))[answered]
-    np.testing.assert_allclose(items["average_error"][answered], 1 - share, atol=1e-12)
-    assert items["average_error"][~answered].isna().all()
-    assert ((items["status"] == "no responses") == ~answered).all()
+    assert (items["n_responses"] == tried).all()
+    error = np.where(tried > 0, 1 - right / np.maximum(tried, 1.0), np.nan)
+    np.testing.assert_allclose(items["average_error"], error, atol=1e-12)
+    assert ((items["status"] == "no responses") == (tried == 0)).all()
     assert np.isfinite(respondents[["ability", "ability_se"]]).all().all()
-    assert np.isfinite(result.log_likelihood)
-    assert result.log_likelihood <= 0
-    known = items[answered]
+    assert -np.inf < result.log_likelihood <= 0
+    known = items[tried > 0]
     assert np.isfinite(known[["discrimination", "intercept"]]).all().all()
     assert known["guessing"].between(0, 1).all()
-    assert not np.isinf(known[["difficulty_se", "discrimination_se"]].to_numpy()).any()
     assert known["p_negative"].between(0, 1).all()
-    usual = known["status"].isin(["ok", "flat"])
-    if result.settings.standard_errors and known["intercept_se"][usual].isna().any():
-        why = ("No standard errors", "No finite estimate", "Too few items")
-        assert any(word in text for text in result.warnings for word in why)
+    assert not np.isinf(known[["difficulty_se", "discrimination_se"]].to_numpy()).any()
 
 
 @cases(220)
@@ -235,10 +203,8 @@ def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
     loaded = irtkit.load(folder / "result.npz")
     pd.testing.assert_frame_equal(loaded.items, result.items, check_exact=True)
     pd.testing.assert_frame_equal(loaded.respondents, result.respondents, check_exact=True)
-    assert loaded.responses == matrix
-    assert str(loaded) == str(result)
-    names = ["items.csv", "items.tsv", "items.json", "items.parquet", "items.csv.gz"]
-    for name in names:
+    assert (loaded.responses, str(loaded)) == (matrix, str(result))
+    for name in ("items.csv.gz", "items.json", "items.parquet"):
         write_table(result.items, folder / name)
         back = read_table(folder / name)
         pd.testing.assert_frame_equal(back, result.items, check_dtype=False)

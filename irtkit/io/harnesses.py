@@ -1,0 +1,457 @@
+"""Logs of HELM, leaderboards, OpenML and harnesses that write one short format each."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from irtkit.files import open_text
+from irtkit.findings import failed
+from irtkit.io.json_text import (
+    at,
+    begins,
+    companion,
+    entries_of,
+    fields_of,
+    for_each,
+    json_document,
+    json_lines,
+)
+from irtkit.io.samples import (
+    Item,
+    Known,
+    Measure,
+    Samples,
+    hash_of,
+    metadata_of,
+    name_of,
+    named_by_file,
+    score_of,
+    text_of,
+)
+from irtkit.io.table_files import MAGIC, parquet_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_COMPANIONS = frozenset(
+    {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"}
+    | {"display_predictions.json", "display_requests.json"}
+)
+_NOT_MARKS = re.compile(
+    r"num_|training_|inference_|finish_reason_|batch_size|prompt_truncated|max_prob|logprob|"
+    r"predicted_index|perplexity|bits_per_byte|logprob_per_byte"
+)
+"""Beginnings of the names of stats that HELM computes in every run (basic_metrics.py)."""
+_FILE = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d:.\-]+)\.parquet")
+_TIME = re.compile(r"\d{4}[-_]\d\d[-_]\d\dT[\d:._\-]+")
+_METRICS = ("acc", "acc_norm", "mc1", "mc2", "em", "f1", "exact_match", "qem", "quasi_exact_match")
+_COLUMNS = {"full_prompt", "example", "gold", "choices", "metrics", "doc", "metric", *_METRICS}
+_DEFAULTS = {"arc": "acc_norm", "hellaswag": "acc_norm", "truthfulqa": "mc2"}
+_ROWS_AT_ONCE = 100  # Prompts are long.
+_ATTRIBUTE = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
+_CELL = re.compile(
+    r"""[ \t]*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"]*+))[ \t]*+(,|$)"""
+)
+_USAGE = tuple(map(Measure, ("prompt_tokens", "completion_tokens", "total_tokens")))
+_EFFORT = tuple(map(Measure, ("latencyMs", "cost", "total_tokens")))
+_ERROR = 2  # ResultFailureReason.ERROR of promptfoo.
+_DETAILS = re.compile(rb'"details"\s*:\s*(?:\[\s*\{\s*"example_abbr"|\{\s*"(?:type|0)")\s*:')
+_ALL = "_allresults.json"
+_TOTALS = begins(rb'\s*\{\s*"score"\s*:[^{}"]*"metrics"\s*:\s*(?:\{|null)')
+_REPORT = re.compile(r"(healthbench_(?:hard|consensus|meta)|[^_]+)_(.+?)(?:_(\d{8}_\d{6}))?")
+_MESSAGE = re.compile(r'<div class="message (\w*)">.*?<pre>(.*?)</pre>', re.DOTALL)
+_TARGET = re.compile(r"<p>Correct Answer: (.*?)</p>", re.DOTALL)
+_SCORE = re.compile(r"<p>Score: (.*?)</p>")
+_WORDS = {"True": 1.0, "False": 0.0, "None": None}
+
+
+def read_helm(path: Path, known: Known) -> list[Samples]:
+    """Read one run of HELM: ``per_instance_stats.json``.
+
+    ``run_spec.json`` names the model, and ``instances.json`` has the texts. An entry holds the
+    stats of one instance and train trial by one metric object, so an instance may have several
+    entries. A stat without a count is missing. Perturbed instances are left out. Trials are
+    repeats.
+    https://github.com/stanford-crfm/helm, src/helm/benchmark/metrics/metric.py and runner.py
+    """
+    specification = companion(path.with_name("run_spec.json"))
+    name = str(at(specification, "name") or path.absolute().parent.name)
+    scenario, _, arguments = name.partition(":")
+    pairs = {pair: pair.partition("=") for pair in arguments.split(",") if pair}
+    models = [value for key, _, value in pairs.values() if key == "model"]
+    kept = [one for one in pairs if pairs[one][0] not in {"model", "model_deployment"}]
+    respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
+    task = f"{scenario}:{','.join(kept)}" if kept else scenario
+    samples = Samples(path, respondent, task, "per_instance_stats", known=known)
+    listed = entries_of(companion(path.with_name("instances.json")))
+    plain = (one for one in listed if at(one, "perturbation") is None)
+    instances = {str(at(one, "id")): _helm_item(one) for one in plain}
+    seen: set[tuple[str, ...]] = set()
+
+    def add(entry: dict[str, Any]) -> None:
+        if entry.get("perturbation") is not None:
+            return
+        item = name_of(entry.get("instance_id"), "instance_id")
+        found = instances.get(item, Item())
+        position = samples.position(item, found.content, lambda _: found)
+        trial = item, str(entry.get("train_trial_index"))
+        samples.n_samples += trial not in seen
+        seen.add(trial)
+        for stat in entries_of(entry.get("stats")):
+            metric = name_of(at(stat, "name", "name"), "the name of a stat")
+            score = score_of(stat.get("mean")) if stat.get("count") else math.nan
+            new = (*trial, metric) not in seen and at(stat, "name", "perturbation") is None
+            if new and score is not None:
+                seen.add((*trial, metric))
+                samples.add(position, Measure(metric), score)
+
+    for_each("entry", enumerate(json_document(path), start=1), add)
+    samples.not_marks = frozenset(m for m in samples.scores if _NOT_MARKS.match(m.metric))
+    return [samples]
+
+
+def _helm_item(instance: Any) -> Item:
+    text = text_of(at(instance, "input", "text"))
+    choices, right = list[str](), list[str]()
+    for one in entries_of(at(instance, "references")):
+        if answer := text_of(at(one, "output", "text")):
+            choices.append(answer)
+            right += [answer] if "correct" in entries_of(one.get("tags")) else []
+    target = text_of(right)
+    metadata = {"choices": " | ".join(choices)} if len(choices) > 1 else {}
+    return Item(None if text is None else f"{text}\0{target}", text, target, metadata)
+
+
+def is_open_llm(path: Path, head: bytes) -> bool:
+    """Whether the file is Parquet with the columns of details."""
+    if not head.startswith(MAGIC):
+        return False
+    try:
+        with parquet_file(path) as file:
+            names = set(file.schema_arrow.names)
+    except ValueError:
+        return False
+    of_leaderboard = "full_prompt" in names and not names.isdisjoint({"metrics", *_METRICS})
+    return of_leaderboard or names >= {"doc", "metric"}
+
+
+def read_open_llm(path: Path, known: Known) -> list[Samples]:
+    """Read Parquet of the Open LLM Leaderboard, first version, or of lighteval.
+
+    The files have no item id, and the order of their rows changed over time: a hash of the prompt
+    names the item. Older files have the metrics as columns, later files in a struct ``metrics``,
+    and lighteval has ``doc``, ``model_response`` and ``metric``. The default metric is the metric
+    of the leaderboard: acc_norm for ARC and HellaSwag, mc2 (a share) for TruthfulQA, acc for other
+    tasks.
+    https://huggingface.co/open-llm-leaderboard-old; https://github.com/huggingface/lighteval
+    """
+    named = _FILE.fullmatch(path.name)
+    task, written = named.groups() if named else (path.stem, "")
+    about = _respondent(path), task.replace("|", "/").strip(), "details", written
+    samples = Samples(path, *about, known=known)
+    again: Counter[str] = Counter()
+    with parquet_file(path) as file:
+        columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
+        batches = file.iter_batches(_ROWS_AT_ONCE, columns=columns)
+        for record in (record for batch in batches for record in batch.to_pylist()):
+            doc = record["doc"] if isinstance(record.get("doc"), dict) else record
+            prompt = record.get("full_prompt") or doc.get("query")
+            if not isinstance(prompt, str):
+                raise ValueError(f"row {samples.n_samples + 1} has no prompt")
+            hashed = hash_of(prompt)
+            again[hashed] += 1
+            item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
+            samples.n_samples += 1
+            position = samples.position(item, None, _open_llm_item, (prompt, record, doc))
+            marks = {name: record[name] for name in _METRICS if record.get(name) is not None}
+            structs = (record.get("metrics"), record.get("metric"), marks)
+            samples.add_marks(position, next(one for one in structs if isinstance(one, dict)))
+    if "|" in task:
+        default = next((metric for part, metric in _DEFAULTS.items() if part in task), "acc")
+        samples.default = default if Measure(default) in samples.scores else None
+    return [samples]
+
+
+def _open_llm_item(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
+    prompt, record, doc = found
+    gold = doc.get("gold_index", record.get("gold"))
+    metadata = metadata_of({"choices": doc.get("choices")})
+    return Item(None, text_of(record.get("example")) or text_of(prompt), text_of(gold), metadata)
+
+
+def _respondent(path: Path) -> str:
+    """Model in ``details_<org>__<model>/…/<file>``, or in ``details/<model>/<time>/<file>``."""
+    folders = [folder for folder in path.absolute().parent.parts if not _TIME.fullmatch(folder)]
+    named = [folder.removeprefix("details_") for folder in folders if folder.startswith("details_")]
+    if not named and "details" in folders[:-1]:
+        return "/".join(folders).rpartition("/details/")[2]
+    return (named or folders)[-1].replace("__", "/")
+
+
+def read_openml(path: Path, known: Known) -> list[Samples]:
+    """Read the predictions of an OpenML run, in ARFF.
+
+    A row has the prediction for one row of a data set. Its column ``correct`` holds the true class
+    and not 0 or 1: a response is right if both are equal. Repetitions of a cross-validation are
+    repeats. The name of the file, or of its folder, is the name of the system.
+    https://github.com/openml/openml-python, openml/runs/run.py;
+    https://www.cs.waikato.ac.nz/ml/weka/arff.html
+    """
+    names, columns, found = list[str](), list[int](), list[Samples]()
+
+    def add(line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if columns:
+            cells, samples = _cells(line), found[0]
+            if len(cells) != len(names):
+                raise ValueError(f"{len(cells)} cells in a table of {len(names)} columns")
+            item, predicted, true = (cells[column] for column in columns)
+            score = math.nan if "?" in {predicted, true} else float(predicted == true)
+            samples.n_samples += 1
+            position = samples.position(item, true, lambda _: Item(true, None, true))
+            samples.add(position, Measure("correct"), score)
+        elif word.lower() == "@relation":
+            task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
+            system = named_by_file(path, "[._-]?predictions")
+            found.append(Samples(path, system, task, "ARFF", known=known))
+        elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
+            names.extend(filter(None, attribute.groups()))
+        elif word.lower() == "@data":
+            wanted = ("row_id" if "row_id" in names else "rowid", "prediction", "correct")
+            if not set(wanted) <= set(names):
+                got = ", ".join(names) or "none"
+                raise ValueError(f"predictions need the attributes {', '.join(wanted)}, got {got}")
+            columns.extend(names.index(name) for name in wanted)
+        else:
+            raise ValueError("the line does not fit an ARFF header")
+
+    with open_text(path) as text:
+        lines = enumerate(map(str.strip, text), start=1)
+        for_each("line", (one for one in lines if one[1] and not one[1].startswith("%")), add)
+    return [one for one in found if one.n_samples]
+
+
+def _cells(line: str) -> list[str]:
+    """Cells of a row, without their quotes."""
+    if "'" not in line and '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    cells, at, end = list[str](), 0, ","
+    while end:
+        found = _CELL.match(line, at)
+        if found is None:
+            raise ValueError("a quote is not closed, or not at the end of a cell")
+        one, two, plain, end = found.groups()
+        quoted = one if one is not None else two
+        cells.append(plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
+        at = found.end()
+    return cells
+
+
+def read_openai_evals(path: Path, _: Known) -> list[Samples]:
+    """Read a log of OpenAI evals: a specification, events of samples and a final report.
+
+    ``match`` events say what is right. Numbers in ``metrics`` events are further marks, and several
+    events of a sample are repeats. A sample without a mark failed and is missing.
+    https://github.com/openai/evals, evals/record.py and evals/base.py
+    """
+    records = json_lines(path)
+    spec = fields_of(next(records, (1, {}))[1].get("spec"))
+    system = ",".join(map(str, entries_of(spec.get("completion_fns"))))
+    task, when, run = (str(spec.get(key) or "") for key in ("eval_name", "created_at", "run_id"))
+    samples = Samples(path, system, task, "record", when, run)
+    samples.unfinished, samples.not_marks = "no final report", frozenset(_USAGE)
+    marked: set[int] = set()
+
+    def add(event: dict[str, Any]) -> None:
+        if "final_report" in event:
+            samples.unfinished = ""
+            return
+        item = name_of(event.get("sample_id"), "sample_id")
+        item = item.removeprefix(f"{spec.get('base_eval')}.{spec.get('split')}.")
+        position, kind, data = samples.position(item), event.get("type"), event.get("data")
+        known, data = samples.items[item], fields_of(data)
+        if kind == "sampling":
+            samples.add_numbers(position, data.get("usage"), _USAGE)
+            said = [at(each, "content") for each in entries_of(data.get("prompt"))]
+            known = known._replace(text=known.text or text_of(said or data.get("prompt")))
+        elif kind == "match":
+            known = known._replace(target=known.target or text_of(data.get("expected")))
+        samples.items[item] = known
+        marks = {"match": data.get("correct")} if kind == "match" else data
+        marks = {name: value for name, value in marks.items() if value is not None}
+        if kind in {"match", "metrics"} and samples.add_marks(position, marks):
+            marked.add(position)
+
+    for_each("line", records, add)
+    samples.n_samples = len(samples.items)
+    samples.n_failed = samples.n_samples - len(marked)
+    samples.default = "match" if Measure("match") in samples.scores else None
+    return [samples] if samples.items else []
+
+
+def read_promptfoo(path: Path, _: Known) -> list[Samples]:
+    """Read the JSON file of ``promptfoo eval -o results.json``.
+
+    The system is the provider, with the label of the prompt if it answers several. A hash of
+    variables and assertions names the item, and equal tests are repeats. ``success`` is the
+    default, other scores are further marks. A test that ended in an error is missing.
+    https://github.com/promptfoo/promptfoo, src/types/index.ts and src/types/results.ts
+    """
+    document = json_document(path)
+    results = fields_of(at(document, "results"))
+    task = text_of(at(document, "config", "description")) or "promptfoo"
+    written, run = str(results.get("timestamp") or ""), str(at(document, "evalId") or "")
+    prompts = {str(k): one for k, one in enumerate(entries_of(results.get("prompts")))}
+    n_prompts = Counter(str(at(prompt, "provider")) for prompt in prompts.values())
+    found: dict[str, Samples] = {}
+
+    def add(record: dict[str, Any]) -> None:
+        prompt = prompts.get(str(record.get("promptIdx")))
+        system = name_of(at(prompt, "provider"), "provider")
+        system += f", {at(prompt, 'label')}" if n_prompts[system] > 1 else ""
+        if system not in found:
+            about = path, system, task, "3", written, run
+            found[system] = Samples(*about, default="success", not_marks=frozenset(_EFFORT))
+        samples, case = found[system], record.get("testCase")
+        test = [at(case, field) for field in ("vars", "assert", "description")]
+        item = hash_of(json.dumps(test, sort_keys=True))
+        position = samples.position(item)
+        text = text_of(at(record, "prompt", "raw"))
+        samples.items[item] = Item(None, text, None, metadata_of(at(case, "vars")))
+        samples.n_samples += 1
+        if record.get("failureReason") == _ERROR:
+            samples.n_failed += 1
+            return
+        marks = {field: record.get(field) for field in ("success", "score")}
+        samples.add_marks(position, fields_of(record.get("namedScores")) | marks)
+        effort = record | {"total_tokens": at(record, "tokenUsage", "total")}
+        samples.add_numbers(position, effort, _EFFORT)
+
+    for_each("test", enumerate(entries_of(results.get("results")), start=1), add)
+    return list(found.values())
+
+
+def read_livebench(path: Path, _: Known) -> list[Samples]:
+    """Read ``ground_truth_judgment.jsonl`` of LiveBench, one line per question and model.
+
+    The score is a share. If a question was judged again, the last line counts, as in LiveBench.
+    https://github.com/LiveBench/LiveBench, livebench/gen_ground_truth_judgment.py
+    """
+    judged: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+
+    def add(record: dict[str, Any]) -> None:
+        model, task, item = (name_of(record[key], key) for key in ("model", "task", "question_id"))
+        judged.setdefault((model, task), {})[item] = record
+
+    for_each("line", json_lines(path), add)
+    found = []
+    for key, records in judged.items():
+        latest = max(score_of(record.get("tstamp")) or 0.0 for record in records.values())
+        when = datetime.fromtimestamp(latest, UTC).isoformat()
+        found.append(samples := Samples(path, *key, "judgment", when))
+        for item, record in records.items():
+            about = metadata_of({key: record.get(key) for key in ("category", "subtask")})
+            samples.sample(item, "score", record.get("score"), Item(metadata=about))
+    return found
+
+
+def read_opencompass(path: Path, _: Known) -> list[Samples]:
+    """Read ``<time>/results/<model>/<dataset>.json`` of OpenCompass, with details.
+
+    ``correct`` says what is right, or ``is_correct`` or ``cascade_correct``. Later versions list
+    all runs of a sample in one detail, which are repeats. A sample without a mark is missing.
+    https://github.com/open-compass/opencompass, opencompass/tasks/openicl_eval.py
+    """
+    folder, task = path.absolute().parent, named_by_file(path, "")
+    details = at(json_document(path), "details")
+    named = [(str(at(one, "example_abbr")), one) for one in entries_of(details)]
+    named += [(key, one) for key, one in fields_of(details).items() if key != "type"]
+    if not named:
+        raise failed("log-details")
+    time = folder.parent.parent.name
+    samples = Samples(path, folder.name, task, "results")
+    samples.written = time if re.fullmatch(r"\d{8}_\d{6}", time) else ""
+    for name, detail in named:
+        text = text_of(_runs(detail, "prompt", "origin_prompt")[0])
+        target = text_of(_runs(detail, "references", "answer", "refr", "gold")[0])
+        for mark in _runs(detail, "correct", "is_correct", "cascade_correct"):
+            samples.sample(name.removeprefix(f"{task}_"), "correct", mark, Item(None, text, target))
+    return [samples]
+
+
+def _runs(detail: Any, *keys: str) -> list[Any]:
+    """What the first field that is there says of each run."""
+    value = next((detail[key] for key in keys if at(detail, key) is not None), None)
+    return entries_of(value) or [value]
+
+
+def is_simple_evals(path: Path, head: bytes) -> bool:
+    """Whether the file begins as a report, or as all results of a run."""
+    page = head.lstrip().startswith(b"<!DOCTYPE html>") and b".message.assistant" in head
+    return page or (path.name.endswith(_ALL) and _TOTALS(path, head))
+
+
+def is_beside_simple_evals(path: Path, _: bytes) -> bool:
+    """Whether all results are beside the report or the totals."""
+    return path.suffix in {".html", ".json"} and path.with_name(f"{path.stem}{_ALL}").exists()
+
+
+def read_simple_evals(path: Path, _: Known) -> list[Samples]:
+    """Read ``<eval>_<model>.html`` or ``…_allresults.json`` of OpenAI simple-evals.
+
+    Both hold a section with prompt, answer and score for each sample. A hash of the prompt names
+    the item, and the same prompt again is a repeat. A refused request is marked as wrong.
+    https://github.com/openai/simple-evals, common.py and simple_evals.py
+    """
+    stem = named_by_file(path, "(_DEBUG)?(_allresults)?")
+    named = _REPORT.fullmatch(stem)
+    task, respondent, written = named.groups("") if named else ("simple-evals", stem, "")
+    samples = Samples(path, respondent, task, "report", written)
+    if path.name.endswith(_ALL):
+        sections = entries_of(at(json_document(path), "htmls"))
+    else:
+        with open_text(path) as text:
+            sections = text.read().split("<h3>Prompt conversation</h3>")[1:]
+    for section in map(str, sections):
+        *asked, (_role, answer) = _MESSAGE.findall(section) or [("", "")]
+        prompt = "\n".join(html.unescape(said) for role, said in asked if role == "user")
+        target = html.unescape("".join(_TARGET.findall(section)))
+        (word,) = _SCORE.findall(section)[-1:] or ["None"]
+        score = _WORDS[word] if word in _WORDS else float(word)
+        item = Item(None, text_of(prompt), text_of(target))
+        position = samples.sample(hash_of(prompt), "score", score, item)
+        if html.unescape(answer) == "No response (bad request).":
+            samples.errors.append(position)
+    return [samples] if samples.n_samples else []
+
+
+_HELM = (b'"train_trial_index"', b'"stats"', b'"sum_squared"')
+READERS = {
+    "helm": (
+        lambda _, head: head.lstrip().startswith(b"[") and all(name in head for name in _HELM),
+        read_helm,
+        lambda path, _: path.name in _COMPANIONS,
+    ),
+    "simple-evals": (is_simple_evals, read_simple_evals, is_beside_simple_evals),
+    "openml": (begins(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE), read_openml),
+    "open-llm": (is_open_llm, read_open_llm),
+    "openai-evals": (begins(rb'\s*\{\s*"spec"\s*:\s*\{\s*"completion_fns"\s*:'), read_openai_evals),
+    "promptfoo": (
+        begins(rb'\s*\{\s*"evalId"[^,]*,\s*"results"\s*:\s*\{\s*"version"\s*:\s*3\b'),
+        read_promptfoo,
+    ),
+    "livebench": (
+        begins(rb'\s*\{"question_id":.*"task":.*"model":.*"score":.*"tstamp":'),
+        read_livebench,
+    ),
+    "opencompass": (
+        lambda _, head: head.lstrip().startswith(b"{") and _DETAILS.search(head) is not None,
+        read_opencompass,
+    ),
+}
