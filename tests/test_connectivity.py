@@ -14,7 +14,6 @@ from irtkit.data.limits import (
     Components,
     Connectivity,
     Gap,
-    _information,
     connectivity_of,
 )
 from irtkit.data.patterns import patterns_of
@@ -75,14 +74,6 @@ def test_blocks_are_components_numbered_by_their_respondents(sparse: bool) -> No
     assert found.components.items.tolist() == [3] * 9 + [1] * 3 + [2] * 4
 
 
-def test_repeated_trials_link_as_single_ones_do() -> None:
-    values = diagonal((3, 4), (2, 5))
-    trials = np.where(values >= 0, 3, 0)
-    found = components(ResponseMatrix.from_counts(np.maximum(values, 0), trials))
-    assert found is not None
-    assert found.respondents.tolist() == [1, 1, 1, 2, 2]
-
-
 def test_a_long_chain_of_links_is_followed_to_its_end() -> None:
     values = np.full((300, 301), -1)
     values[np.arange(300), np.arange(300)] = 1
@@ -93,12 +84,6 @@ def test_a_long_chain_of_links_is_followed_to_its_end() -> None:
     assert not found.linked
     assert found.components is not None
     assert (found.components.n, *found.components.respondents[149:151]) == (2, 1, 2)
-
-
-def test_everyone_may_be_alone() -> None:
-    found = components(diagonal(*[(1, 1)] * 40))
-    assert found is not None
-    assert sorted(found.respondents) == sorted(found.items) == list(range(1, 41))
 
 
 def test_synthetic_respondents_link_nothing() -> None:
@@ -160,19 +145,6 @@ def test_matrices_with_cells_missing_at_random_are_one_component(observed: float
         values = drawn(200, 100, seed)
         kept = np.random.default_rng(seed).random(values.shape) < observed
         assert connectivity(np.where(kept, values, -1)) == Connectivity()
-
-
-def test_matrices_of_any_size_have_an_answer() -> None:
-    complete = drawn(60, 30)
-    assert connectivity(complete) == Connectivity()
-    assert connectivity(ResponseMatrix(complete).to_sparse()) == Connectivity()
-    three = np.full(complete.shape, 3)
-    assert connectivity(ResponseMatrix.from_counts(3 * complete, three)) == Connectivity()
-    for n in range(1, 6):
-        for seed in range(10):
-            values = drawn(n, 4, seed)
-            values[np.random.default_rng(seed).random(values.shape) < 0.3] = -1
-            connectivity(values)
 
 
 def two_blocks(
@@ -243,12 +215,6 @@ def test_more_items_in_common_or_items_held_at_known_values_end_it() -> None:
     assert gaps(fitted(values, fixed=known)) == []
 
 
-def test_synthetic_respondents_answer_nothing_in_common() -> None:
-    values = two_blocks(100, 60, 6, 1.2)[0]
-    crowd = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
-    assert [one.code for one in gaps(fitted(crowd))] == ["gap-shrunk"]
-
-
 def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
     """Of two blocks it is I/(I + h): nm/(n + m) times that of a response to every common item."""
     values = two_blocks(60, 40, 8, 1.5)[0]
@@ -259,27 +225,3 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
     u, v = 60 * sides * (1 - sides) * a**2 / np.sqrt(1 + 0.3458 * a**2)
     information = (u * v / (u + v)).sum()
     assert gap_of(result).shown == pytest.approx(information / (information + 30), 0.05)
-
-
-def test_a_gap_is_as_large_in_the_1pl_as_in_the_same_model_in_logits() -> None:
-    values = two_blocks(100, 60, 6, 1.2)[0]
-    rasch, common = (gap_of(fitted(values, model)) for model in ("Rasch", "1PL"))
-    assert rasch.shown == pytest.approx(common.shown, rel=1e-2)
-    assert rasch.size == pytest.approx(common.size, rel=1e-2)
-
-
-def test_only_a_gap_that_loses_much_is_spoken_of() -> None:
-    found = Gap(np.zeros(2), shown=0.8, size=1.2, z=9.0, expected_z=3.0, within=100.0)
-    assert found.is_significant(1)  # 1.5 − 1.2 is lost
-    assert not found._replace(size=0.4).is_significant(1)
-    assert not found._replace(z=1.0).is_significant(1)
-    assert found.might_be_missed  # of 1 SD 0.2 are lost, and a difference has an error of 0.14
-    assert not found._replace(within=10.0).might_be_missed
-    assert not found._replace(expected_z=5.0).might_be_missed
-
-
-def test_a_share_right_below_guessing_tells_nothing_of_ability() -> None:
-    items = ItemParameters.from_difficulty(np.ones(3), np.zeros(3), 0.25)
-    found = _information(items, 1.0, np.array([0.2, 0.25, 0.5]))
-    flattened = 1 / np.sqrt(1.3458)
-    assert found == pytest.approx([0.0, 0.0, 0.25**2 / 0.75**2 * flattened], rel=1e-4)

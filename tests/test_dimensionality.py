@@ -93,12 +93,6 @@ def test_few_respondents_or_items_show_nothing(shape: tuple[int, int]) -> None:
     assert found(two_abilities(0, *shape, 0.5, 0.0)) is None
 
 
-def test_few_responses_show_nothing() -> None:
-    values = two_abilities(0, 200, 200, 0.5, 0.0)
-    keep = np.random.default_rng(0).random(values.shape) < 0.04
-    assert found(np.where(keep, values, -1).astype(np.int8)) is None
-
-
 def test_missing_cells_are_no_ability_and_hide_a_strong_one_no_more_than_they_must() -> None:
     generator = np.random.default_rng(0)
     for responses, expected in (
@@ -120,10 +114,3 @@ def test_the_same_data_give_the_same_numbers_sparse_synthetic_and_repeated_ones_
     for other in (found(dense.to_sparse()), found(thrice)):
         assert other is not None
         assert other.eigenvalue > BOUND
-
-
-def test_responses_without_variance_are_taken() -> None:
-    assert found(np.ones((50, 50), np.int8)) is None
-    half = np.repeat([[0, 1]], 50, axis=0).repeat(30, axis=1).astype(np.int8)
-    half[::2] = 1 - half[::2]
-    found(half)

@@ -57,15 +57,6 @@ def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_pat
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
-def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    with replacing(tmp_path / "link.csv") as temporary:
-        temporary.write_text("new")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text() == "new"
-
-
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
@@ -95,14 +86,6 @@ def test_text_reads_the_same_plain_and_compressed_whatever_the_name(
         assert text.read() == "ä,1\r\nb"
     with open_bytes(path) as handle:
         assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
-
-
-@pytest.mark.parametrize("length", [0, 1])
-def test_a_file_too_short_to_be_gzip_is_plain(tmp_path: Path, length: int) -> None:
-    path = tmp_path / "short"
-    path.write_bytes(b"\x1f"[:length])
-    with open_bytes(path) as handle:
-        assert handle.read() == b"\x1f"[:length]
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

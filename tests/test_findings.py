@@ -7,7 +7,6 @@ import json
 import re
 from pathlib import Path
 from string import Formatter
-from typing import Any
 
 import pytest
 
@@ -18,27 +17,41 @@ IDIOM = (
     r"\btold\b|\bbeside\b|\banew\b|\bof (which|whom|those)\b|\b(that|those) of\b|;|"
     r"\b(is|are|have|has) (none|no)\b|\b(so many|so few)\b|\b(is|are) said\b|\bcounts? (as|in)\b"
 )
+STORED = Path(__file__).parent / "data" / "findings.txt"
 
 
-def values_of(template: str) -> dict[str, Any]:
-    """Plausible values of the fields of a template."""
-    fields = [(name, spec) for _, name, spec, _ in Formatter().parse(template) if name]
-    return {name: 1200 if spec else ["q 1", "b"] for name, spec in fields}
+def texts() -> dict[str, str]:
+    """Every text by code, with plausible values."""
+    found = {}
+    for code, template in TEXTS.items():
+        plain = template.replace("[[", "").replace("]]", "")
+        values: dict[str, object] = {
+            str(name): 1200 if spec else ["q 1", "b"] if str(name).endswith("s") else "q 1"
+            for _, name, spec, _ in Formatter().parse(plain)
+        }
+        found[code] = str(Finding(code, "note", values))
+    return found
 
 
-@pytest.mark.parametrize("code", TEXTS)
-@pytest.mark.parametrize("options", [False, True])
-def test_every_text_is_one_plain_message(code: str, *, options: bool) -> None:
-    remedy = Remedy({"ignore": ["q 1"]}, "ignore")
-    finding = Finding(code, "error", values_of(TEXTS[code].replace("[[", "").replace("]]", "")))
-    shown = finding.text(options=options)
-    assert not re.search(r"[{}\[\]]|\n", shown)
-    assert not re.search(IDIOM, shown)
-    assert all(len(one.split()) <= 30 for one in re.split(r"[.?:] ", shown))
-    ending = (
-        "Add --ignore 'q 1' to leave it out" if options else "Pass ignore='q 1' to leave it out"
+def snapshot() -> str:
+    """Texts and purposes as they are stored."""
+    return "".join(f"{name}\n    {text}\n" for name, text in [*texts().items(), *PURPOSES.items()])
+
+
+def test_texts_are_those_that_are_stored() -> None:
+    stored = STORED.read_text(encoding="utf-8")
+    assert snapshot() == stored, f"If the change is meant, run: python tests/{Path(__file__).name}"
+
+
+def test_every_text_is_one_plain_message() -> None:
+    for code, text in texts().items():
+        assert not re.search(rf"[{{}}\[\]]|\n|{IDIOM}", text), code
+        assert all(len(one.split()) <= 30 for one in re.split(r"[.?:] ", text)), code
+    finding = Finding(
+        "damaged", "error", {"message": "bad"}, (Remedy({"ignore": ["q 1"]}, "ignore"),)
     )
-    assert Finding(code, "error", finding.values, (remedy,)).text(options=options).endswith(ending)
+    assert finding.text(options=True) == "bad. Add --ignore 'q 1' to leave it out"
+    assert finding.text(options=False) == "bad. Pass ignore='q 1' to leave it out"
 
 
 def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
@@ -53,25 +66,15 @@ def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
     assert used["failed"] | used["Finding"] <= set(TEXTS)
 
 
-def of_fit() -> list[str]:
-    codes = list(TEXTS)
-    return codes[codes.index("systems-at-chance") :]
-
-
-def test_every_code_of_a_fit_has_an_anchor_on_the_page_of_warnings() -> None:
+def test_every_warning_of_a_fit_is_named_short_and_on_the_page_of_warnings() -> None:
+    of_fit = [*TEXTS][[*TEXTS].index("systems-at-chance") :]
     page = (Path(__file__).parents[1] / "docs" / "warnings.md").read_text(encoding="utf-8")
     headings = re.findall(r"(?m)^## (.*)$", page)
-    assert set(of_fit()) <= set(headings) <= set(TEXTS)
-    assert len(headings) == len(set(headings))
-
-
-@pytest.mark.parametrize("code", of_fit())
-def test_a_message_of_a_fit_begins_with_its_name_and_is_short(code: str) -> None:
-    shown = str(
-        Finding(code, "warning", values_of(TEXTS[code].replace("[[", "").replace("]]", "")))
-    )
-    assert re.match(r"[A-Z][\w -]+: ", shown)
-    assert len(shown.split()) <= 50
+    assert {*of_fit} <= {*headings} <= {*TEXTS}
+    assert len(headings) == len({*headings})
+    for code in of_fit:
+        assert re.match(r"[A-Z][\w -]+: ", texts()[code])
+        assert len(texts()[code].split()) <= 50
 
 
 def test_python_code_takes_the_place_of_settings_and_has_no_option() -> None:
@@ -97,3 +100,7 @@ def test_a_warning_points_at_the_line_of_the_user() -> None:
     with pytest.warns(IRTWarning, match="Few systems") as caught:
         irtkit.fit([[1, 0], [0, 1], [1, 1]])
     assert {Path(one.filename).name for one in caught} == {"test_findings.py"}
+
+
+if __name__ == "__main__":
+    STORED.write_text(snapshot(), encoding="utf-8")

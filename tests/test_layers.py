@@ -16,42 +16,20 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parents[1] / "irtkit"
 CALIBRATED = PACKAGE / "calibration"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+# fmt: off
 LAYERS = (
-    *(
-        "checks",
-        "findings",
-        "files",
-        "printed",
-        "progress",
-        "responses",
-        "io",
-        "storage",
-        "irf",
-        "data",
-        "quadrature",
-        "simulation",
-    ),
-    "calibration",
-    *(
-        "scoring",
-        "diagnostics",
-        "systems",
-        "suspects",
-        "selection",
-        "difficulty",
-        "prediction",
-        "curves",
-    ),
-    *("datasets", "pictures", "plots", "report", "cli", "__main__"),
+    "checks", "findings", "files", "printed", "progress", "responses", "io", "storage", "irf",
+    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "systems",
+    "suspects", "selection", "difficulty", "prediction", "curves", "datasets", "pictures", "plots",
+    "report", "cli", "__main__",
 )
 CALIBRATION = (
-    *("methods", "priors", "expected", "likelihood", "search", "repeats"),
-    *("information", "standard_errors", "empirical"),
-    *("variational.target", "variational.guide", "variational.inference"),
-    *("variational.bent", "variational.posterior"),
-    *("result", "summary", "calibrated", "errors", "estimates"),
-    *("estimation", "variational.fit_variational", "fitting"),
+    "methods", "priors", "expected", "likelihood", "search", "repeats", "information",
+    "standard_errors", "empirical", "variational.target", "variational.guide",
+    "variational.inference", "variational.bent", "variational.posterior", "result", "summary",
+    "calibrated", "errors", "estimates", "estimation", "variational.fit_variational", "fitting",
 )
+# fmt: on
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 SHOWN = {"report"}
 DOWNWARD = {

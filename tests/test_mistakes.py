@@ -18,14 +18,9 @@ MODELS = ["gpt-4o", "llama-3-8b", "qwen2-7b", "mistral-7b", "gemma-2-9b", "phi-3
 TABLE = pd.DataFrame(VALUES, pd.Index(MODELS, name="model"), ["q1", "q2", "q3", "q4"]).reset_index()
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        TABLE.replace({0: "incorrect", 1: "correct"}),
-        TABLE.replace({0: 0.3, 1: 0.9}),
-        TABLE.assign(size_b=[200, 8, 7.6, 7.2, 9.2, 3.8]),
-    ],
-)
+@pytest.mark.parametrize("given", [
+    TABLE.replace({0: "incorrect", 1: "correct"}), TABLE.replace({0: 0.3, 1: 0.9}),
+])  # fmt: skip
 def test_a_fit_asks_as_a_reading_does_and_takes_the_answer(given: pd.DataFrame) -> None:
     with pytest.raises(ReadingError) as caught:
         irtkit.fit(given)
@@ -41,15 +36,10 @@ def test_a_wrong_model_is_asked_about(wrong: Any, right: Any) -> None:
     assert irtkit.fit(TABLE, right.lower(), standard_errors=False).model == right
 
 
-@pytest.mark.parametrize(
-    ("argument", "advice"),
-    [
-        ("rigth", ", did you mean 'right'"),
-        ("modle", ", did you mean 'model'"),
-        ("batch", ". Write method=irtkit.Variational"),
-        ("colour", ""),
-    ],
-)
+@pytest.mark.parametrize(("argument", "advice"), [
+    ("rigth", ", did you mean 'right'"), ("modle", ", did you mean 'model'"),
+    ("batch", ". Write method=irtkit.Variational"), ("colour", ""),
+])  # fmt: skip
 def test_an_argument_that_there_is_not_is_refused(argument: str, advice: str) -> None:
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{argument}'{advice}"):
         irtkit.fit(TABLE, **{argument: 1})

@@ -10,7 +10,6 @@ import pytest
 from rich import console
 
 from irtkit import progress
-from irtkit.printed import plain, table_of
 from irtkit.progress import progress_bar
 
 Shown = list[dict[str, str]]
@@ -49,27 +48,10 @@ def test_progress_is_one_line_below_the_cell_which_ends_empty(
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_takes_less_than_a_second_shows_nothing(notebook: Shown) -> None:
-    with progress_bar("fitting", None) as update:
-        update(1, "step 1")
-    assert notebook == []
-
-
 @pytest.mark.parametrize("shown", [None, False])
 def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(
     capsys: pytest.CaptureFixture[str], *, shown: bool | None
 ) -> None:
     with progress_bar("fitting", 2, shown=shown) as update:
         update(1, "step 1")
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_printed_table_is_text_in_a_notebook_too(
-    notebook: Shown, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import pandas as pd
-
-    text = plain(table_of(pd.DataFrame({"slope": [0.5]}, pd.Index(["q1"], name="item"))))
-    assert text.splitlines() == ["item slope", "q1   0.500"]
-    assert notebook == []
     assert capsys.readouterr() == ("", "")

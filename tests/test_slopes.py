@@ -55,11 +55,6 @@ def standardised(values: Array) -> Array:
     return (values - values.mean()) / values.std()
 
 
-def inverted(given: Patterns) -> Patterns:
-    right = given.cells == 1
-    return Patterns(np.where(given.cells < 0, -1, ~right).astype(np.int8), None, given.group)
-
-
 def coin_flips(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
     return ResponseMatrix(np.random.default_rng(seed).integers(0, 2, (n_respondents, n_items)))
 
@@ -72,12 +67,6 @@ def test_the_proportion_score_is_the_standardised_share_right() -> None:
     proportion = proportion_score(given)
     np.testing.assert_allclose(proportion.value, standardised(given.cells.mean(axis=1)), atol=1e-12)
     assert proportion.scored.all()
-
-
-def test_in_repeated_trials_it_is_the_standardised_share_of_them_right() -> None:
-    right, trials = np.array([[3, 1], [0, 1], [2, 2]]), np.array([[3, 3], [3, 3], [3, 3]])
-    proportion = proportion_score(counted(ResponseMatrix.from_counts(right, trials)))
-    np.testing.assert_allclose(proportion.value, standardised(np.array([4, 1, 4]) / 6), atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -99,14 +88,6 @@ def test_additive_shares_are_told_apart_where_cells_are_missing() -> None:
     found = proportion_score(counted(given)).value
     # shares are rounded to half a percent, and iterations end at changes of 0.1 %, of 2.9 % SD
     np.testing.assert_allclose(found, standardised(able), atol=0.1)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_inverting_every_response_turns_the_sign_of_the_proportion_score(missing: float) -> None:
-    given = simulated(60, 40, seed=1, missing=missing)
-    there, back = proportion_score(given), proportion_score(inverted(given))
-    np.testing.assert_allclose(back.value, -there.value, atol=1e-12)
-    np.testing.assert_allclose(back.derivative, there.derivative, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -142,13 +123,6 @@ def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
-def test_synthetic_respondents_count_when_they_are_called_ordinary() -> None:
-    crowd = add_synthetic(coin_flips(20, 30, seed=5), "always-right")
-    ordinary = proportion_score(patterns_of(crowd, synthetic_is_real=True))
-    assert ordinary.scored.all()
-    assert ordinary.value[-1] == ordinary.value.max()
-
-
 def test_a_respondent_without_responses_is_not_scored() -> None:
     values = simulated(30, 20, seed=6).cells.copy()
     values[4] = -1
@@ -162,32 +136,7 @@ def test_a_respondent_without_responses_is_not_scored() -> None:
     np.testing.assert_allclose(np.delete(with_empty.value, 4), without.value, atol=1e-12)
 
 
-def test_respondents_who_are_all_alike_have_the_same_score() -> None:
-    proportion = proportion_score(counted(ResponseMatrix([[1, 0], [1, 0], [1, 0]])))
-    assert proportion.value.tolist() == [0.0, 0.0, 0.0]
-
-
 # Score test
-
-
-def z_of_noise(n_data_sets: int) -> tuple[Array, Array]:
-    """Those of coin flips, and those in which every item's own part is left."""
-    found = []
-    for seed in range(n_data_sets):
-        given = counted(coin_flips(200, 400, seed))
-        right, proportion = given.cells.astype(float), proportion_score(given).value
-        score = score_of(given)
-        total = (right - right.mean(axis=0)).T @ proportion / np.sqrt(score.information)
-        found.append((score.z, total))
-    return np.array(found)[:, 0], np.array(found)[:, 1]
-
-
-def test_on_coin_flips_z_is_standard_normal() -> None:
-    z, with_own_part = z_of_noise(10)
-    assert z.mean() == pytest.approx(0, abs=0.08)  # five of 1 / √4000
-    assert z.std() == pytest.approx(1, abs=0.056)  # five of 1 / √8000
-    # Σ (y − p)² ∂θ/∂x / √V is about √(200 / 400)
-    assert with_own_part.mean() == pytest.approx(0.5**0.5, abs=0.08)
 
 
 @pytest.mark.parametrize(("shape", "n_data_sets"), [((2000, 5), 60), ((60, 200), 10)])
@@ -230,14 +179,6 @@ def brute_force(given: Patterns, *, right: Array, answered: Array) -> SlopeScore
     return SlopeScore(*np.array(found).T)
 
 
-def test_the_score_goes_with_the_share_right_of_the_other_items() -> None:
-    given = simulated(150, 60, seed=7)
-    right, scale = given.cells.astype(float), given.cells.mean(axis=1).std()
-    rest = (right.sum(axis=1, keepdims=True) - right) / 60  # of 60: the own one counts as nothing
-    expected = ((right - right.mean(axis=0)) * rest).sum(axis=0) / scale
-    np.testing.assert_allclose(score_of(given).score, expected, rtol=1e-9)
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_score_test_is_one_against_scores_without_the_item(missing: float) -> None:
     given = simulated(150, 60, seed=7, missing=missing)
@@ -270,32 +211,6 @@ def test_trials_that_repeat_each_other_say_what_one_says() -> None:
     np.testing.assert_allclose(often.z, once.z, rtol=1e-9)
 
 
-def test_of_three_respondents_nothing_is_told() -> None:
-    values = np.random.default_rng(0).integers(0, 2, (3, 200))
-    assert not score_of(counted(ResponseMatrix(values))).information.any()
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_repeated_trials_that_are_all_one_say_what_the_plain_matrix_says(missing: float) -> None:
-    plain = simulated(70, 40, seed=10, missing=missing)
-    trials = (plain.cells >= 0).astype(np.uint8)
-    repeated = Patterns(np.maximum(plain.cells, 0).astype(np.uint8), trials, plain.group)
-    assert (plain.trials, repeated.trials is trials) == (None, True)
-    for one, other in zip(proportion_score(plain), proportion_score(repeated), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    for one, other in zip(score_of(plain), score_of(repeated), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-10)
-
-
-def test_without_missing_cells_nothing_is_adjusted() -> None:
-    """One missing cell takes the other path, and moves z by little."""
-    whole = simulated(150, 60, seed=11)
-    holed = whole.cells.copy()
-    holed[0, 0] = -1
-    near = score_of(Patterns(holed, None, whole.group)).z
-    np.testing.assert_allclose(near, score_of(whole).z, atol=0.25)
-
-
 def test_an_item_without_variance_says_nothing() -> None:
     values = simulated(40, 12, seed=12).cells.copy()
     values[:, 0], values[:, 1], values[:, 2] = 1, 0, -1
@@ -311,22 +226,6 @@ def test_an_inverted_item_has_a_z_below_0_and_a_flat_one_none() -> None:
     assert (z[:30] > 5).all()
     assert z[30] < -5
     assert abs(z[31]) < 3  # standard errors
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_order_of_respondents_and_of_items_makes_no_difference(missing: float) -> None:
-    given = simulated(50, 30, seed=14, missing=missing)
-    shuffle = np.random.default_rng(15).permutation
-    by_row, by_column = shuffle(50), shuffle(30)
-    moved = score_of(Patterns(given.cells[by_row][:, by_column], None, given.group))
-    np.testing.assert_allclose(moved.z, score_of(given).z[by_column], atol=1e-9)
-
-
-def test_a_share_of_the_respondents_has_that_share_of_the_score() -> None:
-    found = SlopeScore(np.array([2.0, -3.0, 0.0]), np.array([4.0, 9.0, 0.0]))
-    np.testing.assert_array_equal(found.z, [1.0, -1.0, np.nan])
-    # a quarter of the respondents gives half the z
-    np.testing.assert_array_equal(found.weighted(0.25).z, [0.5, -0.5, np.nan])
 
 
 # Distribution of slopes
@@ -361,27 +260,6 @@ def test_flat_items_are_learned_as_flat() -> None:
     assert mixture.shares[1] < 0.02
 
 
-def test_what_is_learned_from_every_fourth_item_is_near_what_all_teach(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    score = drawn(2000, 200, seed=8)
-    whole = learned_mixture(score)
-    monkeypatch.setattr(module, "_MAX_ITEMS", 500)
-    sampled = learned_mixture(score)
-    assert sampled.typical != whole.typical
-    # five standard errors of a share of 0.1 and of a mean with an SD of 0.39 among 500
-    assert sampled.shares[1] == pytest.approx(whole.shares[1], abs=0.067)
-    assert sampled.typical == pytest.approx(whole.typical, abs=0.09)
-
-
-def test_matrices_of_surely_steep_items_have_a_finite_mixture() -> None:
-    score = SlopeScore(np.full(50, 5e5), np.full(50, 1e5))
-    mixture = learned_mixture(score)
-    assert np.isfinite([*mixture[:3], *mixture.shares]).all()
-    assert mixture.typical == pytest.approx(5, rel=0.01)
-    assert mixture.flat_spread > 0
-
-
 # Verdicts
 
 
@@ -394,10 +272,6 @@ def judged(z: Array, information: float) -> SlopeSigns:
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
     return module._judged(nobody, 1.0, score, np.ones(len(z), dtype=np.bool_))
-
-
-def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
-    return ResponseMatrix(np.random.default_rng(seed).integers(0, 2, (n_respondents, n_items)))
 
 
 # Ranks
@@ -417,45 +291,14 @@ def test_planted_inversions_come_first(
     assert np.mean(found) >= least
 
 
-@pytest.mark.parametrize("n_respondents", [500, 2000])
-def test_items_that_are_surely_inverted_keep_an_order(planted: Planted, n_respondents: int) -> None:
-    responses, wrong = planted(n_respondents, 500, seed=0, share=0.1)
-    p = signs(responses).verdict.p_negative[wrong]
-    assert p.min() > 0.999
-    assert p.max() < 1
-    assert len(np.unique(p)) == len(p)
-
-
-@pytest.mark.parametrize("column", ["p_negative", "wrong_key"])
-def test_at_the_same_information_verdicts_fall_with_the_score(column: str) -> None:
-    z = np.append(np.random.default_rng(0).normal(4, 1.5, 200), [-12.0, -3.0, 0.0, 20.0])
-    found = getattr(judged(z, 36.0).verdict, column)
-    assert np.diff(found[np.argsort(z)]).max() < 0
-
-
-def test_the_same_z_says_less_among_items_that_rise_than_among_inverted_ones() -> None:
-    rising = np.random.default_rng(1).normal(6, 1, 200)
-    mixed = np.append(-rising[:40], rising[40:])
-    found = [
-        judged(np.append(others, -2.0), 36.0).verdict.p_negative[-1] for others in (rising, mixed)
-    ]
-    # one-sided, a z of −2 alone says 0.977
-    assert found[0] < 0.95
-    assert found[1] > 0.977
-
-
 # Noise
 
 
 @pytest.mark.parametrize("shape", [(200, 400), (30, 300), (500, 10)])
 def test_coin_flips_are_told_as_noise(shape: tuple[int, int]) -> None:
-    found = [signs(noise(*shape, seed)) for seed in range(20)]
+    found = [signs(coin_flips(*shape, seed)) for seed in range(20)]
     assert np.mean([one.p_any_slope for one in found]) < 0.1
     assert np.max([one.verdict.p_negative for one in found]) < 0.9
-
-
-def test_responses_with_a_common_ability_are_told_as_slopes(planted: Planted) -> None:
-    assert signs(planted(60, 200, seed=3)[0]).p_any_slope > 0.999
 
 
 def test_items_without_variance_have_no_wrong_key(planted: Planted) -> None:
@@ -468,13 +311,6 @@ def test_items_without_variance_have_no_wrong_key(planted: Planted) -> None:
     assert found.verdict.p_negative[:2] == pytest.approx(share, abs=0.01)
     assert np.isnan([found.verdict.p_negative[2], found.verdict.wrong_key[2]]).all()
     assert (found.verdict.wrong_key[3:] != 0).all()
-
-
-def test_without_any_variance_nothing_is_said() -> None:
-    found = signs(ResponseMatrix([[1, 0, 1], [1, 0, 1]]))
-    assert found.verdict.p_negative == pytest.approx(0.5, abs=0.001)
-    assert found.verdict.wrong_key.tolist() == [0, 0, 0]
-    assert found.p_any_slope < 0.01
 
 
 def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests(planted: Planted) -> None:
@@ -508,15 +344,6 @@ def test_the_verdict_is_the_same_for_every_model(planted: Planted) -> None:
     assert all(one.equals(found[0]) for one in found)
 
 
-def test_an_item_without_responses_has_no_verdict(planted: Planted) -> None:
-    values = planted(60, 40, seed=6, share=0.1)[0].values.copy()
-    values[:, 3], values[:, 4] = -1, 1
-    result = fit(ResponseMatrix(values), "1PL", progress=False)
-    assert np.flatnonzero(np.isnan(result.verdict.p_negative)).tolist() == [3]
-    assert np.flatnonzero(np.isnan(result.verdict.wrong_key)).tolist() == [3]
-    assert result.verdict.wrong_key[4] == 0
-
-
 # How it is computed
 
 
@@ -536,23 +363,6 @@ def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
         odds = (likelihood @ inverted) / (likelihood @ (regular + flat))
         factor = odds * (1 - mixture.shares[1]) / mixture.shares[1]
         assert verdict.wrong_key[j] == pytest.approx(np.log(factor), abs=1e-3)
-
-
-def test_items_of_the_same_score_are_judged_exactly_alike() -> None:
-    generator = np.random.default_rng(3)
-    z, place = generator.normal(3, 2, 50), generator.integers(0, 50, 999)
-    p_negative = judged(z[place], 25.0).verdict.p_negative
-    for k in range(50):
-        assert len(np.unique(p_negative[place == k])) <= 1
-
-
-def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
-    log_odds = np.array([0.5, 9.9, 10.0, 10.1, 100.0, 1000.0])
-    damped = module._damped(log_odds)
-    assert damped[:3].tolist() == [0.5, 9.9, 10.0]
-    assert (np.diff(damped) > 0).all()
-    assert (damped[3:] < log_odds[3:]).all()
-    np.testing.assert_array_equal(module._damped(-log_odds), -damped)
 
 
 def test_q_values_are_those_of_benjamini_and_hochberg() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ _TYPES = (np.uint8, np.uint16, np.int32)
 MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
 _MEAN = "mean>="
 _ROUNDING = 1e-9  # Part of a trial: 0.1 × 10 trials is 1 although 0.1 is not a binary number.
-_SEEN = 4  # A row adds this and its code to its cell: above 5 the cell has several rows.
-_ITEM_BITS = 31  # Bits of the number of an item in a trial of a sparse matrix.
+_ITEM_BITS = 31  # Bits of the number of an item in the number of a cell of a sparse matrix.
 
 
 class Observed(NamedTuple):
@@ -59,20 +58,22 @@ class Cells:
             marks = np.add(marks, trials, dtype=np.int8, casting="unsafe")
             marks, trials = np.add(marks, np.int8(MISSING), out=marks), None
         if isinstance(marks, np.ndarray):
-            for table in (marks, trials):
-                if table is not None:
-                    table.flags.writeable = False
+            marks = np.ascontiguousarray(marks)
+            trials = None if trials is None else np.ascontiguousarray(trials)
+            kept = [table for table in (marks, trials) if table is not None]
         else:
             from scipy.sparse import csr_array
 
-            kind, shape = count_type(int(trials.data.max(initial=0))), trials.shape
-            counts = [table.data.astype(kind, copy=False) for table in (marks, trials)]
-            trials = csr_array((counts[1], trials.indices, trials.indptr), shape=shape)
-            marks = csr_array((counts[0], trials.indices, trials.indptr), shape=shape)
-            for table in (marks, trials):
-                table.has_canonical_format = True
-                for array in (table.data, table.indices, table.indptr):
-                    array.flags.writeable = False
+            kind = count_type(int(trials.data.max(initial=0)))
+            inner = trials.indices, trials.indptr
+            marks, trials = (
+                csr_array((one.data.astype(kind, copy=False), *inner), shape=trials.shape)
+                for one in (marks, trials)
+            )
+            marks.has_canonical_format = trials.has_canonical_format = True
+            kept = [getattr(m, k) for m in (marks, trials) for k in ("data", "indices", "indptr")]
+        for array in kept:
+            array.flags.writeable = False
         self.stored = marks, trials  # Marks and None, or successes and trials, dense or sparse.
 
     @classmethod
@@ -106,9 +107,9 @@ class Cells:
     def n_observed(self) -> int:
         """Number of cells that are not missing."""
         marks, trials = self.stored
-        if trials is None:
-            return int(np.count_nonzero(marks >= 0))
-        return int(trials.nnz if self.is_sparse else np.count_nonzero(trials))
+        if self.is_sparse:
+            return int(trials.nnz)
+        return int(np.count_nonzero(marks >= 0 if trials is None else trials))
 
     @property
     def n_bytes(self) -> int:
@@ -118,8 +119,8 @@ class Cells:
     @property
     def dense_bytes(self) -> int:
         """Memory that a dense matrix of the same responses would take."""
-        tables = 2 * self.stored[1].dtype.itemsize if self.has_repeats else 1
-        return int(math.prod(self.shape) * tables)
+        each = 2 * self.stored[1].dtype.itemsize if self.has_repeats else 1
+        return math.prod(self.shape) * int(each)
 
     @property
     def values(self) -> NDArray[np.int8]:
@@ -136,7 +137,7 @@ class Cells:
         """Dense table of trials."""
         return self._table(1)
 
-    def _table(self, which: Literal[0, 1]) -> NDArray[Any]:
+    def _table(self, which: int) -> NDArray[Any]:
         marks, trials = self.stored
         if trials is None:
             table = (marks >= 1 - which).view(np.uint8)
@@ -233,21 +234,21 @@ class CellBuilder:
     """Puts rows into cells, block by block, of a shape that need not be known before.
 
     What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE". `sparse`
-    becomes True if tables do not fit into memory.
+    becomes True if a table does not fit into memory.
     """
 
     def __init__(
         self, repeats: str = "error", *, sparse: bool = False, shape: Shape = (0, 0)
     ) -> None:
         self._share = check_repeats(repeats)
-        self.repeats, self.sparse = repeats, sparse
+        self.repeats, self.sparse, self._shape = repeats, sparse, shape
         self.repeated = 0  # With "error", rows whose cell another row has, known after `build`.
         self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
-        self._counted = repeats not in {"error", "first", "last"}
-        # Successes and trials, or `_SEEN` and the code of each cell.
-        self._tables = [np.zeros((0, 0), np.uint8) for _ in range(1 + self._counted)]
-        self._trials: list[NDArray[np.int64]] = []
-        self._shape, self._n = shape, 0
+        # Right trials and trials of each cell, side by side.
+        self._table: NDArray[Any] = np.zeros((0, 0, 2), np.uint8)
+        self._kept: list[NDArray[np.int64]] = []
+        """Trials of a sparse matrix, as numbers that sort by row, column and code."""
+        self._n = 0
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[np.int8]) -> None:
         """Put rows into their cells. A row with a code below 0 is not a trial."""
@@ -256,101 +257,94 @@ class CellBuilder:
             rows, columns, codes = rows[tried], columns[tried], codes[tried]
         if not len(codes):
             return
+        self._n += len(codes)
         self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         if self.sparse:
             self._keep(rows, columns, codes)
             return
-        self._n += len(codes)
         cells = rows.astype(np.int64)
-        cells *= self._tables[0].shape[1]
+        cells *= self._table.shape[1]
         cells += columns
-        flat = [table.reshape(-1) for table in self._tables]
-        if self._counted:
-            cells, *counts = _counted(np.sort(cells << 1 | codes))
-            counts = [new + known[cells] for new, known in zip(counts, flat, strict=True)]
-            kind = np.promote_types(flat[0].dtype, count_type(int(counts[1].max())))
-            self._tables = [table.astype(kind, copy=False) for table in self._tables]
-            for table, new in zip(self._tables, counts, strict=True):
-                table.reshape(-1)[cells] = new
-        elif self.repeats == "error":  # a sum of several is above that of one
-            np.add.at(flat[0], cells, (codes + _SEEN).astype(np.uint8))
-        else:  # where a cell occurs several times, NumPy keeps the last
+        counts = self._table.reshape(-1, 2)
+        if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
+            cells *= 2
+            np.add.at(counts.reshape(-1), cells, codes.view(np.uint8))
+            np.add.at(counts.reshape(-1), cells + 1, np.uint8(1))
+        elif self.repeats in {"first", "last"}:
             if self.repeats == "first":
-                fresh = np.flatnonzero(flat[0][cells] == 0)[::-1]
+                fresh = np.flatnonzero(counts[cells, 1] == 0)[::-1]
                 cells, codes = cells[fresh], codes[fresh]
-            flat[0][cells] = codes + _SEEN
+            counts[cells, 0] = codes  # Where a cell occurs several times, NumPy keeps the last.
+            counts[cells, 1] = 1
+        else:
+            cells, *new = _counted(np.sort(cells << 1 | codes))
+            both = counts[cells] + np.stack(new, axis=1)
+            kind = np.promote_types(counts.dtype, count_type(int(both.max())))
+            self._table = self._table.astype(kind, copy=False)
+            self._table.reshape(-1, 2)[cells] = both
 
     def _keep(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
-        """Keep trials as numbers that sort by row, column and code."""
-        self._trials.append((rows.astype(np.int64) << _ITEM_BITS | columns) << 1 | codes)
+        self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns) << 1 | codes)
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
-        """Enlarge tables that are too small, by a quarter or more: doubling takes more memory."""
-        have = (0, 0) if self.sparse else self._tables[0].shape
+        """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
+        have = self._table.shape[:2]
         if self.sparse or (n_rows <= have[0] and n_columns <= have[1]):
             return
         known = zip((n_rows, n_columns), have, self._shape, strict=True)
         room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in known]
         try:
-            check_memory(float(math.prod(room)) * sum(t.itemsize for t in self._tables), "a table")
+            check_memory(2.0 * math.prod(room) * self._table.itemsize, "a table")
         except MemoryError:
             size = {"n_respondents": max(n_rows, have[0]), "n_items": max(n_columns, have[1])}
             warn(Finding("kept-sparse", "warning", size))
-            if self._tables[0].size:
-                self._keep(*self._dense().rows())
             self.sparse = True
+            if self._table.size:
+                self._keep(*Cells(self._table[..., 0], self._table[..., 1]).rows())
             return
-        for k, table in enumerate(self._tables):
-            larger = np.zeros(room, table.dtype)
-            larger[: have[0], : have[1]] = table
-            self._tables[k] = larger
+        larger = np.zeros((*room, 2), self._table.dtype)
+        larger[: have[0], : have[1]] = self._table
+        self._table = larger
 
     def build(self, shape: Shape) -> Cells:
         """Return the cells of all rows."""
         self._make_room(*shape)
         if self.sparse:
-            return self._built_sparse(shape)
-        self._tables = [_cut(table, shape) for table in self._tables]
-        cells = self._dense()
-        if not (self._share and cells.has_repeats):
-            return cells
-        marks = np.full(shape, MISSING, np.int8)
-        for row, right, tried in zip(marks, *cells.stored, strict=True):
-            np.copyto(row, self._on_the_whole(right, tried), where=tried > 0)
-        return Cells(marks)
-
-    def _dense(self) -> Cells:
-        tables, self._tables = self._tables, []
-        if self._counted:
-            return Cells(*tables)
+            cells, right, tried = self._sparse_counts()
+        else:
+            right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
         if self.repeats == "error":
-            self.repeated = self._n - int(np.count_nonzero(tables[0]))
+            self.repeated = self._n - int(np.count_nonzero(tried))
         if self.repeated:
-            self.first_repeat = divmod(int((tables[0] > _SEEN + 1).argmax()), tables[0].shape[1])
-        marks = tables[0].view(np.int8)
-        marks -= _SEEN
-        return Cells(np.maximum(marks, MISSING, out=marks))
+            k = int((tried > 1).argmax())
+            k, width = (int(cells[k]), 1 << _ITEM_BITS) if self.sparse else (k, shape[1])
+            self.first_repeat = divmod(k, width)
+        if self._share:
+            least = np.ceil(self._share * np.arange(int(tried.max(initial=0)) + 1) - _ROUNDING)
+            right = (right >= least.astype(tried.dtype)[tried]) & (tried > 0)
+            tried = tried > 0
+        if not self.sparse:
+            return Cells(right, tried)
+        rows, columns = np.divmod(cells, 1 << _ITEM_BITS)
+        return Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
 
-    def _built_sparse(self, shape: Shape) -> Cells:
-        trials, self._trials = np.concatenate([*self._trials, np.empty(0, np.int64)]), []
+    def _sparse_counts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Cells and counts of the trials of a sparse matrix."""
+        trials, self._kept = np.concatenate([*self._kept, np.empty(0, np.int64)]), []
         if self.repeats in {"first", "last"}:  # the last of each cell in this order is kept
             trials = trials[:: -1 if self.repeats == "first" else 1]
             trials = trials[np.argsort(trials >> 1, kind="stable")]
             trials = trials[np.diff(trials >> 1, append=-1) != 0]
         else:
             trials.sort()
-        cells, right, tried = _counted(trials)
-        if self.repeats == "error" and (tried > 1).any():
-            self.repeated += len(trials) - len(cells)
-            self.first_repeat = divmod(int(cells[np.argmax(tried > 1)]), 1 << _ITEM_BITS)
-        elif self._share:
-            right, tried = self._on_the_whole(right, tried), np.ones_like(tried)
-        rows, columns = np.divmod(cells, 1 << _ITEM_BITS)
-        return Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+        return _counted(trials)
 
-    def _on_the_whole(self, right: NDArray[Any], tried: NDArray[Any]) -> NDArray[np.int8]:
-        """Whether the share of right trials is large enough, 1 or 0."""
-        return (right >= self._share * tried - _ROUNDING).astype(np.int8)
+
+def _counted(trials: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Cells and their counts from sorted trials, which are twice the cell, and the code."""
+    first = np.flatnonzero(np.diff(trials >> 1, prepend=-1))
+    right = np.add.reduceat(trials & 1, first) if len(first) else first
+    return trials[first] >> 1, right, np.diff(first, append=len(trials))
 
 
 def count_type(most: int) -> np.dtype[Any]:
@@ -379,7 +373,17 @@ def counts_of(
     names: Names,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Counts of any type as small whole numbers, 0 if missing. ``place(k)`` is a row and column."""
-    right, tried = _as_numbers(successes), _as_numbers(trials)
+    import pandas as pd
+
+    # −1 is what is neither a number nor missing
+    right, tried = (
+        one
+        if one.dtype.kind in "biuf"
+        else pd.to_numeric(pd.Series(one, dtype=object), errors="coerce")
+        .mask(lambda n, one=one: n.isna() & pd.notna(one), -1.0)
+        .to_numpy(np.float64)
+        for one in (successes, trials)
+    )
     with np.errstate(invalid="ignore"):
         odd = [(n < 0) | (n > MOST_TRIALS) | (n % 1 > 0) for n in (right, tried)]
     whole = f"must be whole numbers from 0 to {MOST_TRIALS}"
@@ -398,32 +402,3 @@ def counts_of(
     kind = count_type(int(np.nanmax(tried, initial=0)))
     tried = np.nan_to_num(tried).astype(kind)
     return np.where(tried > 0, right, 0).astype(kind), tried
-
-
-def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
-    """Numbers of any type, −1 for what is neither a number nor missing."""
-    import pandas as pd
-
-    if table.dtype.kind in "biuf":
-        return table
-    given = pd.Series(table, dtype=object)
-    numbers = pd.to_numeric(given.where(given.notna()), errors="coerce").to_numpy(np.float64)
-    return np.where(np.isnan(numbers) & given.notna(), -1.0, numbers)
-
-
-def _counted(trials: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Cells and their counts from sorted trials, which are twice the cell, and the code."""
-    first = np.flatnonzero(np.diff(trials >> 1, prepend=-1))
-    right = np.add.reduceat(trials & 1, first) if len(first) else first
-    return trials[first] >> 1, right, np.diff(first, append=len(trials))
-
-
-def _cut(table: NDArray[Any], shape: Shape) -> NDArray[Any]:
-    """Keep the corner of a table, in its own memory."""
-    n, width = shape
-    flat, at_once = table.reshape(-1), max(1, BLOCK_ROWS // width)
-    for start in range(0, n if width < table.shape[1] else 0, at_once):
-        rows = table[start : min(start + at_once, n), :width].reshape(-1)
-        flat[start * width : start * width + rows.size] = rows
-    table.resize(shape, refcheck=False)
-    return table

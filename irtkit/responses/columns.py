@@ -211,30 +211,23 @@ def item_positions(
     is doubted.
     """
     if keep is not None:
-        kept = positions_of(header, "keep", keep)
-        return [k for k in kept if k not in labels and k not in out], []
+        found, others = matched(header, keep)
+        if others:
+            raise no_column("keep", others[0], header)
+        return [k for k in sorted(found) if k not in labels and k not in out], []
     unnamed = bool(labels) and 0 not in labels and is_nameless(header[0])
     kept = [k for k in range(unnamed, len(header)) if k not in labels and k not in out]
     odd = [k for k in kept if plain_name(header[k]) in _METADATA | _REPEATS | SUMMARIES]
     return kept, odd if len(odd) < len(kept) else []
 
 
-def positions_of(header: Sequence[str], argument: str, names: Names) -> list[int]:
-    """Positions of the columns that names or patterns such as ``q*`` match."""
-    found, others = matched(header, names)
-    if others:
-        raise no_column(argument, others[0], header)
-    return sorted(found)
-
-
 def matched(header: Sequence[str], names: Names) -> tuple[set[int], list[str]]:
-    """Positions of the columns that names or patterns match, and the names without a column."""
-    found, others = set[int](), list[str]()
-    for name in listed(names):
-        matching = {k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)}
-        found |= matching
-        others += [] if matching else [name]
-    return found, others
+    """Positions of columns that names or patterns such as ``q*`` match, and the other names."""
+    columns = {
+        name: {k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)}
+        for name in listed(names)
+    }
+    return set().union(*columns.values()), [name for name, found in columns.items() if not found]
 
 
 KINDS = ("repeat", "task", "other")

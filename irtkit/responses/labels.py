@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
 
 from irtkit.checks import check_unique, short
+from irtkit.findings import Finding, ReadingError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
+
+    from numpy.typing import NDArray
 
     Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of respondents and of items."""
+
+_NO_LABEL, _IGNORED = -1, -2  # Numbers of labels that are missing or left out.
 
 
 def is_missing_label(label: object) -> bool:
@@ -44,10 +48,9 @@ def label_names(
     """Labels as text, checked: as many as there are rows or columns, none missing, none twice."""
     if labels is None:
         return tuple(f"{kind}-{k}" for k in range(1, n + 1))
-    unordered = isinstance(labels, AbstractSet) and not isinstance(labels, KeysView)
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable) or unordered:
-        kept = type(labels).__name__
-        raise TypeError(f"{kind}s must be a list of labels, one per {kind}, got {kept}")
+    if isinstance(labels, str | bytes | set | frozenset) or not isinstance(labels, Iterable):
+        got = type(labels).__name__
+        raise TypeError(f"{kind}s must be a list of labels, one per {kind}, got {got}")
     given = list(labels)
     if len(given) != n:
         raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")
@@ -88,18 +91,15 @@ def matrix_names(
     **tables: Any,
 ) -> Names:
     """Labels of respondents and items as given, else from the DataFrames, which must agree."""
-    labelled = ("index", "columns")
-    frames = {k: one for k, one in tables.items() if all(hasattr(one, axis) for axis in labelled)}
-
-    def along(kind: str, axis: str, given: Iterable[Hashable] | None, n: int) -> tuple[str, ...]:
+    frames = {name: one for name, one in tables.items() if hasattr(one, "columns")}
+    found = []
+    axes = ("respondent", "index", respondents), ("item", "columns", items)
+    for n, (kind, axis, given) in zip(shape, axes, strict=True):
         own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
         check_same_labels(kind, own)
-        return next(iter(own.values())) if own and given is None else label_names(given, n, kind)
-
-    return (
-        along("respondent", "index", respondents, shape[0]),
-        along("item", "columns", items, shape[1]),
-    )
+        names = label_names(given, n, kind)
+        found.append(next(iter(own.values()), names) if given is None else names)
+    return found[0], found[1]
 
 
 def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
@@ -114,3 +114,107 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
             seen = f"{kind} {k} is {short(a)} in {first} and {short(b)} in {argument}"
         same = f"{first} and {argument} must have the same {kind}s in the same order"
         raise ValueError(f"{same}: {seen}")
+
+
+class Labels:
+    """Numbers of the labels in one column, or in several that are joined with "/".
+
+    Labels that differ only by blanks or Unicode form are one label. Labels to be left out have a
+    number below 0. If the labels are `prefixed`, the first column is their task.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], ignored: Iterable[str], *, prefixed: bool = False
+    ) -> None:
+        self.columns, self.prefixed = columns, prefixed
+        self.ignored = dict.fromkeys(ignored, False)
+        """Labels to be left out, and whether they occurred."""
+        self.names: list[str] = []
+        self.parts: list[tuple[Any, ...]] = []
+        """Values of the columns that each name is made of."""
+        self.merged: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}  # By the normalised label.
+        self._written: dict[Any, int] = {}
+        self._dictionary: Any = None
+        self._known = np.empty(0, np.int32)  # Number of each entry of the dictionary.
+
+    def numbers(self, columns: Sequence[Any], place: str, start: int) -> NDArray[np.int32]:
+        """Number of every row of a block that begins at a row of the table."""
+        which, distinct = _factorised(columns[0]) if len(columns) == 1 else _joined(columns)
+        known = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
+        if not known:
+            self._dictionary = distinct
+            self._known = np.full(len(distinct) + 1, _NO_LABEL, np.int32)
+        numbers: NDArray[np.int32] = self._known[which]
+        if numbers.min(initial=0) < 0:
+            new = which[(numbers < 0) & (which >= 0)]
+            places = new[np.sort(np.unique(new, return_index=True)[1])]
+            values = distinct.take(places)
+            values = values.to_pylist() if hasattr(values, "to_pylist") else values.tolist()
+            for value in values:  # most are known from another block
+                if value not in self._written:
+                    self._written[value] = self._number(value)
+            self._known[places] = [self._written[value] for value in values]
+            numbers = self._known[which]
+            if (unknown := numbers == _NO_LABEL).any():
+                values = {"row": start + int(unknown.argmax()) + 1, "column": [*self.columns]}
+                raise ReadingError(Finding("no-label", "error", values), place)
+        return numbers
+
+    def _number(self, value: Any) -> int:
+        given = value if isinstance(value, tuple) else (value,)
+        if any(map(is_missing_label, given)):
+            return _NO_LABEL
+        parts = tuple(map(str, given))
+        written = in_task(*parts) if self.prefixed else "/".join(parts)
+        if written in self.ignored:
+            self.ignored[written] = True
+            return _IGNORED
+        (plain,) = normalised([written])
+        number = self._numbers.setdefault(plain, len(self.names))
+        if number == len(self.names):
+            self.names.append(written)
+            self.parts.append(parts)
+        elif written != self.names[number]:
+            self.merged[written] = self.names[number]
+        return number
+
+
+def in_task(task: str, *label: str) -> str:
+    """Label of an item after its task, unless it begins with the task already."""
+    item = "/".join(label)
+    return item if item.startswith(f"{task}/") else f"{task}/{item}"
+
+
+def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
+    """Place of every row's value among distinct values, −1 if missing, and the distinct values."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if not isinstance(column, pa.Array):
+        which, distinct = pd.factorize(column)
+        return which, pd.Index(distinct)
+    if not isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_encode()
+    elif len(column.dictionary) > len(column):
+        column = column.dictionary_decode().dictionary_encode()
+    places = column.indices
+    places = places.cast("int64").fill_null(-1) if places.null_count else places
+    return places.to_numpy(zero_copy_only=False), column.dictionary
+
+
+def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
+    """Place of every row's tuple of values among the distinct tuples, and these."""
+    import pandas as pd
+
+    found = [_factorised(column) for column in columns]
+    which = np.zeros(len(found[0][0]), np.int64)
+    for places, _ in found:
+        which = pd.factorize(which * (1 << 31) + places)[0]
+    first = np.unique(which, return_index=True)[1]
+    values = []
+    for places, distinct in found:
+        listed = distinct.to_pylist() if hasattr(distinct, "to_pylist") else distinct.tolist()
+        listed.append(None)  # of place −1
+        values.append([listed[k] for k in places[first].tolist()])
+    return which, pd.Index([*zip(*values, strict=True)], tupleize_cols=False)

@@ -62,10 +62,7 @@ class Marking(NamedTuple):
     ) -> Marking:
         """Check arguments of the same names and return the marking."""
         given = {"right": right, "wrong": wrong, "missing": missing}
-        known = {name: value for name, value in given.items() if value is not None}
-        words = dict.fromkeys(given, frozenset[Plain]()) | {
-            k: _words(k, v) for k, v in known.items()
-        }
+        words = {name: _words(name, value) for name, value in given.items()}
         if wrong is not None and right is None:
             raise ValueError("wrong needs right: name the words for both")
         if right is not None and threshold is not None:
@@ -191,9 +188,8 @@ class Coder:
     def notes(self) -> list[Finding]:
         """Say that no response is right, or what the threshold did to the ranking."""
         if self.marking.right and not self.n_right:
-            return [
-                Finding("none-right", "warning", {"words": sorted(map(str, self.marking.right))})
-            ]
+            words = {"words": sorted(map(str, self.marking.right))}
+            return [Finding("none-right", "warning", words)]
         if not self.n_changed:
             return []
         import pandas as pd
@@ -202,11 +198,10 @@ class Coder:
         correlation = pd.Series(right / n).rank().corr(pd.Series(score / n).rank())
         counts = {"n_changed": self.n_changed, "n": self.n_given}
         values: dict[str, Any] = {"threshold": self.marking.threshold, **counts}
-        if np.isnan(correlation):
-            note = [Finding("threshold", "note", values | {"correlation": None})]
-            flat = len(n) > 1 and right.sum() in {0, n.sum()}
-            return note + [Finding("threshold-flat", "warning", values)] * int(flat)
-        return [Finding("threshold", "note", values | {"correlation": round(correlation, 3)})]
+        flat = len(n) > 1 and right.sum() in {0, n.sum()}
+        known = None if np.isnan(correlation) else round(correlation, 3)
+        note = Finding("threshold", "note", values | {"correlation": known})
+        return [note] + [Finding("threshold-flat", "warning", values)] * int(flat)
 
     def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
         """Raise the error for the responses that cannot be read, if there are any."""
@@ -311,6 +306,8 @@ def match(
 
 
 def _words(argument: str, given: Any) -> frozenset[Plain]:
+    if given is None:
+        return frozenset()
     several = isinstance(given, Iterable) and not isinstance(given, str)
     words = frozenset(map(plain_value, given if several else [given]))
     if not words:

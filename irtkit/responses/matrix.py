@@ -104,10 +104,7 @@ class ResponseMatrix:
             raise ValueError("values holds no response: every cell is missing")
         self.cells = cells
         self.respondents, self.items = names
-        marks = np.zeros(len(names[0]), bool)
-        if synthetic is not None:
-            check_unmasked("synthetic", synthetic)
-            marks = np.array(synthetic)
+        marks = np.zeros(len(names[0]), bool) if synthetic is None else np.array(synthetic)
         if marks.shape != (len(names[0]),) or marks.dtype != bool:
             rule = f"{len(names[0])} booleans, one per respondent"
             raise ValueError(f"synthetic must be {rule}, got shape {marks.shape} of {marks.dtype}")
@@ -160,7 +157,7 @@ class ResponseMatrix:
         ----------
         successes, trials
             Tables of whole numbers, 0 ≤ successes ≤ trials. A cell is missing if its trials are 0,
-            NaN or masked, or its successes are masked. Two DataFrames must have the same labels.
+            NaN or masked. Two DataFrames must have the same labels.
             Two `scipy.sparse` arrays give a sparse matrix.
         respondents, items, synthetic
             As for the class. The default labels are those of the DataFrames.
@@ -182,8 +179,6 @@ class ResponseMatrix:
         if right.shape != tried.shape:
             shapes = f"{right.shape} and {tried.shape}"
             raise ValueError(f"successes and trials must be tables of the same shape, got {shapes}")
-        if isinstance(successes, np.ma.MaskedArray):
-            tried = np.where(np.ma.getmaskarray(successes), 0, tried)
         names = matrix_names(right.shape, respondents, items, **given)
         if not sparse:
             n_items = right.shape[1]
@@ -471,28 +466,20 @@ def _metrics(
     """Metrics of the answers to these items by these respondents."""
     if metrics is None:
         return None
-    import pandas as pd
-
     needed = ("respondent", "item", "metric", "value")
     if absent := {*needed}.difference(metrics.columns):
         raise ValueError(f"metrics must have the columns {needed}, {short(min(absent))} is absent")
-    columns: dict[str, Any] = {}
+    table = metrics[[*needed]].astype(dict.fromkeys(needed[:3], "category"))
     for kind, labels in (("respondent", respondents), ("item", items)):
-        given = metrics[kind].astype("category").cat
-        wanted = pd.Index(labels)
-        places = np.append(wanted.get_indexer(given.categories.map(str)), -1)
-        columns[kind] = pd.Categorical.from_codes(places[given.codes], wanted)
-    columns |= {"metric": pd.Categorical(metrics["metric"]), "value": metrics["value"].to_numpy()}
-    table = pd.DataFrame(columns, copy=False)
-    known = table["respondent"].notna() & table["item"].notna()
-    kept: pd.DataFrame = table if known.all() else table[known].reset_index(drop=True)
+        table[kind] = table[kind].cat.rename_categories(str).cat.set_categories(labels)
+    kept: pd.DataFrame = table.dropna(subset=["respondent", "item"]).reset_index(drop=True)
     return kept.assign(metric=kept["metric"].cat.remove_unused_categories())
 
 
 def _as_table(values: Any, argument: str) -> NDArray[Any]:
     """Array of two dimensions with NaN where cells are masked."""
-    if isinstance(values, list | tuple) and any(isinstance(r, np.ma.MaskedArray) for r in values):
-        values = np.ma.vstack([*map(np.ma.asarray, values)])
+    if isinstance(values, list | tuple):
+        check_unmasked(argument, values)
     if isinstance(values, np.ma.MaskedArray):
         kind = np.float64 if values.dtype.kind in "biuf" else object
         values = np.ma.filled(values.astype(kind), np.nan)

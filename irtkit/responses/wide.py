@@ -18,17 +18,15 @@ from irtkit.responses.columns import (
     listed,
     matched,
     named,
-    no_column,
     plain_name,
     respondent_position,
     task_position,
     usual_columns,
 )
-from irtkit.responses.labels import is_missing_label, label_names, normalised
+from irtkit.responses.labels import Labels, in_task, label_names
 from irtkit.responses.long import (
     as_text,
-    distinguishing,
-    in_task,
+    check_ignored,
     merged_labels,
     of_answers,
     repeated_rows,
@@ -40,12 +38,11 @@ from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
-    from irtkit.responses.labels import Names as Labels
     from irtkit.responses.marking import Marking
     from irtkit.responses.tables import Settings, Table
 
@@ -72,89 +69,87 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     for name in ("response", "sparse"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
-    header, marking, turned = table.header, settings.marking, settings.transpose
-    out, unmatched, left_out = set[int](), list[str](), set[str]()
-    if settings.ignore:
-        out, unmatched = matched(header, settings.ignore)
-        left_out = {*listed(settings.ignore)}  # columns and rows may have the same name
-    at = [0] * table.labelled
-    if settings.respondent is not None:
-        at = named(header, "respondent", settings.respondent)
-    if not at and (usual := respondent_position(header)) is not None:
-        at = [usual]
-    if not at:
-        _refuse_responses_as_header(header, marking)
-    before = [] if settings.item is None else named(header, "item", settings.item)
-    if turned and not before and (task := task_position(header, {*at, *out})) is not None:
-        before = [task]
-    positions, odd = item_positions(header, [*at, *before], out, settings.keep)
+    import pandas as pd
 
-    coder, labels, parts = Coder(marking, turned=turned), list[Any](), list[Any]()
-    tasks, words, seen = list[Any](), dict[int, set[object]](), set[str]()
-    for block in table.rows():
-        own, cells = _labels(table, block, at or [0]), _cells(block, positions)
-        if not labels and not at and positions[:1] == [0] and holds_respondents(own, marking):
-            at, positions, cells = [0], positions[1:], cells[:, 1:]
-        tasks_of = _labels(table, block, before) if before else []
-        if left_out and at:
-            kept = [k for k, label in enumerate(own) if str(label) not in left_out]
-            seen.update(map(str, own))
-            own, tasks_of = ([some[k] for k in kept if some] for some in (own, tasks_of))
-            cells = cells[kept]
-        rows = np.arange(len(labels), len(labels) + len(own))
-        labels, tasks = labels + own, tasks + tasks_of
-        if settings.key is None:
-            parts.append(coder.codes(cells, rows[:, None], np.array(positions)[None, :]))
-        else:
-            parts.append(cells.astype(object))
-        for k, column in zip(positions, cells.T if marking.right else (), strict=False):
-            words.setdefault(k, set()).update(column.tolist())
-    for name in unmatched:
-        if name not in seen:
-            raise no_column("ignore", name, header)
-    if not labels:
+    header, marking, turned, key = table.header, settings.marking, settings.transpose, settings.key
+    blocks = table.rows()
+    first = next(blocks, None)
+    at, before, positions, odd = _layout(table, settings, first)
+    columns = [header[k] for k in positions]
+    kinds = ("item", "respondent") if turned else ("respondent", "item")
+    label_names(columns, len(columns), kinds[1], unique=False)
+    column_labels, task_labels = Labels([], ()), Labels([header[k] for k in before], ())
+    column = column_labels.numbers([np.array(columns, object)], table.place, 0)
+    prefixes = before if turned else []
+    of_rows = [header[k] for k in [*prefixes, *at]]
+    row_labels = Labels(of_rows, listed(settings.ignore) if at else (), prefixed=bool(prefixes))
+    by_task, width = bool(before) and not turned, len(column_labels.names)
+
+    coder, start = Coder(marking, turned=turned), 0
+    parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+    words: list[set[object]] = [set() for _ in positions]
+    seen = np.zeros((3, len(positions)), np.int64)  # Responses, right and invalid ones by column.
+    while first is not None:
+        found = _cells(first, positions)
+        row: NDArray[Any] = np.arange(start, start + len(found))
+        task: NDArray[Any] = np.zeros(len(found), np.int64)
+        if at:
+            row = row_labels.numbers(_columns(table, first, [*prefixes, *at]), table.place, start)
+        if by_task:
+            task = task_labels.numbers(_columns(table, first, before), table.place, start)
+        start += len(found)
+        if row.min(initial=0) < 0:
+            row, task, found = row[row >= 0], task[row >= 0], found[row >= 0]
+        if marking.right and not marking.wrong:
+            for own, values in zip(words, found.T, strict=True):
+                own.update(values.tolist())
+        if key is None:
+            found = coder.codes(found, row[:, None], np.array(positions)[None, :])
+            seen += [(found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)]
+        parts.append((row, task, found if key is None else found.astype(object)))
+        first = next(blocks, None)
+    check_ignored(matched(header, settings.ignore)[1], header, row_labels)
+    if not any(len(row) for row, _, _ in parts):
         raise ValueError("the table has a header and no rows")
-    if not positions:
-        raise ValueError(f"the table has no items: its one column is {short(header[0])}")
 
-    found, columns = np.concatenate(parts), [header[k] for k in positions]
-    rows_of = label_names(labels if at else None, len(labels), "respondent", unique=False)
-    tasks = [*label_names(tasks, len(tasks), "task", unique=False)]
-    if turned and tasks:
-        rows_of = tuple(map(in_task, tasks, rows_of))
-    names = rows_of, label_names(columns, len(columns), "item", unique=False)
-    summaries = list[Finding]()
-    if at and not SUMMARIES.isdisjoint(map(plain_name, rows_of)):
-        summaries = summary_labels(rows_of, settings)
+    row, task, found = map(np.concatenate, zip(*parts, strict=True))
+    rows_of = tuple(row_labels.names) if at else label_names(None, len(row), kinds[0])
+    columns_of = tuple(column_labels.names)
+    if by_task:
+        columns_of = tuple(in_task(t, name) for t in task_labels.names for name in columns_of)
+    # from here, each line of `found` is a respondent's, or one of several
+    item: NDArray[Any] = column
+    who, names, labels = row, (rows_of, columns_of), row_labels
     if turned:
-        found, names = found.T, names[::-1]
-    key = settings.key
+        found, who, item, names, labels = found.T, column, row, names[::-1], column_labels
+        task = np.zeros_like(who)
     if isinstance(key, str):
         if key not in names[0]:
             raise failed("no-key", key=key)
         k = names[0].index(key)
-        settings = replace(settings, key=dict(zip(names[1], found[k].tolist(), strict=True)))
-        names, found = (names[0][:k] + names[0][k + 1 :], names[1]), np.delete(found, k, axis=0)
-        tasks = tasks if turned else tasks[:k] + tasks[k + 1 :]
+        key = dict(zip((names[1][j] for j in item), found[who == k][0], strict=True))
+        settings, names = replace(settings, key=key), (names[0][:k] + names[0][k + 1 :], names[1])
+        task, found, who = task[who != k], found[who != k], who[who != k]
+        who = who - (who > k)
 
-    plain = [*map(normalised, names)]
-    row, first = _numbers(plain[0])
-    by_task = bool(tasks) and not turned
-    task_of, first_of_task = _numbers(tasks) if by_task else (np.zeros_like(row), row[:1])
-    cell, first_of_cell = _numbers(zip(row.tolist(), task_of.tolist(), strict=True))
-    strange = set[int]()
-    if coder.n_invalid:
-        strange = {*np.array(positions)[_strange(found.T if turned else found)].tolist()}
-    if settings.repeats == "error" and len(first_of_cell) < len(cell):
-        others = list[int]()
-        if not turned and key is None:
-            others = sorted({*odd, *strange})
-        elif not turned:
-            others = [k for k in positions if header[k] not in settings.key]
+    summaries = summary_labels(rows_of, settings) if at else []
+    strange = {k for k, one in zip(positions, _strange(seen), strict=True) if one}
+    lines = who.astype(np.int64) * (1 + int(task.max())) + task
+    _, once, same = np.unique(lines, return_index=True, return_inverse=True)
+    again = np.setdiff1d(np.arange(len(who)), once)
+    if len(again) and settings.repeats == "error":
+        others = sorted({*odd, *strange})
+        if key is not None:
+            others = [k for k in positions if header[k] not in key]
+        others = [] if turned else others
         if len(positions) - len(others) < 2:
             _refuse_long(header)
-        same = cell, first_of_cell[cell]
-        raise _repeated(table, (at, before, others), found, names[0], same, settings.ignore)
+        values = {"respondent": names[0][who[again[0]]], "more": len(again) - 1}
+        pair = (pd.DataFrame(found[k]) for k in (again, once[same[again]]))
+        identical, ignored = next(pair).equals(next(pair)), settings.ignore or ()
+        frame = as_text(table, [*at, *before, *others] or [0])
+        places = header, at, before
+        raise repeated_rows(frame, *places, values, identical=identical, ignored=ignored)
     # a column of sums need not be doubted if it holds no responses
     if odd := [k for k in odd if k not in strange or plain_name(header[k]) not in SUMMARIES]:
         doubted = [header[k] for k in odd]
@@ -164,87 +159,66 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     if coder.n_invalid and summaries:
         raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
-        _refuse_cells(coder, found, names, (header, positions), settings)
+        _refuse_cells(coder, seen, (rows_of, header), positions, settings)
     if marking.right and not marking.wrong:
-        held = [words.get(k, set()) for k in positions]
-        _refuse_own_words(held, (found == 1).any(axis=int(turned)), columns, settings)
-    if len(set(plain[1])) < len(plain[1]):
-        _refuse_alike(names[1], plain[1])
+        _refuse_own_words(words, seen[1] > 0, columns, settings)
+    items = row_labels if turned else column_labels
+    if items.merged:
+        label, kept = next(iter(items.merged.items()))
+        raise failed("items-alike", item=kept, other=label)
+    check_unique("item labels must be unique", [rows_of[k] for k in row] if turned else columns)
 
-    items, notes = names[1], coder.notes() if marking.right or coder.n_changed else []
-    respondents = tuple(names[0][k] for k in first)
-    if by_task:
-        items = tuple(in_task(tasks[k], item) for k in first_of_task for item in names[1])
-    if settings.key is None and not by_task and len(first) == len(row):
+    notes = coder.notes()
+    if key is None and not by_task and not len(again):
         matrix = ResponseMatrix.of_cells(Cells(np.ascontiguousarray(found)), names)
     else:
-        column = task_of[:, None] * len(names[1]) + np.arange(len(names[1]))
-        block = np.repeat(row, len(names[1])), column.ravel(), found.ravel()
-        if settings.key is None:
-            matrix = ResponseMatrix.of_rows(block, (respondents, items), repeats=settings.repeats)
+        item = task[:, None] * width + item
+        block = np.repeat(who, item.shape[1]), item.ravel(), found.ravel()
+        if key is None:
+            matrix = ResponseMatrix.of_rows(block, names, repeats=settings.repeats)
         else:
-            matrix, notes, _ = of_answers(block, (respondents, items), settings)
-    if tasks and len(before) == 1 and kind_of(header[before[0]]) == "task":
-        of_items = tasks if turned else [tasks[k] for k in first_of_task for _ in names[1]]
-        matrix = with_tasks(matrix, of_items)
+            matrix, notes, _ = of_answers(block, names, settings)
+    if len(before) == 1 and kind_of(header[before[0]]) == "task":
+        of_rows = [parts[0] for parts in row_labels.parts]
+        of_columns = [name for name in task_labels.names for _ in range(width)]
+        matrix = with_tasks(matrix, of_columns if by_task else of_rows)
     if by_task:  # an item need not be in every task
-        known = np.flatnonzero(np.bincount(matrix.observed.trials.indices, minlength=len(items)))
-        matrix = matrix.part(np.arange(len(first)), known).with_known(matrix)
-    if len(first) < len(row):
-        read_as = zip(names[0], (respondents[k] for k in row), strict=True)
-        summaries += merged_labels({label: one for label, one in read_as if label != one})
-    return matrix, summaries + notes
+        known = np.flatnonzero(np.bincount(matrix.observed.trials.indices, minlength=len(names[1])))
+        matrix = matrix.part(np.arange(len(names[0])), known).with_known(matrix)
+    return matrix, summaries + merged_labels(labels.merged) + notes
 
 
-def _repeated(
-    table: Table,
-    columns: tuple[list[int], list[int], list[int]],
-    cells: NDArray[Any],
-    respondents: Sequence[str],
-    same: tuple[NDArray[Any], NDArray[Any]],
-    ignored: Names,
-) -> ReadingError:
-    """Return the error for respondents with several rows.
-
-    ``columns`` are those of respondents, of labels before the items, and others, which may
-    distinguish the rows. ``same`` is the number of every row's respondent, and its first row.
-    """
-    import pandas as pd
-
-    (at, before, others), (number, first) = columns, same
-    again = int(np.argmax(first < np.arange(len(first))))
-    values = {"respondent": respondents[again], "more": len(first) - len({*number.tolist()}) - 1}
-    return repeated_rows(
-        values,
-        distinguishing(
-            as_text(table, [*at, *before, *others]), table.header, [*at, *before], others
-        ),
-        [table.header[k] for k in at],
-        [table.header[k] for k in before],
-        identical=pd.DataFrame(cells).equals(pd.DataFrame(cells[first])),
-        ignored=listed(ignored),
-    )
+def _layout(
+    table: Table, settings: Settings, first: Any
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Columns of labels, of labels before the items, of items, and those that may not be items."""
+    header, marking = table.header, settings.marking
+    at = [0] * table.labelled
+    if settings.respondent is not None:
+        at = named(header, "respondent", settings.respondent)
+    if not at and (usual := respondent_position(header)) is not None:
+        at = [usual]
+    if not at:
+        _refuse_responses_as_header(header, marking)
+    out = matched(header, settings.ignore)[0]
+    before = [] if settings.item is None else named(header, "item", settings.item)
+    if settings.transpose and not before and (k := task_position(header, {*at, *out})) is not None:
+        before = [k]
+    positions, odd = item_positions(header, [*at, *before], out, settings.keep)
+    if not at and positions[:1] == [0] and first is not None:
+        (labels,) = _columns(table, first, [0])
+        if holds_respondents(labels.tolist(), marking):
+            at, positions = [0], positions[1:]
+    if not positions:
+        raise ValueError(f"the table has no items: its one column is {short(header[0])}")
+    return at, before if at or not settings.transpose else [], positions, odd
 
 
-def _refuse_alike(items: Sequence[str], plain: Sequence[str]) -> None:
-    """Refuse labels of items that are the same, or differ by blanks or Unicode form only."""
-    check_unique("item labels must be unique", items)
-    number, first = _numbers(plain)
-    again = int(np.argmax(first[number] < np.arange(len(number))))
-    raise failed("items-alike", item=items[first[number[again]]], other=items[again])
-
-
-def _labels(table: Table, block: Any, positions: list[int]) -> list[Any]:
-    """Label of each row of a block; those of several columns are joined with "/"."""
-    listed_rows = isinstance(block, list)
-    columns = [
-        [row[k] for row in block] if listed_rows else block.iloc[:, k].tolist() for k in positions
-    ]
-    columns = [[table.clean(v) if isinstance(v, str) else v for v in one] for one in columns]
-    if len(columns) == 1:
-        return columns[0]
-    rows = zip(*columns, strict=True)
-    return [None if any(map(is_missing_label, row)) else "/".join(map(str, row)) for row in rows]
+def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
+    """Columns of labels of a block."""
+    if not isinstance(block, list):
+        return [block.iloc[:, k] for k in positions]
+    return [np.array([table.clean(row[k]) for row in block], object) for k in positions]
 
 
 def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
@@ -255,35 +229,25 @@ def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
     return numbers_or_objects(frame, frame.dtypes)
 
 
-def _numbers(labels: Iterable[Hashable]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Number of each label in the order in which they occur, and the first place of each."""
-    number: dict[Hashable, int] = {}
-    found = np.array([number.setdefault(label, len(number)) for label in labels])
-    return found, np.unique(found, return_index=True)[1]
-
-
-def _strange(codes: NDArray[np.int8], more: int = 0) -> NDArray[np.bool_]:
+def _strange(seen: NDArray[Any], more: int = 0) -> NDArray[np.bool_]:
     """Whether at least half of the cells of a column, or more, are not responses."""
-    invalid = codes == INVALID
-    n_given = (codes != MISSING).sum(axis=0)
-    return invalid.any(axis=0) & (2 * invalid.sum(axis=0) + more > n_given)  # type: ignore[no-any-return]
+    given, _, invalid = seen
+    return (invalid > 0) & (2 * invalid + more > given)  # type: ignore[no-any-return]
 
 
 def _refuse_cells(
     coder: Coder,
-    codes: NDArray[np.int8],
-    names: Labels,
-    columns: tuple[list[str], list[int]],
+    seen: NDArray[Any],
+    names: tuple[Sequence[str], list[str]],
+    positions: list[int],
     settings: Settings,
 ) -> None:
     """Raise the error for cells that are not responses: columns that are not items, or values."""
-    header, positions = columns
-    row, column = coder.first[0], positions.index(coder.first[1])
-    if settings.transpose:
-        codes, row, column = codes.T, column, row
-    error = coder.error(names[0][row], names[1][column])
+    labels, header = names
+    place = labels[coder.first[0]], header[coder.first[1]]
+    error = coder.error(*place[:: -1 if settings.transpose else 1])
     numbers = error.finding.code in {"scores", "percentages", "numbers"}
-    strange = _strange(codes, more=int(numbers))
+    strange = _strange(seen, more=int(numbers))
     shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
     if shared and not numbers:  # other columns have words of their own
         strange &= ~np.isin(positions, [*shared])
@@ -295,7 +259,8 @@ def _refuse_cells(
             remedies.append(Remedy({"respondent": odd[0]}, "labels", safe=False))
         raise failed("not-items", *remedies, columns=odd)
     _refuse_long(header)
-    key = next((name for name in names[0] if plain_value(name) in _KEY_ROWS), None)
+    rows = header if settings.transpose else labels
+    key = next((name for name in rows if plain_value(name) in _KEY_ROWS), None)
     if key is not None and error.finding.code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     raise error
@@ -322,15 +287,10 @@ def _refuse_own_words(
 def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
     """Refuse a header that holds responses: the first row of a table without a header."""
     plain = [plain_value(name) for name in header[1:]]
-    numbers = [value for value in plain if isinstance(value, float)]
-    if len(plain) < 2:
-        return
-    if marking.right:
-        found = marking.right.union(marking.wrong).issuperset(plain)
-    elif marking.threshold is not None:
-        whole = all(map(float.is_integer, numbers))
-        found = len(numbers) == len(plain) and not whole and len(set(numbers)) > 1
+    if marking.threshold is None:
+        marks = marking.right | marking.wrong or {0.0, 1.0}
+        found = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
     else:
-        found = {0.0, 1.0}.issuperset(plain) and plain != [0.0, 1.0]
-    if found:
+        found = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
+    if found and len(plain) > 1:
         raise failed("no-header", names=header[1:])

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from irtkit import ResponseMatrix
-from irtkit.findings import IRTWarning
 from irtkit.responses import cells
 from irtkit.responses.cells import MOST_TRIALS, CellBuilder, Cells, check_repeats, count_type
 
@@ -56,12 +55,6 @@ def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
     for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
         with pytest.raises(ValueError, match="read-only"):
             table[0] = 1
-
-
-def test_a_wrong_answer_is_a_stored_zero() -> None:
-    successes, trials = COUNTED.observed
-    assert (successes.data.tolist(), trials.data.tolist()) == ([2, 0, 3], [3, 1, 4])
-    assert successes.indices.tolist() == trials.indices.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
@@ -163,37 +156,11 @@ def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -
     assert built.n_observed == 4
 
 
-def test_where_a_table_does_not_fit_the_observed_cells_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    builder = CellBuilder()
-    builder.add(*np.array([[0], [0], [1]], np.int8))
-    monkeypatch.setattr(cells, "check_memory", no_memory)
-    with pytest.warns(IRTWarning, match="only the observed cells are kept"):
-        builder.add(*np.array([[5], [5], [0]], np.int8))
-    assert builder.sparse
-    assert builder.build((6, 6)).n_observed == 2
-
-
-@pytest.mark.parametrize(("repeats", "mark"), [("first", 1), ("last", 0)])
-def test_of_several_rows_the_first_or_the_last_is_kept(repeats: str, mark: int) -> None:
-    builder = CellBuilder(repeats)
-    for codes in ([1, 0], [1, 0]):
-        builder.add(np.zeros(2, int), np.zeros(2, int), np.array(codes, np.int8))
-    assert builder.build((1, 1)).values.tolist() == [[mark]]
-
-
 def test_counts_above_a_byte_do_not_wrap_around() -> None:
     builder = CellBuilder("count")
     for _ in range(3):
         builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
     assert builder.build((1, 1)).trials.tolist() == [[600]]
-
-
-def test_a_share_is_met_exactly_where_it_is_no_binary_number() -> None:
-    builder = CellBuilder("mean>=0.3")
-    builder.add(np.zeros(10, int), np.zeros(10, int), np.array([1] * 3 + [0] * 7, np.int8))
-    assert builder.build((1, 1)).values.tolist() == [[1]]
 
 
 @pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])

@@ -56,6 +56,11 @@ def test_labels_may_be_in_the_index() -> None:
     assert read_responses(LONG.set_index(["model", "item"])) == EXPECTED
 
 
+def test_rows_of_items_without_labels_are_numbered() -> None:
+    responses = read_responses(pd.DataFrame({"gpt": [1, 0], "o1": [0, 0]}), transpose=True)
+    assert (responses.respondents, responses.items) == (("gpt", "o1"), ("item-1", "item-2"))
+
+
 @pytest.mark.parametrize("content", [["1", "0", ""], [True, False, None], [1.0, 0.0, np.nan]])
 def test_a_first_column_of_responses_or_of_nothing_is_an_item(content: list[Any]) -> None:
     responses = read_responses(pd.DataFrame({"q1": content, "q2": content[::-1]}))
@@ -109,8 +114,9 @@ def test_a_row_without_a_label_is_named(
 ) -> None:
     monkeypatch.setattr(tables, "BLOCK_ROWS", rows)
     table = pa.table({"model": column, "item": list("qrst"), "correct": [1, 0, 1, 0]})
-    with pytest.raises(ValueError, match="row 2 lacks a label in 'model'"):
-        read_responses(table)
+    for given in (table, table.drop_columns("item")):  # long and wide
+        with pytest.raises(ValueError, match="row 2 lacks a label in 'model'"):
+            read_responses(given)
 
 
 @pytest.mark.parametrize(("table", "settings", "code"), [
