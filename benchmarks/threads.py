@@ -22,7 +22,7 @@ from machine import describe, sentence
 from shapes import draw, parse
 
 import irtkit
-from irtkit.calibration.methods import one_thread
+from irtkit.calibration.fitting import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

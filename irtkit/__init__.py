@@ -7,7 +7,7 @@ the modules.
 
 from irtkit import plots
 from irtkit.calibration import FitResult, fit, load
-from irtkit.calibration.methods import EM, Variational
+from irtkit.calibration.fitting import EM, Variational
 from irtkit.calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.curves import characteristic_curves, expected_performance, learning_surface
 from irtkit.datasets import load_digits_crowd

@@ -24,10 +24,10 @@ LAYERS = (
     "report", "cli", "__main__",
 )
 CALIBRATION = (
-    "methods", "priors", "expected", "likelihood", "search", "repeats", "information",
-    "standard_errors", "empirical", "variational.target", "variational.guide",
-    "variational.inference", "variational.bent", "variational.posterior", "result", "summary",
-    "calibrated", "errors", "estimates", "estimation", "variational.fit_variational", "fitting",
+    "priors", "likelihood", "search", "repeats", "standard_errors", "empirical",
+    "variational.target", "variational.guide", "variational.inference", "variational.bent",
+    "variational.posterior", "result", "summary", "calibrated", "errors", "estimates", "estimation",
+    "variational.fit_variational", "fitting",
 )
 # fmt: on
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

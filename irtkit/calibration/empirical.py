@@ -38,8 +38,6 @@ from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from irtkit.calibration.search import GridSchedule, Maximum, Problem
@@ -52,22 +50,11 @@ STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
 """The limit that slopes meet under the weak prior."""
 _LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
 """Numbers of a distribution that are above 0, and between 0 and 1."""
-_ROUNDS = 20  # Most times that points are placed anew; five settled 12 × 600.
-_SETTLED = 0.01  # Gain in log marginal likelihood at which it ends: moves slopes by 0.014 SE.
 # Change of each number of a distribution that points are trusted for until they are placed anew:
 # they soon lie too far apart for narrower densities.
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
 _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
-_LEAST_TRUST = 0.05  # Part of it below which a step down is within the error of the integrals.
-_MOST_STEPS_ON_POINTS = 12  # Steps of L-BFGS-B with points where they are.
-_ITEMS_LEARNED_FROM = 2000  # Most items that eight numbers are learned from (of more, every k-th).
-_MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
-"""Newton steps to a mode, the longest of them in asinh of the slope, the one at which they end, and
-the fall of a log-likelihood that is rounding."""
-_UNLIKELY = 14.0  # Log odds beyond which an item is not taken as inverted, or as regular.
 _LEAST_SLOPE = 0.05  # Least median slope, and spread of intercepts, to start from.
-_FARTHEST, _STEEP_QUANTILE = 0.3, 0.9  # Logits between places of items at this quantile of slopes.
-_NO_MASS = 1e-9  # Share of all responses below which a place is left out.
 _ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 _STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
 # Log weights of an integral over the plane, from those of one with a normal density.
@@ -313,8 +300,9 @@ class ItemLikelihoods:
         theta, copies = grid.nodes.theta, patterns.copies(np.ones(self.n_items)).astype(np.intp)
         # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
         exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
-        steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), _STEEP_QUANTILE))
-        n_places = max(int(np.ptp(theta) * steep / _FARTHEST) + 1, STENCIL)
+        # 0.3 logits apart, at the quantile 0.9 of slopes
+        steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
+        n_places = max(int(np.ptp(theta) * steep / 0.3) + 1, STENCIL)
         places, carried = theta, np.eye(len(theta))
         if n_places < len(theta):
             places = np.linspace(theta[0], theta[-1], n_places)
@@ -325,7 +313,7 @@ class ItemLikelihoods:
             right += some.T @ (counted.T @ carried)
             responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
         mass = responses.sum(axis=0)
-        kept = np.abs(mass @ carried) > _NO_MASS * mass.sum()
+        kept = np.abs(mass @ carried) > 1e-9 * mass.sum()
         self._theta, self._right = places[kept], right[:, kept]
         self._responses: Array = responses @ carried[:, kept]
         self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
@@ -335,7 +323,7 @@ class ItemLikelihoods:
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
         """Log likelihood of some items, each at several points; shapes (n,), (n, n_points)."""
         value = np.empty_like(slope)
-        for part in self._parts(len(items), slope.shape[1]):
+        for part in blocks(len(items), slope.shape[1] * len(self._theta)):
             some, a, d = items[part], slope[part], intercept[part]
             z = a[:, :, None] * self._theta + d[:, :, None]
             log_wrong, right, responses = -softplus(z), self._right[some], self._responses_of(some)
@@ -351,7 +339,7 @@ class ItemLikelihoods:
     def local(self, items: Places, slope: Array, intercept: Array) -> tuple[Array, Array]:
         """Gradient by slope and intercept, (n, 2), and expected information, (n, 2, 2)."""
         score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
-        for part in self._parts(len(items), 1):
+        for part in blocks(len(items), len(self._theta)):
             some = items[part]
             logit = None if self._logit is None else self._logit[some]
             at = curves_of(Items(slope[part], intercept[part], logit), self._theta)
@@ -370,9 +358,6 @@ class ItemLikelihoods:
 
     def _responses_of(self, some: Places) -> Array:
         return self._responses if len(self._responses) == 1 else self._responses[some]
-
-    def _parts(self, n: int, n_points: int) -> Iterator[slice]:
-        return blocks(n, n_points * len(self._theta))
 
 
 def _sum(table: Array, weights: Array) -> Array:
@@ -410,12 +395,23 @@ def empirical_bayes(
 ) -> tuple[Problem, Maximum]:
     """Let items learn from each other; their distribution is then the prior.
 
-    Abilities keep mean 0 and SD 1, and the distribution is told in their units.
+    It is learned from at most 2,000 items, evenly spaced in the order of their proportions right
+    and of how able those were who got them right. What orders them are sums of whole numbers:
+    estimates are rounded, and where two of them change places others are learned from. Abilities
+    keep mean 0 and SD 1, and the distribution is told in their units.
     """
     items, patterns = problem.items(maximum.x), problem.engine.patterns
     grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
     likelihoods = ItemLikelihoods(patterns, items, grid)
-    distribution = _learned(likelihoods, _by_data(patterns), items)
+    n_right = patterns.margins.respondent_right
+    powers = [patterns.weight * n_right**k for k in range(3)]
+    share, *of_able = (
+        patterns.right_sums(power) / np.maximum(patterns.response_sums(power), 1)
+        for power in powers
+    )
+    order = np.lexsort((*reversed(of_able), share))
+    whole = np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
+    distribution = _learned(likelihoods, whole, items)
     n_items = likelihoods.n_items
     slope, intercept = np.zeros(n_items), np.zeros(n_items)
     for part in blocks(n_items, 2 * len(_STEPS)):
@@ -434,27 +430,11 @@ def empirical_bayes(
     return plain._replace(prior=learned), moved
 
 
-def _by_data(patterns: Patterns) -> Places:
-    """All items, copies too, by their proportion right and how able those who got it right were.
-
-    Of very many every k-th is learned from. What orders them are sums of whole numbers: estimates
-    are rounded, and where two of them change places others are learned from.
-    """
-    n_right = patterns.margins.respondent_right
-    powers = [patterns.weight * n_right**k for k in range(3)]
-    share, *of_able = (
-        patterns.right_sums(power) / np.maximum(patterns.response_sums(power), 1)
-        for power in powers
-    )
-    order = np.lexsort((*reversed(of_able), share))
-    return np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
-
-
 def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemDistribution:
     """Return the likeliest distribution of a sample of the items, all of which may have copies."""
     from scipy.optimize import Bounds, minimize
 
-    sample = whole[:: -(-len(whole) // _ITEMS_LEARNED_FROM)]
+    sample = whole[:: -(-len(whole) // 2000)]
     sample, copies = np.unique(sample, return_counts=True)
     size = max(abs(float(np.median(items.slope[whole]))), _LEAST_SLOPE)
     # to start from, half of the intercepts' variance goes with slopes
@@ -481,7 +461,7 @@ def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemD
     distribution, trust = start, 1.0
     points = _points(likelihoods, sample, distribution)
     value = loss(distribution.vector, points)[0]
-    for _ in range(_ROUNDS):
+    for _ in range(20):  # five settle 12 × 600
         inside = np.clip(distribution.vector, _LOWEST, _HIGHEST)
         lowest = np.maximum(inside - trust * _TRUSTED_DOWN, _LOWEST)
         highest = np.minimum(inside + trust * _TRUSTED_UP, _HIGHEST)
@@ -492,16 +472,17 @@ def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemD
             jac=True,
             method="L-BFGS-B",
             bounds=Bounds(lowest, highest),
-            options={"maxiter": _MOST_STEPS_ON_POINTS},
+            options={"maxiter": 12},
         )
-        if (loss(inside, points)[0] - float(found.fun)) * copies.sum() < _SETTLED:
-            return ItemDistribution.from_vector(found.x)
         moved = ItemDistribution.from_vector(found.x)
+        # such a gain in log marginal likelihood moves slopes by 0.014 standard errors
+        if (loss(inside, points)[0] - float(found.fun)) * copies.sum() < 0.01:
+            return moved
         of_moved = _points(likelihoods, sample, moved)
         of_value = loss(moved.vector, of_moved)[0]
         if of_value <= value:
             distribution, points, value, trust = moved, of_moved, of_value, min(2 * trust, 1.0)
-        elif trust < _LEAST_TRUST:
+        elif trust < 0.05:  # a step down is then within the error of the integrals
             break
         else:
             trust /= 4
@@ -511,51 +492,36 @@ def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemD
 def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistribution) -> _Points:
     """Points around the modes of some items, of kinds that they may well be of."""
     kinds = [_modes(likelihoods, items, sign, distribution) for sign in (1.0, -1.0)]
-    evidence = []  # by Laplace's approximation, up to a constant
-    for sign, (at, factor) in zip((1.0, -1.0), kinds, strict=True):
-        signs, middle = np.full(len(items), sign), (np.zeros((1, 2)), np.zeros(1))
-        one = _placed(likelihoods, items, signs, at, factor, *middle, distribution)
-        density = distribution.log_density(one.slope, one.intercept, one.sign)
-        evidence.append((one.log_weight + density)[:, 0])
-    likely = np.stack(evidence) > np.max(evidence, axis=0) - _UNLIKELY
-    which = np.concatenate([np.flatnonzero(kept) for kept in likely])
-    signs = np.repeat([1.0, -1.0], likely.sum(axis=1))
-    at, factor = (
-        np.concatenate([part[kept] for part, kept in zip(parts, likely, strict=True)])
-        for parts in zip(*kinds, strict=True)
+    log_odds = math.log(1 - distribution.inverted), math.log(distribution.inverted)
+    evidence = np.stack(  # by Laplace's approximation, up to a constant
+        [
+            height + odds + np.log(np.einsum("jkk->jk", factor)).sum(axis=1)
+            for (_, factor, height), odds in zip(kinds, log_odds, strict=True)
+        ]
     )
-    rule = _STEPS, _LOG_WEIGHTS
-    return _placed(likelihoods, items[which], signs, at, factor, *rule, distribution)
-
-
-def _placed(
-    likelihoods: ItemLikelihoods,
-    items: Places,
-    signs: Array,
-    at: Array,
-    factor: Array,
-    steps: Array,
-    log_weights: Array,
-    distribution: ItemDistribution,
-) -> _Points:
-    """Points some steps from the modes, with what they weigh over slope and intercept."""
-    sign = signs[:, None]
-    u, e = np.moveaxis(at[:, None] + steps @ np.swapaxes(factor, 1, 2), 2, 0)
+    likely = evidence > evidence.max(axis=0) - 14.0
+    which = np.concatenate([np.flatnonzero(kept) for kept in likely])
+    sign = np.repeat([1.0, -1.0], likely.sum(axis=1))[:, None]
+    at, factor = (
+        np.concatenate([kind[k][kept] for kind, kept in zip(kinds, likely, strict=True)])
+        for k in range(2)
+    )
+    u, e = np.moveaxis(at[:, None] + _STEPS @ np.swapaxes(factor, 1, 2), 2, 0)
     slope, intercept = distribution.items(u, e, sign)
     by_u, _, by_e = distribution.jacobian(slope, e, sign)
     volume = np.log(np.abs(by_u) * by_e)
     volume += np.log(np.einsum("jkk->jk", factor)).sum(axis=1, keepdims=True)
-    log_likelihood = likelihoods.log_likelihood(items, slope, intercept)
-    return _Points(items, sign, slope, intercept, log_likelihood + log_weights + volume)
+    log_likelihood = likelihoods.log_likelihood(items[which], slope, intercept)
+    return _Points(items[which], sign, slope, intercept, log_likelihood + _LOG_WEIGHTS + volume)
 
 
 def _modes(
     likelihoods: ItemLikelihoods, items: Places, kind: float, distribution: ItemDistribution
-) -> tuple[Array, Array]:
-    """Modes u and e of the posteriors of items of one kind, (n, 2), and a triangular factor.
+) -> tuple[Array, Array, Array]:
+    """Modes u and e of the posteriors of items of one kind, (n, 2).
 
-    That is of their covariance, (n, 2, 2). Newton steps on expected information, of which those
-    that lead down are damped (Levenberg 1944).
+    With them come triangular factors of their covariances, (n, 2, 2), and log densities. Newton
+    steps on expected information that lead down are damped (Levenberg 1944).
     """
     centre = np.array([distribution.centre, 0.0])
     precision = np.array([distribution.log_slope_spread**-2, 1.0])
@@ -568,7 +534,7 @@ def _modes(
 
     at = np.tile(centre, (len(items), 1))
     here, damping = height(at), np.zeros(len(items))
-    for _ in range(_MOST_STEPS_TO_MODE):
+    for _ in range(40):
         slope, intercept = distribution.items(at[:, 0], at[:, 1], sign)
         score, by_item = likelihoods.local(items, slope, intercept)
         by_u, with_slope, by_e = distribution.jacobian(slope, at[:, 1], sign)
@@ -579,12 +545,12 @@ def _modes(
         gradient = (turned @ score[:, :, None])[:, :, 0] - precision * (at - centre)
         damped = information * (1 + damping[:, None, None] * np.eye(2))
         step = np.linalg.solve(damped, gradient[:, :, None])[:, :, 0]
-        if np.abs(step).max() < _AT_MODE:
+        if np.abs(step).max() < 1e-3:
             break
-        step[:, 0] = np.clip(step[:, 0], -_LONGEST_STEP, _LONGEST_STEP)
+        step[:, 0] = np.clip(step[:, 0], -2.0, 2.0)
         there = height(at + step)
-        up = there >= here - _ROUNDING
+        up = there >= here - 1e-9
         at[up] += step[up]
         here = np.where(up, there, here)
         damping = np.where(up, damping / 10, np.maximum(10 * damping, 1.0))
-    return at, np.linalg.cholesky(np.linalg.inv(information))
+    return at, np.linalg.cholesky(np.linalg.inv(information)), here

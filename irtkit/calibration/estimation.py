@@ -20,13 +20,7 @@ import numpy as np
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.errors import with_design_effect
 from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
-from irtkit.calibration.likelihood import (
-    MarginalLikelihood,
-    Parameterisation,
-    Values,
-    synthetic_sd,
-)
-from irtkit.calibration.methods import Variational
+from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, Values, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
     Beta,
@@ -54,58 +48,42 @@ from irtkit.irf import Items, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     from jax.sharding import Mesh
-    from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
-    from irtkit.calibration.methods import EM
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.search import Maximum
-    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.irf import Array, ItemParameters, ModelName
-    from irtkit.quadrature import Grid
     from irtkit.responses import ResponseMatrix
 
-_MOST_TRIALS = 100_000
-"""Most trials that a cell counts for: time grows with the square root of trials. With 10⁷ in each
-of 30 × 6 cells, estimates of items change by 0.01 standard errors and their errors by 2 %."""
-LOGIT_OF_GUESSING = -2.0  # Guessing of 0.12, between none and that of five choices (0.2).
-_OUT_OF_REACH = 20.0  # Logit at which an item without variance is as good as certain.
-_SETTLED, _MOST_FITS, _STEEPEST = 0.02, 6, 0.9
-"""Change of the largest design effect of repeated trials at which turns end, fits after the first
-at most, and slope of what is estimated by what was taken above which it is not trusted."""
-_NEAR = 0.01  # Gain that ends an easier search; of a subsample by parameter, √0.02 of an error.
-_MOST_EASY_STEPS = 24  # Whole fits of ordinary data take some ten.
-_SUBSAMPLE, _SUBSAMPLE_BY_ITEM, _LEAST_RESPONSES = 4000, 20, 30
-"""Respondents, and those by item, of a subsample; right and wrong responses that keep it finite."""
-_MOST_RESPONDENTS, _MOST_ITEMS = 2000, 500
-"""Respondents and items that teach the chance level: one number needs no more."""
-# Logits of guessing that items are fitted at, 0.001 to 0.5, and those the best is taken from.
-_LOGITS = np.concatenate([np.arange(-7.0, -4.0), np.arange(-4.0, 0.5, 0.5)])
-_FINE = np.linspace(_LOGITS[0], _LOGITS[-1], 2801)
+_GUESSING = -2.0  # Logit that searches start from: c = 0.12, between none and five choices (0.2).
 
 
 def fitted(
     responses: ResponseMatrix,
     model: ModelName,
     settings: Settings,
-    method: EM | Variational,
+    method: str,
     anchors: CalibratedItems | None,
     *,
+    mesh: Mesh | None,
+    checkpoint: str | PathLike[str] | None,
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with settings that have been checked; ``report`` hears of every step."""
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
-    whole, grid = patterns.with_most_trials(_MOST_TRIALS), settings.quadrature
+    # Time grows with the square root of trials. With 10⁷ in each of 30 × 6 cells in place of 10⁵,
+    # estimates of items change by 0.01 standard errors and their errors by 2 %.
+    whole, grid = patterns.with_most_trials(100_000), settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
-    variational = method if isinstance(method, Variational) else None
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     # Beside fixed items both have their slope.
-    same_as_1pl = schedule.fixed is None or variational is not None or anchors is not None
+    same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
@@ -116,14 +94,15 @@ def fitted(
     # Set aside are respondents and items without a response, but not items that are fixed, of
     # which something is expected, or that have a density of their own.
     fixed, known = None, np.full(whole.n_items, isinstance(prior, ItemPrior))
-    known |= getattr(prior, "known", False)
+    if isinstance(prior, WeakPrior) and prior.expected is not None:
+        known |= prior.expected.known
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
         known |= ~np.isnan(fixed.discrimination)
     rows = np.flatnonzero(whole.margins.respondent_responses)
     columns = np.flatnonzero(whole.margins.item_responses.any(axis=0) | known)
     part, of_part = part_of(whole, rows, columns), of_some(prior, columns)
-    if variational is not None:
+    if method == "vi":
         from irtkit.calibration.variational.fit_variational import variational_estimates
 
         estimates = variational_estimates(
@@ -132,7 +111,8 @@ def fitted(
             models=(model, of_items),
             prior=of_part,
             settings=settings,
-            options=variational,
+            mesh=mesh,
+            checkpoint=checkpoint,
             schedule=schedule,
             report=report,
         )
@@ -144,7 +124,7 @@ def fitted(
             Control(schedule, settings.tol, settings.max_iterations, report),
             empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
             standard_errors=settings.standard_errors,
-            mesh=method.mesh,
+            mesh=mesh,
             trial_correlation=settings.trial_correlation,
             fixed=None if fixed is None else fixed.chosen(columns),
         )
@@ -160,7 +140,7 @@ def fitted(
         proportion_score(patterns),
         duplicates,
         model=model,
-        method=method.name,
+        method=method,
         settings=settings,
         by_chance=by_chance,
     )
@@ -202,11 +182,20 @@ def maximum_likelihood(
 
         problem, maximum = empirical_bayes(problem, maximum, control.schedule)
     parameters = problem.parameters
-    tied = parameters.common_slope and patterns.complete and fixed is None
-    at = parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
+    x = maximum.x.copy()
+    if parameters.common_slope and patterns.complete and fixed is None:
+        # the total is sufficient: items with the same one get the same intercept to the last digit
+        keys, of_items = getattr(problem.prior, "keys", None), patterns.margins.item_right
+        of_items = of_items if keys is None else np.vstack([of_items, keys])
+        group = np.unique(of_items, axis=1, return_inverse=True)[1].ravel()
+        means = np.bincount(group, x[parameters.intercepts]) / np.bincount(group)
+        x[parameters.intercepts] = means[group]
+    at = parameters.values(x)
     items, population = at.items, at.populations[0]
-    covariances = joint = information = population_se = None
+    found = joint = information = population_se = None
     if standard_errors:
+        from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
+
         nodes, schedule = maximum.nodes, control.schedule
         if patterns.repeated and schedule.fixed is None:
             # Twice as many: of the information about scale and location the part left when that
@@ -215,7 +204,21 @@ def maximum_likelihood(
             density = schedule.density(items, patterns, half_width, at.populations)
             nodes = density.nodes(2, interpolates=False)
         grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
-        covariances, of_population, joint = _covariances(problem, grid, at, columns)
+        if patterns.multiplicity is not None and formed_as_a_whole(items, patterns.n_items):
+            # copies share their estimates, not their errors: each has a place of its own
+            each = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
+            found, of_population, joint = covariances(
+                patterns.with_columns(columns),
+                each,
+                at._replace(items=items.chosen(columns)),
+                grid,
+                of_some(problem.prior, columns),
+            )
+            # inverting leaves copies with errors that differ by rounding: all have the first's
+            found = found[np.unique(columns, return_index=True)[1][columns]]
+        else:
+            found, of_population, joint = covariances(patterns, parameters, at, grid, problem.prior)
+            found, joint = found[columns], joint.chosen(columns)
         if fixed is not None and (variances := np.diag(of_population)).min() > 0:
             of_log_sd, of_mean = map(float, np.sqrt(variances))
             population_se = of_mean, population.sd * of_log_sd
@@ -230,7 +233,7 @@ def maximum_likelihood(
     last = problem.prior if fixed is not None else of_some(problem.prior, columns)
     return Estimates(
         items=items.chosen(columns),
-        covariances=covariances,
+        covariances=found,
         joint=joint,
         unbounded=endless[columns],
         common_slope=parameters.common_slope,
@@ -250,42 +253,6 @@ def maximum_likelihood(
     )
 
 
-def _tied(problem: Problem, x: Array) -> Array:
-    """Give items with the same total the same intercept, under a common slope.
-
-    For complete data the total is sufficient. A search leaves differences of its tolerance.
-    """
-    intercepts, right = problem.parameters.intercepts, problem.engine.patterns.margins.item_right
-    keys = getattr(problem.prior, "keys", None)
-    of_items = right if keys is None else np.vstack([right, keys])
-    group = np.unique(of_items, axis=1, return_inverse=True)[1].ravel()
-    tied = x.copy()
-    tied[intercepts] = (np.bincount(group, x[intercepts]) / np.bincount(group))[group]
-    return tied
-
-
-def _covariances(
-    problem: Problem, grid: Grid, at: Values, columns: NDArray[np.intp]
-) -> tuple[Array, Array, ItemCovariance]:
-    """Covariances of the parameters of every item, of populations, and of all items together.
-
-    Copies share their estimates, not their errors: where the information is formed as a whole,
-    each has its own place in it.
-    """
-    from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
-
-    patterns, parameters, prior = problem.engine.patterns, problem.parameters, problem.prior
-    if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
-        patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
-        parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-        prior = of_some(prior, columns)
-        found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
-        # inverting leaves copies with errors that differ by rounding: all have those of the first
-        return found[np.unique(columns, return_index=True)[1][columns]], of_populations, joint
-    found, of_populations, joint = covariances(patterns, parameters, at, grid, prior)
-    return found[columns], of_populations, joint.chosen(columns)
-
-
 def maximum_of(
     patterns: Patterns,
     model: ModelName,
@@ -296,7 +263,10 @@ def maximum_of(
     fixed: ItemParameters | None = None,
     given: float | None = None,
 ) -> tuple[Problem, Maximum, float | None]:
-    """Search for the maximum; and the correlation of repeated trials, if there are any."""
+    """Search for the maximum; and the correlation of repeated trials, if there are any.
+
+    Turns end, after seven fits at most, when the largest design effect changes by less than 2 %.
+    """
     cells = repeated_cells(patterns) if patterns.repeated else None
     correlation = given or 0.0
     if cells is not None and given is None:
@@ -307,51 +277,55 @@ def maximum_of(
         problem = problem_of(counted, model, prior, mesh, fixed=fixed)
         maximum = maximise(problem, start(problem, control), control)
         exhausted = control.n_evaluations >= control.max_evaluations
-        if cells is None or given is not None or exhausted or len(tried) == _MOST_FITS:
+        if cells is None or given is not None or exhausted or len(tried) == 6:
             break
         estimate = trial_correlation(cells, problem, maximum, correlation)
         tried.append((correlation, estimate))
         change = (cells.most - 1) * (estimate - correlation)
-        if abs(change) <= _SETTLED * (1 + (cells.most - 1) * correlation):
+        if abs(change) <= 0.02 * (1 + (cells.most - 1) * correlation):
             break
         correlation = estimate
         if len(tried) > 1:  # at which a fit would estimate the same, on the line through two
             (before, of_before), (taken, _) = tried[-2:]
             slope = (estimate - of_before) / (taken - before) if taken != before else 0.0
-            if 0 < slope < _STEEPEST:
+            if 0 < slope < 0.9:  # steeper ones are not trusted
                 correlation = float(np.clip((estimate - slope * taken) / (1 - slope), 0.0, 1.0))
     return problem, maximum, correlation if patterns.repeated else None
 
 
 def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
-    """Return a search that stands near the maximum, after at most half of the evaluations."""
+    """Return a search that stands near the maximum, after at most half of the evaluations.
+
+    An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error.
+    """
     patterns, model = problem.engine.patterns, problem.parameters.model
     prior: Prior | None = problem.prior
     some: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
-    step = patterns.n // max(_SUBSAMPLE, _SUBSAMPLE_BY_ITEM * patterns.cells.shape[1])
+    step = patterns.n // max(4000, 20 * patterns.cells.shape[1])
     alone = problem.mesh is None and patterns.frequency is None and not patterns.has_synthetic
     if step > 1 and alone and model != "3PL" and patterns.packed is not None:
         some = patterns.chosen(slice(None, None, step))
         right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
-        if np.minimum(right, responses - right).min() < _LEAST_RESPONSES:
+        if np.minimum(right, responses - right).min() < 30:  # may have no finite maximum
             some = None
     lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
     if problem.parameters.fixed is not None:
         return lbfgs
     easier = []
     if some is not None:
-        easier.append((problem_of(some, model, prior), _NEAR * len(lbfgs.x)))
+        easier.append((problem_of(some, model, prior), 0.01 * len(lbfgs.x)))
     if model == "3PL" and prior is None:
         prior = ItemPrior(guessing=Beta())
     if patterns.has_synthetic:
         real = problem_of(patterns.chosen(patterns.real), model, prior, problem.mesh)
-        easier.append((real, _NEAR))
+        easier.append((real, 0.01))
     elif prior is not problem.prior:
-        easier.append((problem._replace(prior=prior), _NEAR))
+        easier.append((problem._replace(prior=prior), 0.01))
     for one, tol in easier:
         nodes = control.schedule.built(one.density(control.schedule, lbfgs.x), 0)
         objective = one.at(nodes, exact=one.mesh is not None)
-        end = min(control.n_evaluations + _MOST_EASY_STEPS, control.max_evaluations // 2)
+        # whole fits of ordinary data take some ten
+        end = min(control.n_evaluations + 24, control.max_evaluations // 2)
         while not lbfgs.done and control.n_evaluations < end:
             lbfgs.evaluate(objective, max(control.tol, tol))
             control.n_evaluations += 1
@@ -387,7 +361,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     if problem.parameters.fixed is not None:  # a population like that of the fixed items
         free, known = problem.parameters.free, problem.parameters.fixed.discrimination
         slope = np.full(free.sum(), np.nanmedian(known))
-        intercept, logit = intercept_of(share[free], slope), np.full_like(slope, LOGIT_OF_GUESSING)
+        intercept, logit = intercept_of(share[free], slope), np.full_like(slope, _GUESSING)
         return problem.parameters.vector(Items(slope, intercept, logit))
     if problem.prior is not None:  # what few respondents say about a slope is mostly noise
         noise = 1 / (share * (1 - share) * np.maximum(answered, 1.0))
@@ -397,7 +371,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         slope = typical + kept * (slope - typical)
     else:  # nothing holds intercepts of items without variance
         right, answered = margins.item_right.sum(axis=0), margins.item_responses.sum(axis=0)
-        certain = np.where(right == answered, _OUT_OF_REACH, -_OUT_OF_REACH)
+        certain = np.where(right == answered, 20.0, -20.0)
         alike = (answered > 0) & ((right == answered) | (right == 0))
         intercept = np.where(alike, certain, intercept)
     if problem.parameters.common_slope:
@@ -409,7 +383,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         varied = (right > 0) & (right < answered)
         probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
         intercept, typical = np.where(varied, 1.702 * probit / 0.75**0.5, intercept), 1.0
-    items = Items(slope, intercept, np.full_like(slope, LOGIT_OF_GUESSING))
+    items = Items(slope, intercept, np.full_like(slope, _GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
 
 
@@ -436,61 +410,47 @@ class _Held(Parameterisation):
 
 
 def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns) -> WeakPrior:
-    """The prior with a chance level for every item, one number if all are the same."""
-    if isinstance(prior.chance, float):
-        return prior
-    chance, plain = _known(prior.chance, responses), replace(prior, chance=None).usual
-    unknown = np.isnan(chance)
-    if unknown.any():
-        chance[unknown] = _learned(chance, plain, patterns)
-    levels = tuple(chance.tolist())
-    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels)
+    """The prior with a chance level for every item, one number if all are the same.
 
-
-def _known(given: Any, responses: ResponseMatrix) -> Array:
-    """Chance levels that were given, or follow from numbers of options; NaN for others."""
-    import pandas as pd
-
-    if given is not None:
-        found = {str(label): check_chance(value) for label, value in given.items()}
-        if unknown := [label for label in found if label not in {*responses.items}]:
-            raise ValueError(f"chance of the prior: {short(unknown[0])} is none of the items")
-        return np.array([found.get(item, np.nan) for item in responses.items])
-    table = responses.item_table
-    if table is None or "n_options" not in table:
-        return np.full(responses.n_items, np.nan)
-    options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)
-    return np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
-
-
-def _learned(chance: Array, prior: WeakPrior, patterns: Patterns) -> float:
-    """The likeliest guessing in common of the items that have no chance level.
-
-    Slopes and intercepts are fitted under the weak prior at several values of it. The gradient by
+    Levels are given, or 1/n_options. All other items have the likeliest guessing in common. Slopes
+    and intercepts are fitted under the weak prior at several values of it. The gradient by
     guessing, integrated from one value to the next, is the log-likelihood; Beta(5, 17) decides
     where responses tell nothing. Of 20 respondents the level is too low.
     """
+    if isinstance(prior.chance, float):
+        return prior
+    import pandas as pd
     from scipy.interpolate import PchipInterpolator
 
-    rows = _some(np.flatnonzero(patterns.answering), _MOST_RESPONDENTS)
-    answered = patterns.margins.item_responses[REAL] > 0
-    columns = _some(np.flatnonzero(answered & np.isnan(chance)), _MOST_ITEMS)
-    if not len(columns):
-        return USUAL_CHANCE
-    # trials of a cell may repeat each other: together they count as one
-    some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0)).patterns
-    problem, x, rises = problem_of(some, "3PL", prior), None, []
-    for value in _LOGITS:
-        held = problem._replace(parameters=_Held(np.full(some.cells.shape[1], value)))
-        lbfgs = PreconditionedLBFGS(starting_values(held, some) if x is None else x)
-        found = maximise(held, lbfgs, Control(tol=1e-5))
-        x, likelihood = found.x, MarginalLikelihood(held.engine, found.nodes)
-        rises.append(float(likelihood.terms(held.items(x)).gradient[:, 2].sum()))
-    log_likelihood = PchipInterpolator(_LOGITS, rises).antiderivative()(_FINE)
-    log_prior = WeakPrior().guessing_density.at(_FINE).value
-    return float(logistic(_FINE[np.argmax(log_likelihood + log_prior)]))
-
-
-def _some(places: Any, most: int) -> Any:
-    """Evenly spaced ones of many."""
-    return places[:: -(-len(places) // most)] if len(places) else places
+    chance, table = np.full(responses.n_items, np.nan), responses.item_table
+    if prior.chance is not None:
+        found = {str(label): check_chance(value) for label, value in prior.chance.items()}
+        if unknown := [label for label in found if label not in {*responses.items}]:
+            raise ValueError(f"chance of the prior: {short(unknown[0])} is none of the items")
+        chance = np.array([found.get(item, np.nan) for item in responses.items])
+    elif table is not None and "n_options" in table:
+        options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)
+        chance = np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
+    plain = replace(prior, chance=None, difficulty_mean=None)
+    # one number needs no more than 2,000 respondents and 500 items, evenly spaced
+    rows = np.flatnonzero(patterns.answering)
+    columns = np.flatnonzero((patterns.margins.item_responses[REAL] > 0) & np.isnan(chance))
+    level = USUAL_CHANCE
+    if len(columns):
+        rows, columns = rows[:: -(-len(rows) // 2000)], columns[:: -(-len(columns) // 500)]
+        # trials of a cell may repeat each other: together they count as one
+        some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0)).patterns
+        problem, x, rises = problem_of(some, "3PL", plain), None, []
+        logits = np.concatenate([np.arange(-7.0, -4.0), np.arange(-4.0, 0.5, 0.5)])
+        for value in logits:  # guessing from 0.001 to 0.5
+            held = problem._replace(parameters=_Held(np.full(some.cells.shape[1], value)))
+            lbfgs = PreconditionedLBFGS(starting_values(held, some) if x is None else x)
+            maximum = maximise(held, lbfgs, Control(tol=1e-5))
+            x, likelihood = maximum.x, MarginalLikelihood(held.engine, maximum.nodes)
+            rises.append(float(likelihood.terms(held.items(x)).gradient[:, 2].sum()))
+        fine = np.linspace(logits[0], logits[-1], 2801)
+        log_posterior = PchipInterpolator(logits, rises).antiderivative()(fine)
+        log_posterior += WeakPrior().guessing_density.at(fine).value
+        level = float(logistic(fine[np.argmax(log_posterior)]))
+    levels = tuple(np.where(np.isnan(chance), level, chance).tolist())
+    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels)

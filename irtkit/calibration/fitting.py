@@ -1,25 +1,29 @@
-"""The function `fit`, which checks its arguments before anything heavy is loaded."""
+"""The function `fit` and the settings of its methods, checked before anything heavy is loaded."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.calibration.calibrated import calibrated_items
-from irtkit.calibration.expected import expecting, prior_of
-from irtkit.calibration.methods import EM, Variational, method_of, one_thread
-from irtkit.calibration.priors import ItemPrior, WeakPrior
+from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
 from irtkit.calibration.result import FitResult, Settings
 from irtkit.checks import (
     as_number,
     check_memory,
+    check_number,
     check_seed,
+    check_whole,
     check_yes_or_no,
     did_you_mean,
     is_whole,
     short,
 )
+from irtkit.files import as_path
 from irtkit.findings import warn
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import model_name
@@ -28,15 +32,123 @@ from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
+
+    from jax.sharding import Mesh
 
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
-_MOST_NODES = 100_000  # Nodes of a fixed grid: with 1,000 items its tables take 0.8 GB.
-_MOST_LIMIT = 1000.0  # Limit of a fixed grid, in units of ability.
-_BYTES = 80.0  # Least bytes of EM per respondent and per item. Measured were 1.3 to 3.5 times more.
+
+
+@dataclass(frozen=True, kw_only=True)
+class EM:
+    """Marginal maximum likelihood, for ``irtkit.fit(method=irtkit.EM(...))``.
+
+    Parameters
+    ----------
+    tol : float, default 1e-7
+        The fit has converged when a full step promises to raise the log-likelihood (with prior) by
+        less than this, twice in a row, or once by a tenth of the step before.
+    max_iterations : int, default 1000
+        Most evaluations of the likelihood. A fit that needs more gets a finding.
+    mesh : jax.sharding.Mesh, optional
+        Devices that share the respondents, such as ``jax.make_mesh((jax.device_count(),),
+        ("all",))``. Default: NumPy, or the default device of JAX for large matrices.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has another type or is out of range.
+
+    Notes
+    -----
+    Estimates are within about √(2·tol) standard errors of the maximum, 0.0004 by default. Of
+    several processes (after ``jax.distributed.initialize``) each calls ``fit`` with the same
+    arguments and the whole matrix, and gets the same result.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> irtkit.fit([[1, 0], [0, 1], [1, 1], [0, 0]] * 20, method=irtkit.EM(tol=1e-9)).converged
+    True
+    """
+
+    tol: float = 1e-7
+    max_iterations: int = 1000
+    mesh: Mesh | None = None
+
+    name = "em"
+    batch = None
+
+    def __post_init__(self) -> None:
+        _check(self.tol, self.max_iterations, self.mesh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variational:
+    """Variational posterior, for ``irtkit.fit(method=irtkit.Variational(...))``.
+
+    Parameters
+    ----------
+    tol : float, default 0.03
+        The fit has converged when the smoothed evidence lower bound has stopped rising and the
+        Monte-Carlo error of posterior means is below this many posterior SDs.
+    max_iterations : int, default 1000
+        Most steps. A fit that needs more gets a finding.
+    batch : int, optional
+        Respondents of a step, drawn without replacement in passes through all. Default: all.
+    checkpoint : path, optional
+        File for the state of the optimisation, written after every step. If it exists, the fit
+        continues from there and ends with the numbers of an uninterrupted one. The file stays.
+    mesh : jax.sharding.Mesh, optional
+        Devices that share the respondents, as for :class:`EM`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has another type or is out of range.
+    FileNotFoundError
+        If the folder of `checkpoint` does not exist.
+
+    Notes
+    -----
+    In the result, discrimination, intercept and guessing are posterior means, and their ``_se``
+    columns posterior SDs. The posterior of difficulty need not have a mean: difficulty is that of
+    the means, and its error follows by the delta method. ``ability_se`` includes the uncertainty of
+    the items. ``result.posterior`` gives draws and intervals. An :class:`irtkit.ItemPrior` needs
+    all its densities.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1], [0, 0]] * 20)
+    >>> result = irtkit.fit(responses, method=irtkit.Variational(batch=40))
+    >>> result.method, result.settings.batch
+    ('vi', 40)
+    """
+
+    tol: float = 0.03
+    max_iterations: int = 1000
+    batch: int | None = None
+    checkpoint: str | PathLike[str] | None = None
+    mesh: Mesh | None = None
+
+    name = "vi"
+
+    def __post_init__(self) -> None:
+        _check(self.tol, self.max_iterations, self.mesh)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
+        if self.checkpoint is None:
+            return
+        path = as_path(self.checkpoint, "checkpoint")
+        if path.is_dir():
+            raise ValueError(f"checkpoint must be a file, and {path} is a folder")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"checkpoint must be in a folder, and {path.parent} is missing")
 
 
 def fit(
@@ -134,19 +246,53 @@ def fit(
     (True, [False, False, True])
     """
     for option in (name for name in reading if name not in READING):
-        raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{_where(option)}")
-    model, method = model_name(model), method_of(method)
+        hint = did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])
+        for kind in (Variational, EM):
+            if option in kind.__dataclass_fields__:
+                hint = f". Write method=irtkit.{kind.__name__}({option}=…)"
+        if option in {"metrics", "higher_is_better"}:
+            hint = ". Write result.with_quality_standard(metrics, higher_is_better)"
+        raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{hint}")
+    model = model_name(model)
+    if isinstance(method, str) and method in {"em", "vi"}:
+        method = EM() if method == "em" else Variational()
+    if not isinstance(method, EM | Variational):
+        rule = "method must be 'em', 'vi', an irtkit.EM or an irtkit.Variational"
+        raise ValueError(f"{rule}, got {short(method)}")
     check_seed(seed)
     check_yes_or_no(standard_errors=standard_errors)
-    check_prior(prior, model, method)
-    grid = checked_quadrature(quadrature)
+    if not (
+        prior is None or prior in ("weak", "empirical") or isinstance(prior, WeakPrior | ItemPrior)
+    ):
+        kinds = "'weak', 'empirical', None, an ItemPrior or a WeakPrior"
+        raise ValueError(f"prior must be {kinds}, got {short(prior)}")
+    if prior == "empirical" and model not in {"2PL", "3PL"}:
+        raise ValueError(f"prior='empirical' is for the 2PL and 3PL, and the model is {model}")
+    if method.name == "vi" and prior is None:
+        raise ValueError(
+            "prior must not be None for method='vi', since a posterior needs one. prior='weak' "
+            "leaves scale and location free"
+        )
+    if method.name == "vi" and isinstance(prior, WeakPrior) and prior.difficulty_mean is not None:
+        raise ValueError("difficulty_mean of the prior is for method='em'")
+    grid: Any = quadrature
+    if quadrature != "adaptive":
+        pair = isinstance(quadrature, tuple | list) and len(quadrature) == 2
+        points, limit = quadrature if pair else (0, 0)
+        # with 1,000 items the tables of 100,000 nodes take 0.8 GB
+        if not (is_whole(points) and 3 <= points <= 100_000 and 0 < as_number(limit) <= 1000):
+            raise ValueError(
+                "quadrature must be 'adaptive' or (points, limit), a whole number from 3 to 100000 "
+                f"and a number above 0, at most 1000, got {short(quadrature)}"
+            )
+        grid = [int(points), float(limit)]
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None and (method.name == "vi" or method.mesh or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     responses = as_responses(responses, **reading)
     check_data(responses, method)
     settings = Settings(
-        prior=expecting(prior, responses.items) if isinstance(prior, WeakPrior) else prior,
+        prior=prior.for_items(responses.items) if isinstance(prior, WeakPrior) else prior,
         seed=int(seed),  # a number of NumPy's own cannot be stored
         quadrature=grid,
         standard_errors=bool(standard_errors),
@@ -160,11 +306,28 @@ def fit(
 
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report, one_thread():
-        result = fitted(responses, model, settings, method, anchors, report=report)
+        checkpoint = method.checkpoint if isinstance(method, Variational) else None
+        result = fitted(
+            *(responses, model, settings, method.name, anchors),
+            mesh=method.mesh,
+            checkpoint=checkpoint,
+            report=report,
+        )
     for finding in () if _SILENT.get() else result.findings:
         if finding.severity == "warning":
             warn(finding)
     return result
+
+
+def _check(tol: object, max_iterations: object, mesh: object) -> None:
+    check_number("tol", tol, above=0)
+    check_whole("max_iterations", max_iterations, 1)
+    if mesh is None:
+        return
+    from jax.sharding import Mesh
+
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
 
 
 @contextmanager
@@ -178,16 +341,6 @@ def silently() -> Iterator[None]:
         yield
     finally:
         _SILENT.reset(token)
-
-
-def _where(option: str) -> str:
-    """What to write for an argument that `fit` does not have."""
-    for kind in (EM, Variational):
-        if option in kind.__dataclass_fields__:
-            return f". Write method=irtkit.{kind.__name__}({option}=…)"
-    if option in {"metrics", "higher_is_better"}:
-        return ". Write result.with_quality_standard(metrics, higher_is_better)"
-    return did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])
 
 
 def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
@@ -206,42 +359,9 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
         "irtkit.read_responses(…, sparse=True) keeps only the observed cells, and "
         "method=irtkit.Variational(batch=4096) fits a part of the respondents at a time"
     )
-    needed = responses.cells.n_bytes + _BYTES * (n + n_items)
+    # measured were 1.3 to 3.5 times more than 80 bytes per respondent and item
+    needed = responses.cells.n_bytes + 80.0 * (n + n_items)
     check_memory(needed, f"a fit of {n:,} respondents × {n_items:,} items", remedy)
-
-
-def checked_quadrature(quadrature: object) -> str | list[float]:
-    """Return the name of the adaptive grid, or points and limit of a fixed one."""
-    if isinstance(quadrature, str) and quadrature == "adaptive":
-        return quadrature
-    if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
-        points, limit = quadrature
-        within = 0 < as_number(limit) <= _MOST_LIMIT
-        if is_whole(points) and 3 <= points <= _MOST_NODES and within:
-            return [int(points), float(limit)]
-    raise ValueError(
-        f"quadrature must be 'adaptive' or (points, limit), a whole number from 3 to {_MOST_NODES} "
-        f"and a number above 0, at most {_MOST_LIMIT:g}, got {short(quadrature)}"
-    )
-
-
-def check_prior(prior: object, model: str, method: EM | Variational) -> None:
-    """Refuse what is not a prior, or one that the method or the model cannot have."""
-    if method.name == "vi" and prior is None:
-        raise ValueError(
-            "prior must not be None for method='vi', since a posterior needs one. prior='weak' "
-            "leaves scale and location free"
-        )
-    if isinstance(prior, str) and prior == "empirical" and model not in {"2PL", "3PL"}:
-        raise ValueError(f"prior='empirical' is for the 2PL and 3PL, and the model is {model}")
-    if method.name == "vi" and isinstance(prior, WeakPrior) and prior.difficulty_mean is not None:
-        raise ValueError("difficulty_mean of the prior is for method='em'")
-    named = isinstance(prior, str) and prior in {"weak", "empirical"}
-    if not (named or prior is None or isinstance(prior, WeakPrior | ItemPrior)):
-        raise ValueError(
-            "prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got "
-            f"{short(prior)}"
-        )
 
 
 def refitted(
@@ -271,3 +391,37 @@ def refitted(
             standard_errors=False,
             progress=False,
         )
+
+
+_changing = Lock()
+_held: list[Any] = []
+"""What puts threads back as they were, once for each that holds them to one."""
+
+
+@contextmanager
+def one_thread(user_api: str | None = "blas") -> Iterator[None]:
+    """Hold the linear algebra of NumPy to one thread, until all that ask for it at once have ended.
+
+    With ``user_api=None`` all libraries that are loaded and known to have threads. Products are too
+    small for threads to help, and waiting for one another they take up to 2.6 times as long
+    (``benchmarks/threads.py``). The limit is that of the process: the first fit sets it, the last
+    one lifts it.
+    """
+    with _changing:
+        _held.append(_held[0] if _held else _libraries(user_api).limit(limits=1))
+    try:
+        yield
+    finally:
+        with _changing:
+            limit = _held.pop()
+            if not _held:
+                limit.restore_original_limits()
+
+
+@cache
+def _libraries(user_api: str | None) -> Any:
+    """Libraries with threads, looked up once: it takes longer than many fits."""
+    from threadpoolctl import ThreadpoolController
+
+    found = ThreadpoolController()
+    return found if user_api is None else found.select(user_api=user_api)

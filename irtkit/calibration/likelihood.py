@@ -42,9 +42,6 @@ SYNTHETIC_LOGIT_SD = 5.0
 row may then lie beyond nearly every item."""
 _OFF_ZERO = 0.01  # Added to squared slopes before logarithms: a flat item counts as a slope of 0.1.
 _JITTER = 1e-3  # Added to the information of a parameter, in responses: with less it is settled.
-_NOISE = 2e-7  # Rounding error of the log-likelihood of one respondent in 32 bits.
-_ITEMS_PER_NOISE = 20  # Items per further unit of it: with dense missing cells sums are in 32 bits.
-_LEAST_SINE = 1e-8  # Of an angle of guessing: c differs from 0 and 1 by its square.
 
 
 class Population(NamedTuple):
@@ -90,9 +87,9 @@ class MarginalLikelihood:
     def __init__(self, engine: Engine, nodes: Nodes, *, exact: bool = False) -> None:
         self.engine, self.nodes, self.exact = engine, nodes, exact
         patterns = engine.patterns
-        wide = patterns.complete or patterns.sparse
-        sums_of_items = 0.0 if wide else patterns.n_items / _ITEMS_PER_NOISE
-        self.noise = 0.0 if exact else _NOISE * patterns.n_respondents * (1 + sums_of_items)
+        # rounding error in 32 bits; with dense missing cells sums over items are in 32 bits too
+        by_items = 0.0 if patterns.complete or patterns.sparse else patterns.n_items / 20
+        self.noise = 0.0 if exact else 2e-7 * patterns.n_respondents * (1 + by_items)
         weights = nodes.normal_log_weights(1.0)
         self._standard = Grid(nodes, np.stack([weights, weights]))
 
@@ -111,7 +108,21 @@ class MarginalLikelihood:
             found = self.engine.sums(items, grid, exact=self.exact)
         gradient, by_population = found.gradient, np.zeros((len(populations), 2))
         if grid is not self._standard:
-            gradient, by_population = self._by_populations(items, populations, grid, found)
+            groups = self._with_synthetic(items, populations)
+            by_group = np.empty((len(groups), 2))
+            for k, (mean, sd) in enumerate(groups):
+                z = (self.nodes.theta - mean) / sd
+                by_node, weights = np.stack([z / sd, z**2]), np.exp(grid.log_weights[k])
+                by_group[k] = (by_node - (by_node @ weights)[:, None]) @ found.node_mass[k]
+            of_synthetic, by_population = (
+                by_group[SYNTHETIC],
+                np.delete(by_group, SYNTHETIC, axis=0),
+            )
+            wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2  # share of it in the variance
+            by_population[0] += of_synthetic * (1, 1 - wide)
+            patterns, by_slope = self.engine.patterns, items.slope / (items.slope**2 + _OFF_ZERO)
+            gradient = gradient.copy()
+            gradient[:, 0] -= wide * of_synthetic[1] * patterns.copies(by_slope) / patterns.n_items
         value = float(found.log_marginal.sum())
         real = value - float(found.log_marginal[SYNTHETIC])
         return Terms(value, real, gradient, found.information, by_population)
@@ -127,24 +138,6 @@ class MarginalLikelihood:
         """The population of every group of the patterns."""
         (first, *others), copies = populations, self.engine.patterns.multiplicity
         return first, Population(first.mean, synthetic_sd(items, first.sd, copies)), *others
-
-    def _by_populations(
-        self, items: Items, populations: Sequence[Population], grid: Grid, found: Any
-    ) -> tuple[Array, Array]:
-        """Gradient by the items, that through the SD of synthetic ability added; by populations."""
-        patterns, groups = self.engine.patterns, self._with_synthetic(items, populations)
-        by_group = np.empty((len(groups), 2))
-        for k, (mean, sd) in enumerate(groups):
-            z = (self.nodes.theta - mean) / sd
-            by_node, weights = np.stack([z / sd, z**2]), np.exp(grid.log_weights[k])
-            by_group[k] = (by_node - (by_node @ weights)[:, None]) @ found.node_mass[k]
-        of_synthetic, by_population = by_group[SYNTHETIC], np.delete(by_group, SYNTHETIC, axis=0)
-        wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2  # share of it in the variance
-        by_population[0] += of_synthetic * (1, 1 - wide)
-        by_slope = patterns.copies(items.slope / (items.slope**2 + _OFF_ZERO)) / patterns.n_items
-        gradient = found.gradient.copy()
-        gradient[:, 0] -= wide * of_synthetic[1] * by_slope
-        return gradient, by_population
 
 
 def synthetic_sd(items: Items, sd: float = 1.0, copies: Array | None = None) -> float:
@@ -232,7 +225,8 @@ class Parameterisation:
         items = Items(slopes, x[self.intercepts])
         if self.model == "3PL":
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
-            sine, cosine = np.copysign(np.maximum(np.abs(parts), _LEAST_SINE), parts)
+            # c differs from 0 and 1 by the square of 1e-8
+            sine, cosine = np.copysign(np.maximum(np.abs(parts), 1e-8), parts)
             items = items._replace(logit_guessing=2 * np.log(np.abs(sine / cosine)))
             by_angle = 2 / (sine * cosine)
         hyper = self.prior_hyper
@@ -376,8 +370,15 @@ class PenalisedLikelihood:
         p, at, prior, blocks = self.parameters, found.at, found.prior, found.information
         step = np.empty_like(v)
         if p.model == "2PL":
-            n = self.likelihood.engine.patterns.n_respondents
-            blocks = _minus_missing_information(blocks, at.items.slope[p.free], n)
+            # Less what slopes lose as abilities follow the responses. With posteriors of variance
+            # v the score (y − P)·θ of a response moves by (y − P)·√v, which takes v·ΣP(1 − P) from
+            # the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same for
+            # all, and what is left stays above 0.
+            by_intercept = np.maximum(blocks[:, 1, 1], 1e-300)
+            own = np.maximum(blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept, 0.0)
+            n, squares = self.likelihood.engine.patterns.n_respondents, at.items.slope[p.free] ** 2
+            missing, blocks = by_intercept / (1 + squares @ by_intercept / n), blocks.copy()
+            blocks[:, 0, 0] -= own * missing / (own + missing)
         if prior is not None:
             blocks = blocks + prior.blocks
             step[p.hyper] = v[p.hyper] / np.diag(prior.corner)[: p.n_hyper]
@@ -429,41 +430,23 @@ def prior_at(
     return prior.at(items, at.hyper, common_slope=common, copies=copies)
 
 
-def _minus_missing_information(information: Array, slope: Array, n: int) -> Array:
-    """Information of every item less what its slope loses as abilities follow its responses.
-
-    With posteriors of variance v the score (y − P)·θ of a response moves by (y − P)·√v, which takes
-    v·ΣP(1 − P) from the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same
-    for all, and what is left stays above 0.
-    """
-    by_intercept = np.maximum(information[:, 1, 1], 1e-300)
-    own = np.maximum(information[:, 0, 0] - information[:, 0, 1] ** 2 / by_intercept, 0.0)
-    missing = by_intercept / (1 + slope**2 @ by_intercept / n)
-    left = information.copy()
-    left[:, 0, 0] -= own * missing / (own + missing)
-    return left
-
-
 def _solve_blocks(blocks: Array, sides: Array) -> list[Array]:
     """Solve one small positive definite system per item by Cholesky, unrolled over its size.
 
     ``blocks`` has shape (n_items, k, k), ``sides`` (n_items, k); the solution is a list of k
     arrays. For 12,000 systems of two it takes a ninth of the time of ``numpy.linalg.solve``.
     """
-    size = sides.shape[1]
+    size, solved = sides.shape[1], list(sides.T)
     lower: dict[tuple[int, int], Array] = {}
     for i in range(size):
-        for j in range(i + 1):
+        for j in range(i):
             rest = blocks[:, i, j] - sum(lower[i, p] * lower[j, p] for p in range(j))
-            lower[i, j] = (
-                np.sqrt(np.maximum(rest + _JITTER, _JITTER)) if i == j else rest / lower[j, j]
-            )
-    forward: list[Array] = []
-    for i in range(size):
-        rest = sides[:, i] - sum(lower[i, p] * forward[p] for p in range(i))
-        forward.append(rest / lower[i, i])
-    backward: dict[int, Array] = {}
+            lower[i, j] = rest / lower[j, j]
+        rest = blocks[:, i, i] - sum(lower[i, p] ** 2 for p in range(i))
+        lower[i, i] = np.sqrt(np.maximum(rest + _JITTER, _JITTER))
+        rest = solved[i] - sum(lower[i, p] * solved[p] for p in range(i))
+        solved[i] = rest / lower[i, i]
     for i in reversed(range(size)):
-        rest = forward[i] - sum(lower[p, i] * backward[p] for p in range(i + 1, size))
-        backward[i] = rest / lower[i, i]
-    return [backward[i] for i in range(size)]
+        rest = solved[i] - sum(lower[p, i] * solved[p] for p in range(i + 1, size))
+        solved[i] = rest / lower[i, i]
+    return solved

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 
-from irtkit.checks import check_number, short
+from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
 from irtkit.irf import logistic, softplus
+from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 USUAL_CHANCE = 0.2  # Chance with five choices.
-_COST_OF_ONE_ERROR = 0.5  # Nats by which a normal log density falls within one SD of its mean.
 
 
 class Hyper(NamedTuple):
@@ -296,6 +296,25 @@ class Prior(Protocol):
         """Return the prior as plain values, for the settings of a result."""
 
 
+class Expected(NamedTuple):
+    """Normal densities of the intercepts of items whose difficulty was expected.
+
+    d − m·a has the mean β − difficulty, β being the middle of all difficulties given, in logits,
+    which stay as they are when ability is rescaled: means that are all off by the same pull on
+    nothing. The location m is that of the items with a mean. Others have d ~ N(0, spread²), as new
+    items may be harder than those that were answered long ago.
+    """
+
+    mean: Array
+    sd: Array
+    known: NDArray[np.bool_]
+    """Which items have a mean of their own."""
+    follows: Array
+    """1 where the intercept follows m; 0 where its mean is on a given scale, or none is known."""
+    middle: float
+    """β."""
+
+
 _BY_ITEM = {"chance", "difficulty_mean", "difficulty_sd"}
 
 
@@ -352,7 +371,8 @@ class WeakPrior:
         for name, value in self.numbers.items():
             check_number(f"{name} of the prior", value, above=0)
         mean = self.difficulty_mean
-        if not (mean is None or hasattr(mean, "items") or hasattr(mean, "columns")):
+        known_kinds = hasattr(mean, "items") or hasattr(mean, "columns")
+        if not (mean is None or isinstance(mean, Expected) or known_kinds):
             raise TypeError(
                 "difficulty_mean must be a Series or a mapping by item label, or a table with the "
                 f"columns mean and sd; got {type(mean).__name__}"
@@ -371,13 +391,76 @@ class WeakPrior:
         return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in _BY_ITEM}
 
     @property
-    def usual(self) -> WeakPrior:
-        """The weak prior of items of which nothing is expected."""
-        return WeakPrior(chance=self.chance, **self.numbers)
+    def expected(self) -> Expected | None:
+        """What is expected of items, after :meth:`for_items`."""
+        return self.difficulty_mean if isinstance(self.difficulty_mean, Expected) else None
+
+    def for_items(self, labels: tuple[str, ...]) -> WeakPrior:
+        """The prior of labelled items, with the difficulties that are expected of them.
+
+        Raises
+        ------
+        ValueError
+            If a table lacks a column, no label is one of the items, some are not while an item has
+            no mean, a label occurs twice, a mean is infinite, or an SD is not above 0.
+        """
+        import pandas as pd
+
+        mean, sd = self.difficulty_mean, self.difficulty_sd
+        if mean is None:
+            return self
+        if hasattr(mean, "columns"):
+            table = by_item(mean, "difficulty_mean")
+            if sd is not None or not {"mean", "sd"} <= {*table.columns}:
+                raise ValueError(
+                    "difficulty_mean: a table needs the columns mean and sd, without difficulty_sd"
+                )
+        elif sd is None:
+            raise ValueError(
+                "difficulty_mean needs difficulty_sd, the SD of difficulties around it, in logits"
+            )
+        else:
+            means = mean if isinstance(mean, pd.Series) else pd.Series(dict(mean), dtype=object)
+            table = pd.DataFrame({"mean": means, "sd": sd})
+        table = table[["mean", "sd"]].apply(pd.to_numeric).dropna(subset="mean")
+        table.index = table.index.map(str)
+        here, without = table[table.index.isin(labels)], [*pd.Index(labels).difference(table.index)]
+        if here.empty:
+            raise ValueError(
+                "difficulty_mean has no item of the responses: its labels are "
+                f"{first_names(list(table.index)) or 'none'}"
+            )
+        unknown = [*table.index.difference(here.index)]
+        if unknown and without:  # which they may misspell
+            raise ValueError(
+                f"difficulty_mean must have labels of items, and {short(unknown[0])} is not one"
+                f"{and_more(len(unknown) - 1, 'label')}{did_you_mean(unknown[0], without)}. Items "
+                f"without a mean: {first_names(without)}. Leave out other labels, such as by "
+                "mean[mean.index.isin(responses.items)]"
+            )
+        if here.index.has_duplicates:
+            label = here.index[here.index.duplicated()][0]
+            raise ValueError(f"difficulty_mean: item {short(label)} occurs twice")
+        for label, difficulty, spread in here.itertuples():
+            check_number(f"difficulty_mean of {short(label)}", difficulty)
+            check_number(f"difficulty_sd of {short(label)}", spread, above=0)
+        found, spreads = here.reindex(labels).to_numpy(np.float64).T
+        known, middle = ~np.isnan(found), float(here["mean"].mean())
+        expected = Expected(
+            mean=np.where(known, middle - found, 0.0),
+            sd=np.where(known, spreads, self.intercept_spread),
+            known=known,
+            follows=known.astype(np.float64),
+            middle=middle,
+        )
+        return replace(self, difficulty_mean=expected, difficulty_sd=None)
 
     def on_fixed_scale(self) -> WeakPrior:
         """The prior beside fixed items: means that are expected are on their scale."""
-        return self
+        if (given := self.expected) is None:
+            return self
+        mean, follows = given.mean - given.known * given.middle, np.where(given.known, 0.0, 1.0)
+        return replace(self, difficulty_mean=given._replace(mean=mean, follows=follows))
 
     @property
     def slope_density(self) -> Student:
@@ -394,13 +477,18 @@ class WeakPrior:
     @property
     def keys(self) -> Array | None:
         """What copies of an item must have in common beside their answers, (k, n_items)."""
-        return np.array([self.chance]) if isinstance(self.chance, tuple) else None
+        keys = [] if self.expected is None else [*self.expected[:3]]
+        keys += [np.array(self.chance)] if isinstance(self.chance, tuple) else []
+        return np.stack(keys) if keys else None
 
     def chosen(self, items: Any) -> Self:
         """The prior of some of the items."""
-        if not isinstance(self.chance, tuple):
-            return self
-        return replace(self, chance=tuple(np.array(self.chance)[items].tolist()))
+        chance, mean = self.chance, self.difficulty_mean
+        if isinstance(chance, tuple):
+            chance = tuple(np.array(chance)[items].tolist())
+        if isinstance(mean, Expected):
+            mean = Expected._make([*(part[items] for part in mean[:4]), mean.middle])
+        return replace(self, chance=chance, difficulty_mean=mean)
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
@@ -431,8 +519,10 @@ class WeakPrior:
         """Return the m and τ that some known items make most likely."""
         from scipy.optimize import minimize
 
+        usual = replace(self, difficulty_mean=None)
+
         def falling(at: Array) -> tuple[float, Array]:
-            found = self.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
+            found = usual.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
             return -found.log_density, -found.by_hyper
 
         location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
@@ -440,21 +530,22 @@ class WeakPrior:
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        return {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
+        record = {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
+        if (given := self.expected) is not None:
+            means = [x if known else None for x, known in zip(given.mean, given.known, strict=True)]
+            record |= {"kind": "ExpectedItems", "item_intercept_mean": means}
+            record |= {"item_intercept_sd": given.sd.tolist(), "middle": given.middle}
+        return record
 
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
-        mean, sd, follows = self._intercepts()
+        mean, sd, _, follows, _ = self.expected or (0.0, self.intercept_spread, None, 1.0, None)
         slope, location = items.slope, follows * hyper.location
         around = _normal(items.intercept - location * slope, mean, sd)
         terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
         if not common_slope:
             terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}, {}))
         return terms
-
-    def _intercepts(self) -> tuple[Any, Any, Any]:
-        """Mean and SD of d − m·a, and 0 in place of 1 where an intercept does not follow m."""
-        return 0.0, self.intercept_spread, 1.0
 
 
 def of_some(prior: Any, items: Any) -> Any:
@@ -542,13 +633,23 @@ class ItemPrior:
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        parts = vars(self).items()
-        kinds = {name: part if part is None else _described(part, name) for name, part in parts}
-        return {"kind": "ItemPrior", **kinds}
+        record: dict[str, Any] = {"kind": "ItemPrior"}
+        for name, density in vars(self).items():
+            record[name] = density and {"kind": (kind := type(density).__name__)}
+            for attribute, value in vars(density).items() if density else ():
+                plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+                try:
+                    record[name][attribute] = json.loads(json.dumps(plain))
+                except (TypeError, ValueError) as error:
+                    raise TypeError(
+                        f"{name} of ItemPrior: attribute {attribute} of {kind} must be a number, "
+                        f"a text or an array, got {type(value).__name__}"
+                    ) from error
+        return record
 
 
 def _holds(density: Density | None, x: Array) -> NDArray[np.bool_]:
-    """Whether twice as far out costs at least what one standard error does; out starts at 20.
+    """Whether twice as far out costs what one standard error does, half a nat; out starts at 20.
 
     A density that falls by less from there on lets a parameter that the responses push out run
     on to wherever a search ends.
@@ -558,27 +659,45 @@ def _holds(density: Density | None, x: Array) -> NDArray[np.bool_]:
     beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
     with np.errstate(all="ignore"):  # so far out a density may overflow
         there, here = (LogDensity(*density.at(place)).value for place in (beyond, x))
-        return ~np.asarray(here - there < _COST_OF_ONE_ERROR)
-
-
-def _described(density: Density, name: str) -> dict[str, Any]:
-    """Return the kind and the attributes of a density as plain values."""
-    kind = type(density).__name__
-    if any(vars(base).get("__slots__") for base in type(density).__mro__):
-        raise TypeError(f"{name} of ItemPrior: {kind} must keep its attributes without __slots__")
-    found: dict[str, Any] = {"kind": kind}
-    for attribute, value in vars(density).items():
-        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        try:
-            found[attribute] = json.loads(json.dumps(plain))
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{name} of ItemPrior: attribute {attribute} of {kind} must be a number, a text or "
-                f"an array, got {type(value).__name__}"
-            ) from error
-    return found
+        return ~np.asarray(here - there < 0.5)
 
 
 def check_chance(chance: object) -> float:
     """Refuse what is no probability below 1."""
     return check_number("chance of the prior", chance, least=0, below=1)
+
+
+def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) -> Any:
+    """Prior that was described, as the argument of another fit of some of all items.
+
+    Raises
+    ------
+    ValueError
+        If it holds a density that its description does not define.
+    """
+    if record is None or record["kind"] == "empirical":
+        return record and "empirical"
+    if record["kind"] == "ItemPrior":
+        kinds: dict[str, Any] = {"Normal": Normal, "LogNormal": LogNormal, "Beta": Beta}
+        made: dict[str, Any] = {}
+        for name in (field.name for field in fields(ItemPrior) if record[field.name] is not None):
+            numbers = dict(record[name])
+            if (kind := numbers.pop("kind")) not in kinds:
+                raise ValueError(
+                    "other responses cannot be fitted under the prior of the result: "
+                    f"{short(kind)} is none of {', '.join(kinds)}"
+                )
+            made[name] = kinds[kind](**numbers)
+        return ItemPrior(**made)
+    chance, expected = record["chance"], None
+    if isinstance(chance, list | tuple):
+        by_label = dict(zip(all_items, chance, strict=True))
+        chance = {item: by_label[item] for item in items}
+    if record["kind"] == "ExpectedItems":
+        import pandas as pd
+
+        mean = record["middle"] - np.array(record["item_intercept_mean"], dtype=np.float64)
+        of_all = {"mean": mean, "sd": record["item_intercept_sd"]}
+        expected = pd.DataFrame(of_all, index=all_items).reindex(items)
+    numbers = {name: record[name] for name in WeakPrior().numbers}
+    return WeakPrior(chance=chance, difficulty_mean=expected, **numbers)

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.search import Maximum, Problem
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, Items
+    from irtkit.irf import Array
 
-_LEAST_Z = 2.33  # One-sided 1 %, below which trials count as independent.
 _FAR_FROM_INDEPENDENT = 4.0  # Design effect above which the first fit is with the correlation.
-_MAX_CELLS = 2**20  # Cells it is estimated from: 1 + (n − 1)ρ has an error of √(2/2²⁰), 0.14 %.
-_LEAST_INFORMATION = 1e-3  # Added to that of every number, in responses: keeps it finite.
 
 
 class Cells(NamedTuple):
@@ -46,39 +43,57 @@ class Cells(NamedTuple):
     """How many respondents and items share the cell."""
 
     @property
-    def pairs(self) -> Array:
-        """Ordered pairs of trials."""
-        return self.copies * self.trials * (self.trials - 1)
-
-    @property
     def most(self) -> float:
         """Trials of the cell that was tried most often."""
         return float(self.trials.max())
 
-    def beyond(self, mean: Array, square: Array) -> tuple[Array, Array]:
-        """T − s² and T, from the means of P and P²."""
-        share = self.right / self.trials
-        total = share - 2 * share * mean + square
-        return total - share * (1 - share) * self.trials / (self.trials - 1), total
+    def correlation(
+        self, mean: Array, square: Array, at: float, spread: Array | None = None
+    ) -> float:
+        """Correlation from the means of P and P², with weights that are best at some correlation.
 
-    def correlation(self, beyond: Array, total: Array, at: float) -> float:
-        """Weighted mean, with weights that are best at some correlation; within 0 and 1."""
-        weight = self.pairs / (1 + (self.trials - 1) * at) ** 2
+        With the ``spread`` P(1 − P), 0 if it may be noise: if it is not significant at 1 %.
+        """
+        share, pairs = self.right / self.trials, self.copies * self.trials * (self.trials - 1)
+        total = share - 2 * share * mean + square
+        beyond = total - share * (1 - share) * self.trials / (self.trials - 1)
+        if spread is not None and pairs @ beyond <= 2.33 * np.sqrt(2 * float(pairs @ spread**2)):
+            return 0.0
+        weight = pairs / (1 + (self.trials - 1) * at) ** 2
         return float(np.clip((weight @ beyond) / max(float(weight @ total), 1e-300), 0.0, 1.0))
 
 
 def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: float) -> float:
     """Correlation of the trials beyond what the model explains; 0 if that may be noise."""
-    items = problem.items(maximum.x)
-    mean, square = _moments(items, maximum, cells)
-    spread = mean - square
-    responses = np.maximum(problem.engine.patterns.margins.item_responses[REAL], 1e-300)
-    square = square + spread * (_numbers_learned(problem, maximum) / responses)[cells.column]
-    beyond, total = cells.beyond(mean, square)
-    error = np.sqrt(2 * float(cells.pairs @ spread**2))
-    if cells.pairs @ beyond <= _LEAST_Z * error:
-        return 0.0
-    return cells.correlation(beyond, total, at)
+    items, patterns = problem.items(maximum.x), problem.engine.patterns
+    # means of P and P² over a normal posterior of ability
+    ability, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
+    slope, intercept = items.slope[cells.column], items.intercept[cells.column]
+    mean, square = np.zeros((2, len(ability)))
+    for shift, weight in NORMAL_POINTS:
+        p = logistic(slope * (ability + shift * sd) + intercept)
+        if items.logit_guessing is not None:
+            guessing = logistic(items.logit_guessing[cells.column])
+            p = guessing + (1 - guessing) * p
+        mean += weight * p
+        square += weight * p**2
+    # how many numbers responses determined of every item, tr (I + Π)⁻¹I with Π by the prior: a
+    # common slope is none, and fixed items have none
+    parameters, free = problem.parameters, problem.parameters.free
+    values = parameters.values(maximum.x)
+    likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
+    own = likelihood.terms(items, values.populations).information[free]
+    both = own
+    if problem.prior is not None:
+        both = own + prior_at(problem.prior, parameters, values, patterns.multiplicity).blocks
+    if parameters.common_slope:
+        own, both = own[:, 1:2, 1:2], both[:, 1:2, 1:2]
+    both = both + 1e-3 * np.eye(own.shape[1])  # in responses: keeps it finite
+    learned = np.zeros(len(items.slope))
+    learned[free] = np.trace(np.linalg.solve(both, own), axis1=1, axis2=2)
+    responses, spread = np.maximum(patterns.margins.item_responses[REAL], 1e-300), mean - square
+    square = square + spread * (learned / responses)[cells.column]
+    return cells.correlation(mean, square, at, spread)
 
 
 def first_correlation(patterns: Patterns, cells: Cells) -> float:
@@ -88,15 +103,18 @@ def first_correlation(patterns: Patterns, cells: Cells) -> float:
     """
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
     share = (patterns.margins.item_right[REAL] / responses)[cells.column]
-    found = cells.correlation(*cells.beyond(share, share**2), 0.0)
+    found = cells.correlation(share, share**2, 0.0)
     return found if 1 + (cells.most - 1) * found > _FAR_FROM_INDEPENDENT else 0.0
 
 
 def repeated_cells(patterns: Patterns) -> Cells | None:
-    """Cells that were tried several times, None if there are none."""
+    """Cells that were tried several times, None if there are none.
+
+    Of about 2²⁰ cells 1 + (n − 1)ρ has an error of √(2/2²⁰), 0.14 %: others are left out.
+    """
     rows = np.flatnonzero(patterns.real)
     n_cells = patterns.trials.nnz if patterns.sparse else patterns.trials.size
-    rows = rows[:: max(1, -(-n_cells // _MAX_CELLS))]
+    rows = rows[:: max(1, -(-n_cells // 2**20))]
     cells, trials = patterns.cells[rows], patterns.trials[rows]
     if patterns.sparse:
         place, column = trials.tocoo().coords
@@ -112,38 +130,3 @@ def repeated_cells(patterns: Patterns) -> Cells | None:
     if patterns.multiplicity is not None:
         copies = copies * patterns.multiplicity[column]
     return Cells(row, column, right[some].astype(float), tried[some].astype(float), copies)
-
-
-def _moments(items: Items, maximum: Maximum, cells: Cells) -> tuple[Array, Array]:
-    """Means of P and P² over a normal posterior of ability."""
-    mean, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
-    slope, intercept = items.slope[cells.column], items.intercept[cells.column]
-    first, second = np.zeros((2, len(mean)))
-    for shift, weight in NORMAL_POINTS:
-        p = logistic(slope * (mean + shift * sd) + intercept)
-        if items.logit_guessing is not None:
-            guessing = logistic(items.logit_guessing[cells.column])
-            p = guessing + (1 - guessing) * p
-        first += weight * p
-        second += weight * p**2
-    return first, second
-
-
-def _numbers_learned(problem: Problem, maximum: Maximum) -> Array:
-    """How many numbers responses determined of every item, tr (I + Π)⁻¹I, Π by the prior.
-
-    A common slope is none, and fixed items have none.
-    """
-    at = problem.parameters.values(maximum.x)
-    likelihood, free = MarginalLikelihood(problem.engine, maximum.nodes), problem.parameters.free
-    own = likelihood.terms(at.items, at.populations).information[free]
-    both = own
-    if problem.prior is not None:
-        copies = problem.engine.patterns.multiplicity
-        both = own + prior_at(problem.prior, problem.parameters, at, copies).blocks
-    if problem.parameters.common_slope:
-        own, both = own[:, 1:2, 1:2], both[:, 1:2, 1:2]
-    both = both + _LEAST_INFORMATION * np.eye(own.shape[1])
-    learned = np.zeros(len(at.items.slope))
-    learned[free] = np.trace(np.linalg.solve(both, own), axis1=1, axis2=2)
-    return learned

@@ -44,35 +44,15 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
-_MEMORY = 8  # Pairs kept; Nocedal & Wright recommend 3 to 20.
-_ARMIJO = 1e-4  # Share of the expected rise that a step must bring (Nocedal & Wright, 3.1).
-_SHRINK = 0.4  # Factor to a step that did not bring it: a third trial costs a pass as well.
-_ROUNDING = 1e-11  # Relative rounding error of the objective, a pairwise sum in 64 bits.
-_FAST = 0.1  # Share of the last expected gain below which one small one is enough.
-_MOST_CHANGE, _LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
-_MANY_ITEMS = 512  # Items below which curves of complete data are computed at every node.
-_SHARE_OF_POINTS = 0.7  # Share of curve points in nodes below which interpolation pays.
+_LEAST_STEP = 1e-8  # Below rounding errors of x.
 # Nodes and curve points as multiples of what is needed, and whether curves are interpolated: tried
 # in turn until the error is small enough; the first nearly always is.
 _REFINEMENTS = ((1, 1, True), (1, 2, True), (1, 3, False), (2, 4, False))
 _QUADRATURE_ERROR = 1e-4
 """Quadrature error of the log-likelihood per real respondent above which grids are refined: it
 moves estimates by less than a hundredth of their standard errors, slopes beyond 4 by up to 0.06."""
-_TOO_COARSE = 1.25  # Factor by which nodes may be too far apart: 1.1 · 1.25 SDs err by 6e-5.
-_FIRST_CHECK, _LONGEST_STRETCH = 3, 24  # Evaluations between looks at the grid, doubling.
-_MOST_GRIDS = 40  # Grids that may prove too coarse before one is kept; two are usual.
-_STEEPEST, _PATIENCE = 5 * WeakPrior.steep, 48
-"""Slope, and evaluations, beyond which a fit without a prior is given up: on separable items slopes
-grow for ever. A dozen evaluations are the rule."""
-_SECONDS_BETWEEN_REPORTS = 0.2  # A line that changes faster is not read.
 FAR = 7.0  # Posterior SDs that a grid must reach beyond the farthest mean: 1e-12 lies beyond.
 MOST_REPAIRS = 10  # Half-widths, and rescalings, that are tried before the last is kept.
-_FEW_RESPONDENTS, _ITEMS_PER_RESPONDENT = 256, 10
-"""Respondents, and items for each, up to which all is in 64 bits, as posteriors cost little."""
-_SMALL_GAIN = 0.1
-"""A step that promises less and fails shows that 32 bits, off by 2e-7 a respondent, are no longer
-enough: of 10⁵ respondents 0.02."""
-_OFF_SCALE = 0.02  # Departure from mean 0 and SD 1 that is put right: the error of 2,500.
 
 
 class PreconditionedLBFGS:
@@ -98,7 +78,7 @@ class PreconditionedLBFGS:
         self._direction = np.zeros_like(x)
         self._step = 1.0
         self._swapped = False
-        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=_MEMORY)
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=8)
         """Steps taken, how much the gradient fell on each, and one over their product."""
         self._n_small = 0
 
@@ -122,11 +102,12 @@ class PreconditionedLBFGS:
         found, before = objective.evaluate(trial), self.current
         wanted = -np.inf
         if before is not None:
-            allowed = objective.noise + _ROUNDING * abs(before.value)
+            # the objective is a pairwise sum in 64 bits, of relative rounding error 1e-11
+            allowed = objective.noise + 1e-11 * abs(before.value)
             allowed += self.expected if self._swapped else 0.0
-            wanted = before.value + _ARMIJO * self._step * 2 * self.expected - allowed
+            wanted = before.value + 1e-4 * self._step * 2 * self.expected - allowed  # Armijo
         if not np.isfinite(found.value) or found.value < wanted:
-            self._step = 0.0 if before is None else self._step * _SHRINK
+            self._step = 0.0 if before is None else self._step * 0.4
             self.done = not self._step >= _LEAST_STEP
             if self._swapped:
                 self.restart(forget=False)
@@ -147,8 +128,8 @@ class PreconditionedLBFGS:
         expected_before = self.expected
         self._direction, self.expected = v, 0.5 * float(v @ found.gradient)
         self.change = float(np.abs(v).max())
-        self._step = min(1.0, _MOST_CHANGE / max(self.change, 1e-300))
-        falls_fast = self.expected < _FAST * expected_before
+        self._step = min(1.0, 3.0 / max(self.change, 1e-300))  # e³ in odds
+        falls_fast = self.expected < 0.1 * expected_before
         self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
         self.converged = self._n_small >= 2
         self.done = self.converged or not self._step >= _LEAST_STEP
@@ -183,8 +164,9 @@ class GridSchedule:
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
+        # interpolation pays with products over items, or many items, and far fewer points
         by_product = not patterns.complete or items.logit_guessing is not None
-        share = _SHARE_OF_POINTS if by_product or patterns.n_items >= _MANY_ITEMS else 0.0
+        share = 0.7 if by_product or patterns.n_items >= 512 else 0.0
         found = NodeDensity.of(
             items, half_width, answered, patterns.multiplicity, share=share, precision=precision
         )
@@ -285,7 +267,7 @@ def problem_of(
         if isinstance(prior, WeakPrior):
             prior, known = prior.on_fixed_scale(), fixed.chosen(~free)
             items = Items(known.discrimination, known.intercept)
-            hyper = prior.usual.learned_from(items, common_slope=model == "1PL")
+            hyper = prior.learned_from(items, common_slope=model == "1PL")
     parameters = Parameterisation(
         model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper, groups=groups
     )
@@ -306,20 +288,44 @@ class Maximum(NamedTuple):
 
 
 def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> Maximum:
-    """Search for the maximum from where a quasi-Newton search stands."""
+    """Search for the maximum from where a quasi-Newton search stands.
+
+    It is in 32 bits until these are no longer enough: off by 2e-7 a respondent, 0.02 of 10⁵.
+    """
     schedule, patterns = control.schedule, problem.engine.patterns
-    few = patterns.n < max(_FEW_RESPONDENTS, patterns.n_items / _ITEMS_PER_RESPONDENT)
-    # on a mesh rounding to 32 bits would make the end depend on the number of devices; 32 bits of
-    # 12 items × 10⁵ trials err by 0.1 a respondent
+    # posteriors of few respondents cost little; on a mesh rounding to 32 bits would make the end
+    # depend on the number of devices; 32 bits of 12 items × 10⁵ trials err by 0.1 a respondent
+    few = patterns.n < max(256, patterns.n_items / 10)
     exact = few or problem.mesh is not None or patterns.repeated
     level, half_width, n_grids = 0, 0.0, 0
     density = problem.density(schedule, lbfgs.x)
     while True:
         nodes, n_grids = schedule.built(density, level), n_grids + 1
-        adapts = schedule.fixed is None and n_grids < _MOST_GRIDS
-        finer, exact = _climb(
-            problem, lbfgs, control, nodes, density if adapts else None, exact=exact
-        )
+        adapts = schedule.fixed is None and n_grids < 40  # two grids are usual
+        objective, finer = problem.at(nodes, exact=exact), None
+        lbfgs.swap_objective()
+        begun, next_look = control.n_evaluations, 3
+        while finer is None and not lbfgs.done and control.n_evaluations < control.max_evaluations:
+            control.n_evaluations += 1
+            if lbfgs.evaluate(objective, control.tol) and lbfgs.current:
+                step, log_likelihood = control.n_evaluations, lbfgs.current.log_likelihood
+                control.trace.append((step, nodes.n_nodes, log_likelihood, lbfgs.change))
+                now = time.perf_counter()
+                if control.report and now > control.reported + 0.2:  # a line that can be read
+                    control.report(step, log_likelihood)
+                    control.reported = now
+            elif lbfgs.expected < 0.1 and not exact:
+                exact, objective = True, problem.at(nodes, exact=True)
+                lbfgs.restart()
+            if control.n_evaluations == begun + next_look:
+                next_look += min(next_look, 24)
+                at = problem.parameters.values(lbfgs.x)
+                steepest = float(np.abs(at.items.slope).max()) * at.populations[0].sd
+                if problem.prior is None and control.n_evaluations > 48 and steepest > 100:
+                    break  # the likelihood of separable items has no maximum at finite slopes
+                if adapts:  # nodes 1.1 · 1.25 posterior SDs apart err by 6e-5
+                    needed = problem.density(schedule, lbfgs.x, density.half_width)
+                    finer = needed if density.too_coarse_for(needed, 1.25) else None
         if finer is not None:
             density = finer
             continue
@@ -344,49 +350,6 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
     return with_unit_scale(problem, found, schedule) if learns else found
 
 
-def _climb(
-    problem: Problem,
-    lbfgs: PreconditionedLBFGS,
-    control: Control,
-    nodes: Nodes,
-    density: NodeDensity | None,
-    *,
-    exact: bool,
-) -> tuple[NodeDensity | None, bool]:
-    """Search on one grid, in 32 bits unless ``exact`` or until these are no longer enough.
-
-    Return what items have come to need, if nodes of the ``density`` are too coarse for that, and
-    whether all is exact by now.
-    """
-    objective = problem.at(nodes, exact=exact)
-    lbfgs.swap_objective()
-    begun, next_check = control.n_evaluations, _FIRST_CHECK
-    while not lbfgs.done and control.n_evaluations < control.max_evaluations:
-        control.n_evaluations += 1
-        if lbfgs.evaluate(objective, control.tol) and lbfgs.current:
-            step, log_likelihood = control.n_evaluations, lbfgs.current.log_likelihood
-            control.trace.append((step, nodes.n_nodes, log_likelihood, lbfgs.change))
-            now = time.perf_counter()
-            if control.report and now > control.reported + _SECONDS_BETWEEN_REPORTS:
-                control.report(step, log_likelihood)
-                control.reported = now
-        elif lbfgs.expected < _SMALL_GAIN and not exact:
-            exact, objective = True, problem.at(nodes, exact=True)
-            lbfgs.restart()
-        if control.n_evaluations == begun + next_check:
-            next_check += min(next_check, _LONGEST_STRETCH)
-            at = problem.parameters.values(lbfgs.x)
-            steepest = float(np.abs(at.items.slope).max()) * at.populations[0].sd
-            late = control.n_evaluations > _PATIENCE
-            if problem.prior is None and late and steepest > _STEEPEST:
-                break  # the likelihood has no maximum at finite slopes
-            if density is not None:
-                needed = problem.density(control.schedule, lbfgs.x, density.half_width)
-                if density.too_coarse_for(needed, _TOO_COARSE):
-                    return needed, exact
-    return None, exact
-
-
 def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) -> Maximum:
     """Rescale items and abilities together until abilities have mean 0 and SD 1.
 
@@ -399,7 +362,7 @@ def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) 
         mean = float(np.average(ability, weights=weights))
         square = (ability - mean) ** 2 + maximum.posteriors.sd**2
         sd = float(np.sqrt(np.average(square, weights=weights)))
-        if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
+        if max(abs(mean), abs(sd - 1)) <= 0.02:  # the sampling error of 2,500 respondents
             break
         x = problem.parameters.rescaled(maximum.x, mean, sd)
         maximum = at_vector(problem, x, maximum, schedule)

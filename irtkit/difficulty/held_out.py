@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.methods import one_thread
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.patterns import float_blocks, patterns_of

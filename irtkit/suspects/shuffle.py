@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration import fit
-from irtkit.calibration.fitting import check_data, silently
-from irtkit.calibration.methods import EM
+from irtkit.calibration.fitting import EM, check_data, silently
 from irtkit.checks import MOST_TIMES, check_seed, check_unique, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding

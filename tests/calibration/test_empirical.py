@@ -10,9 +10,7 @@ from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
-from irtkit.calibration import empirical
 from irtkit.calibration.empirical import ItemDistribution, ItemLikelihoods
-from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity
@@ -58,7 +56,7 @@ def known_best(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", SPREADS)
-@pytest.mark.parametrize(("n_respondents", "n_items"), [(50, 1000), (30, 1000), (12, 2000)])
+@pytest.mark.parametrize(("n_respondents", "n_items"), [(50, 1000), (12, 2000)])
 def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
     n_respondents: int, n_items: int, spread: float
 ) -> None:
@@ -88,25 +86,11 @@ def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
     assert learned["intercept"] - learned["difficulty"] == pytest.approx(0.0, abs=0.12)
 
 
-@pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_learning_changes_next_to_nothing_where_respondents_are_many(
-    model: ModelName,
-) -> None:
-    responses, _, _ = drawn(6000, 40, 5, negative=0.0)
-    weak, learned = (
-        fit(responses, model, prior=prior, standard_errors=False).items["discrimination"]
-        for prior in ("weak", "empirical")
-    )
-    moved = np.sqrt(((weak - learned) ** 2).mean())
-    assert moved < (0.01 if model == "2PL" else 0.02) * weak.abs().mean()
-
-
-@pytest.mark.parametrize("shape", [(1000, 100), (2000, 200)])
-def test_one_item_far_steeper_than_the_others_stays_finite(shape: tuple[int, int]) -> None:
+def test_one_item_far_steeper_than_the_others_stays_finite() -> None:
     generator = np.random.default_rng(0)
-    ability, difficulty = generator.normal(size=shape[0]), generator.normal(size=shape[1])
+    ability, difficulty = generator.normal(size=1000), generator.normal(size=100)
     chance = 1 / (1 + np.exp(difficulty - ability[:, None]))
-    values = (generator.random(shape) < chance).astype(np.int8)
+    values = (generator.random(chance.shape) < chance).astype(np.int8)
     values[:, 0] = ability > generator.normal()
     result = fit(ResponseMatrix(values), prior="empirical")
     slopes = result.items["discrimination"]
@@ -130,13 +114,12 @@ def test_of_few_respondents_no_order_of_rows_or_columns_matters() -> None:
     assert np.abs(off / other["discrimination_se"].to_numpy()).max() < 0.005
 
 
-@pytest.mark.parametrize("mean", [2.0, 3.0])
-def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead(mean: float) -> None:
+def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead() -> None:
     errors = []
-    for seed in range(3):
+    for seed in range(2):
         generator = np.random.default_rng(seed)
         items = ItemParameters(
-            generator.lognormal(0, 0.5, 200), generator.normal(mean, 0.7, 200), np.zeros(200)
+            generator.lognormal(0, 0.5, 200), generator.normal(3.0, 0.7, 200), np.zeros(200)
         )
         ability = generator.normal(size=100)
         responses = irtkit.simulate_responses(items, ability, seed=generator)
@@ -148,19 +131,6 @@ def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead(mean: flo
         )
     weak, empirical = np.mean(errors, axis=0)
     assert empirical < 1.03 * weak
-
-
-@pytest.mark.filterwarnings("ignore:.*one ability")  # among equals it is chance
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_slopes_so_steep_that_probabilities_vanish_are_no_obstacle(missing: float) -> None:
-    generator = np.random.default_rng(5)
-    ability = np.repeat([-1.0, 1.0], 15) + 0.01 * generator.normal(size=30)
-    z = 60 * (ability[:, None] - generator.uniform(-0.3, 0.3, 200))
-    values = (generator.random(z.shape) < 1 / (1 + np.exp(-np.clip(z, -700, 700)))).astype(np.int8)
-    values[generator.random(z.shape) < missing] = -1
-    result = fit(ResponseMatrix(values), prior="empirical")
-    assert np.isfinite(result.items["discrimination"]).all()
-    assert np.isfinite(result.ability).all()
 
 
 def test_the_density_integrates_to_one_and_its_gradient_is_that_of_differences() -> None:
@@ -194,38 +164,6 @@ def test_a_change_of_units_moves_items_and_their_distribution_together() -> None
     assert after == pytest.approx(before - np.log(1.7), abs=1e-12)
 
 
-def test_coordinates_lead_back_to_items_and_their_jacobian_is_that_of_differences() -> None:
-    generator = np.random.default_rng(2)
-    slope, intercept = generator.normal(size=(2, 30))
-    sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
-    u, e = SOME.standardised(slope, intercept, sign)
-    for found, expected in zip(SOME.items(u, e, sign), (slope, intercept), strict=True):
-        assert found == pytest.approx(expected, abs=1e-12)
-    by_u, with_slope, by_e = SOME.jacobian(slope, e, sign)
-    step = 1e-6
-    ahead, behind = (SOME.items(u + h, e, sign) for h in (step, -step))
-    assert (ahead[0] - behind[0]) / (2 * step) == pytest.approx(by_u, abs=1e-7)
-    assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(with_slope, abs=1e-7)
-    ahead, behind = (SOME.items(u, e + h, sign) for h in (step, -step))
-    assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(by_e, abs=1e-7)
-
-
-def test_as_a_prior_its_gradient_is_that_of_differences() -> None:
-    generator = np.random.default_rng(3)
-    items = Items(*generator.normal(size=(3, 20)))
-    hyper, step = Hyper(0.0, 0.0), 1e-6
-
-    def at(moved: Items) -> float:
-        return SOME.at(moved, hyper, common_slope=False).log_density
-
-    gradient = SOME.at(items, hyper, common_slope=False).gradient
-    for k, name in enumerate(items._fields):
-        for j in range(20):
-            h = step * (np.arange(20) == j)
-            ends = [at(items._replace(**{name: items[k] + sign * h})) for sign in (1, -1)]
-            assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(gradient[j, k], abs=1e-4)
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 def test_likelihoods_of_single_items_bend_as_told(model: ModelName, missing: float) -> None:
@@ -252,22 +190,3 @@ def test_likelihoods_of_single_items_bend_as_told(model: ModelName, missing: flo
     if model == "2PL":  # observed information is expected information
         bend = (2 * value(0, 0) - value(0, step) - value(0, -step)) / step**2
         assert bend == pytest.approx(information[:, 1, 1], rel=1e-4)
-
-
-@pytest.mark.parametrize("steep", [0.05, 1.0])
-def test_likelihoods_of_single_items_are_those_on_all_nodes(
-    monkeypatch: pytest.MonkeyPatch, steep: float
-) -> None:
-    responses, _, _ = drawn(12, 2000, 4)
-    slope, intercept = steep * np.linspace(-1.5, 2.0, 2000), np.linspace(-2, 2, 2000)
-    fitted, rows = Items(slope, intercept), patterns_of(responses, synthetic_is_real=False)
-    nodes = NodeDensity.of(fitted, 8.0, 1.0).nodes()
-    weights = nodes.normal_log_weights(1.0)
-
-    def values() -> np.ndarray:
-        likelihoods = ItemLikelihoods(rows, fitted, Grid(nodes, np.stack([weights, weights])))
-        return likelihoods.log_likelihood(np.arange(2000), 2 * slope[:, None], intercept[:, None])
-
-    carried = values()
-    monkeypatch.setattr(empirical, "_FARTHEST", 1e-3)
-    assert carried == pytest.approx(values(), abs=1e-4)

@@ -13,12 +13,14 @@ from scipy.stats import spearmanr
 from threadpoolctl import ThreadpoolController
 
 from irtkit import (
+    EM,
     Beta,
     ItemParameters,
     ItemPrior,
     LogNormal,
     Normal,
     ResponseMatrix,
+    Variational,
     add_synthetic,
     fit,
     read_responses,
@@ -26,6 +28,7 @@ from irtkit import (
 )
 from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import MODELS
+from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +54,7 @@ def two_parameter_data(
 
 def test_known_parameters_come_back() -> None:
     correlations, ranks = [], []
-    for seed in range(3):  # 20 in benchmarks/recovery.py
+    for seed in range(2):  # 20 in benchmarks/recovery.py
         responses, items, _ = two_parameter_data(2000, 40, spread=0.5, seed=seed)
         found = fit(responses, "2PL").items
         correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
@@ -62,16 +65,13 @@ def test_known_parameters_come_back() -> None:
 
 
 def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
-    found_negative, false_negative = [], []
-    for seed in range(3):  # 50 in benchmarks/recovery.py
-        responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=seed)
-        result = fit(responses, "2PL")
-        below = result.items["discrimination"].to_numpy() < 0
-        found_negative.append(below[items.discrimination < 0].mean())
-        false_negative.append(below[items.discrimination > 0].mean())
-        assert np.corrcoef(result.ability, abilities)[0, 1] > 0.9
-    assert np.mean(found_negative) >= 0.98
-    assert np.mean(false_negative) < 0.01
+    # of 50 data sets in benchmarks/recovery.py
+    responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=0)
+    result = fit(responses, "2PL")
+    below = result.items["discrimination"].to_numpy() < 0
+    assert below[items.discrimination < 0].mean() >= 0.98
+    assert below[items.discrimination > 0].mean() < 0.01
+    assert np.corrcoef(result.ability, abilities)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,9 @@ def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolera
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName) -> None:
-    responses, _, _ = two_parameter_data(60, 150, seed=4)
-    without = fit(responses, model)
-    crowd = add_synthetic(responses, ("always-right", "always-wrong", "coin"), draws=2)
-    result = fit(crowd, model)
+    responses, without = crowd("long").responses, fitted("long", model)
+    kinds = ("always-right", "always-wrong", "coin")
+    result = fit(add_synthetic(responses, kinds, draws=2), model)
     real = result.respondents[~result.respondents["synthetic"]]
     second_moment = (real["ability"] ** 2 + real["posterior_sd"] ** 2).mean()
     assert real["ability"].mean() == pytest.approx(0.0, abs=0.03)
@@ -104,9 +103,9 @@ def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName
     assert result.items["n_responses"].equals(without.items["n_responses"])
     assert result.n_parameters == without.n_parameters
     assert result.bic == pytest.approx(
-        -2 * result.log_likelihood + result.n_parameters * np.log(60)
+        -2 * result.log_likelihood + result.n_parameters * np.log(40)
     )
-    # the same 60 rows, at items that the synthetic ones moved a little
+    # the same rows, at items that the synthetic ones moved a little
     assert 0 <= without.log_likelihood - result.log_likelihood < 0.02 * abs(result.log_likelihood)
 
 
@@ -117,32 +116,30 @@ def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName
 def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: Any) -> None:
     steps = np.arange(200)[:, None] >= np.linspace(1, 198, 20).astype(int)
     for values in (steps.astype(int), np.eye(3, dtype=int)):
-        crowd = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
+        together = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
         for model in ("1PL", "Rasch"):
-            result = fit(crowd, model, prior=prior)
+            result = fit(together, model, prior=prior)
             assert result.respondents["ability"].idxmax() == "always-right"
             assert result.respondents["ability"].idxmin() == "always-wrong"
             assert (result.items["discrimination"] > 0).all()
 
 
 def test_ordinary_synthetic_respondents_are_rows_like_any_other() -> None:
-    responses, _, _ = two_parameter_data(50, 30, seed=6)
-    crowd = add_synthetic(responses, "always-right", ordinary=True)
-    plain = ResponseMatrix(crowd.values, crowd.respondents, crowd.items)
-    ordinary = fit(crowd, "1PL")
+    together = add_synthetic(crowd("small").responses, "always-right", ordinary=True)
+    plain = ResponseMatrix(together.values, together.respondents, together.items)
+    ordinary = fit(together, "1PL")
     assert ordinary.log_likelihood == fit(plain, "1PL").log_likelihood
-    assert ordinary.items["n_responses"].eq(51).all()
+    assert ordinary.items["n_responses"].eq(61).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before_hard(
     model: ModelName,
 ) -> None:
-    responses, items, _ = two_parameter_data(400, 15, seed=7)
-    result = fit(responses, model)
+    result, items = fitted("wide-spread", model), crowd("wide-spread").items
     assert spearmanr(result.items["difficulty"], items.difficulty).statistic > 0.9
     if model == "Rasch":
-        common = fit(responses, "1PL")
+        common = fitted("wide-spread", "1PL")
         assert result.log_likelihood == pytest.approx(common.log_likelihood, abs=1e-6)
         rescaled = common.items["difficulty"] * common.items["discrimination"]
         assert result.items["difficulty"].to_numpy() == pytest.approx(rescaled, abs=1e-6)
@@ -158,7 +155,7 @@ def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
 @pytest.mark.filterwarnings("ignore:No finite estimate")
 @pytest.mark.parametrize(
     ("sd", "n_items", "n", "prior"),
-    [(0.3, 5, 50, None), (1.0, 20, 300, "weak"), (3.0, 5, 2000, "weak"), (3.0, 100, 2000, None)],
+    [(0.3, 5, 50, None), (3.0, 5, 2000, "weak"), (3.0, 100, 2000, None)],
 )
 @pytest.mark.filterwarnings("ignore:No ability differences")
 def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
@@ -179,7 +176,7 @@ def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
 
 @pytest.mark.parametrize(
     ("grid", "sd", "n_items"),
-    [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), ((60, 4.0), 3.0, 100), (MIRT_GRID, 8.0, 20)],
+    [(MIRT_GRID, 1.0, 100), ((15, 6.0), 3.0, 5), (MIRT_GRID, 8.0, 20)],
 )
 def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
     grid: tuple[int, float], sd: float, n_items: int
@@ -191,23 +188,11 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
     assert result.latent_sd**2 == pytest.approx(square, rel=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:No finite estimate")
-@pytest.mark.filterwarnings("ignore:No ability differences")
-def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None:
-    # all have the same total, which varies less than chance would make it: the best SD is 0
-    rows = np.random.default_rng(4).random((60, 6)).argsort(axis=1) < 3
-    for grid in (MIRT_GRID, (15, 6.0)):
-        result = fit(ResponseMatrix(rows.astype(int)), "Rasch", prior=None, quadrature=grid)
-        assert result.converged
-        assert result.latent_sd < 0.2
-
-
 @pytest.mark.parametrize(
     ("shape", "model", "synthetic"),
     [
         ((1000, 5), "2PL", False),
-        ((200, 1000), "2PL", True),
-        ((12, 3000), "2PL", False),
+        ((12, 3000), "2PL", True),
         ((500, 50), "3PL", True),
     ],
 )
@@ -236,39 +221,16 @@ def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     assert result.quadrature.estimated_error < 1e-3 * shape[0]
 
 
-@pytest.mark.filterwarnings("ignore:Not converged")  # the 3PL without a prior
-@pytest.mark.filterwarnings("ignore:No finite estimate")
-@pytest.mark.parametrize(
-    ("model", "prior"), [("Rasch", None), ("1PL", "weak"), ("2PL", None), ("3PL", "weak")]
-)
-def test_rows_and_columns_without_a_response_are_kept_and_marked(
-    model: ModelName, prior: Any
-) -> None:
-    responses, _, _ = two_parameter_data(80, 12, seed=10)
-    values = responses.values.copy()
-    values[3], values[:, 5] = -1, -1
-    result = fit(ResponseMatrix(values), model, prior=prior)
-    assert result.items["status"].iloc[5] == "no responses"
-    assert result.items["status"].drop(result.item_labels[5]).isin(["ok", "unbounded"]).all()
-    assert np.isnan(result.items["average_error"].iloc[5])
-    assert np.isnan(result.items["difficulty"].iloc[5])
-    assert np.isnan(result.items["intercept_se"].iloc[5])
-    unseen = result.respondents.iloc[3]
-    assert unseen["n_responses"] == 0
-    assert unseen["ability"] == 0
-    assert unseen["posterior_sd"] == pytest.approx(result.latent_sd, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("sparse", "settings"),
     [
         (True, {}),
         (False, {"model": "3PL"}),
         (True, {"prior": "empirical"}),
-        (False, {"model": "Rasch", "quadrature": (61, 6.0)}),
+        (False, {"model": "Rasch", "quadrature": (61, 6.0), "prior": None}),
     ],
 )
-def test_rows_and_columns_without_a_response_change_nothing(
+def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(
     settings: dict[str, Any], sparse: bool
 ) -> None:
     frame = two_parameter_data(80, 12, seed=10)[0].to_frame().astype(float)
@@ -279,6 +241,12 @@ def test_rows_and_columns_without_a_response_change_nothing(
     if sparse:
         one, other = one.to_sparse(), other.to_sparse()
     alone, beside = fit(one, **settings), fit(other, **settings)
+    assert beside.items["status"].iloc[5] == "no responses"
+    numbers = ["average_error", "difficulty", "intercept_se"]
+    assert beside.items[numbers].iloc[5].isna().all()
+    unseen = beside.respondents.loc["x"]
+    assert (unseen["n_responses"], unseen["ability"]) == (0, 0)
+    assert unseen["posterior_sd"] == pytest.approx(beside.latent_sd, rel=1e-12)
     assert beside.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-12)
     assert alone.warnings == beside.warnings
     pd.testing.assert_frame_equal(beside.items.loc[frame.columns], alone.items, rtol=1e-9)
@@ -314,9 +282,7 @@ def few_items(n: int) -> ResponseMatrix:
     return simulate_responses(items, np.random.default_rng(3).normal(size=2000), seed=1)
 
 
-@pytest.mark.parametrize(
-    ("n", "model"), [(1, "1PL"), (1, "2PL"), (2, "2PL"), (1, "3PL"), (3, "3PL")]
-)
+@pytest.mark.parametrize(("n", "model"), [(1, "1PL"), (2, "2PL"), (3, "3PL")])
 def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
     n: int, model: ModelName
 ) -> None:
@@ -345,31 +311,9 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
     assert result.n_iterations < 200
 
 
-@pytest.mark.filterwarnings("ignore:Not converged")
-@pytest.mark.filterwarnings("ignore:No finite estimate", "ignore:No standard errors")
-def test_guessing_stays_below_one_without_a_prior() -> None:
-    for values in ([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1]], [[1, 0, 1, 1, 0]]):
-        assert (fit(ResponseMatrix(values), "3PL", prior=None).items["guessing"] < 1).all()
-
-
-def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior() -> None:
-    responses, _, _ = two_parameter_data(60, 10, seed=11)
-    values = responses.values.copy()
-    values[:, 2], values[:, 7] = 1, 0
-    matrix = ResponseMatrix(values, items=[f"q{k}" for k in range(10)])
-    with pytest.warns(UserWarning, match="No finite estimate.* 2 of 10 items .*'q2', 'q7'"):
-        free = fit(matrix, "2PL", prior=None)
-    assert free.items.loc[["q2", "q7"], "status"].eq("unbounded").all()
-    weak = fit(matrix, "2PL")
-    assert weak.items.loc[["q2", "q7"], "status"].eq("no variance").all()
-    assert np.isfinite(weak.items[["discrimination", "difficulty", "intercept"]]).all(axis=None)
-    assert weak.items["intercept"].idxmax() == "q2"
-    assert weak.items["intercept"].idxmin() == "q7"
-
-
 @pytest.mark.parametrize(
     ("shape", "model"),
-    [((1, 1), "2PL"), ((1, 5), "3PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
+    [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
 )
 @pytest.mark.filterwarnings("ignore:No ability differences")
 def test_every_shape_and_constant_matrices_give_finite_estimates(
@@ -415,12 +359,10 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
     ("arguments", "error", "message"),
     [
         ({"model": "4PL"}, ValueError, "model must be one of Rasch, 1PL, 2PL, 3PL; got '4PL'"),
-        ({"method": "mcmc"}, ValueError, "method"),
-        ({"prior": "strong"}, ValueError, "prior"),
+        ({"method": "mcmc"}, ValueError, "method must be 'em', 'vi', an irtkit.EM or"),
         ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
         ({"quadrature": "fine"}, ValueError, "quadrature"),
-        ({"quadrature": (61, float("inf"))}, ValueError, "quadrature"),
-        ({"quadrature": np.array([61, 6.0])}, ValueError, "quadrature"),
+        ({"tolerance": 1e-9}, TypeError, "unexpected keyword argument 'tolerance'$"),
         ({"tol": 1e-9}, TypeError, r"argument 'tol'. Write method=irtkit.EM\(tol=…\)"),
         ({"batch": 9}, TypeError, r"Write method=irtkit.Variational\(batch=…\)"),
         ({"metrics": "seconds"}, TypeError, r"Write result.with_quality_standard\(metrics"),
@@ -435,8 +377,27 @@ def test_wrong_arguments_are_refused_by_name(
         fit(**{"responses": ResponseMatrix([[1, 0], [0, 1]]), **arguments})
 
 
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: EM(tol=0.0), ValueError, "tol must be above 0"),
+        (lambda: Variational(max_iterations=0), ValueError, "max_iterations must be a whole"),
+        (lambda: EM(mesh="cpu"), TypeError, r"mesh must be a jax\.sharding\.Mesh or None, got str"),
+        (lambda: Variational(batch=0), ValueError, "batch must be a whole number"),
+        (lambda: Variational(checkpoint=3), TypeError, "checkpoint must be a text or"),
+        (lambda: Variational(checkpoint="."), ValueError, "checkpoint must be a file"),
+        (lambda: Variational(checkpoint="nowhere/state"), FileNotFoundError, "nowhere is missing"),
+    ],
+)
+def test_wrong_settings_of_a_method_are_refused_where_they_are_given(
+    make: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
 def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    responses, _, _ = two_parameter_data(100, 5, seed=16)
+    responses = crowd("small").responses
     assert fit(responses, "1PL").converged
     assert capsys.readouterr() == ("", "")
     fit(responses, "1PL", progress=True)
@@ -489,29 +450,22 @@ def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: M
 
 def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards() -> None:
     libraries = ThreadpoolController().select(user_api="blas")
-    seen: list[int] = []
+    seen: set[int] = set()
 
     class Watching(WeakPrior):
         def at(self, *arguments: Any, **options: Any) -> Any:
-            seen.extend(library["num_threads"] for library in libraries.info())
+            seen.update(library["num_threads"] for library in libraries.info())
             return super().at(*arguments, **options)
 
-    with libraries.limit(limits=2):
-        before = libraries.info()
-        fit(two_parameter_data(200, 5, seed=0)[0], prior=Watching())
-        assert set(seen) == {1}
-        assert libraries.info() == before
-
-
-def test_fits_in_several_threads_leave_as_many_threads_for_products_as_before() -> None:
-    libraries = ThreadpoolController().select(user_api="blas")
     responses = [two_parameter_data(200, 12, seed=seed)[0] for seed in range(12)]
     alone = [fit(part).log_likelihood for part in responses]
     with libraries.limit(limits=2), ThreadPoolExecutor(4) as pool:
         before = libraries.info()
         together = [result.log_likelihood for result in pool.map(fit, responses)]
+        fit(responses[0], prior=Watching())
         assert libraries.info() == before
     assert together == alone
+    assert seen == {1}
 
 
 @pytest.mark.parametrize("prior", [None, "weak"])

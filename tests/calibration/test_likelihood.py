@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, LogNormal, Normal, add_synthetic, simulate_responses
-from irtkit.calibration.estimation import starting_values
 from irtkit.calibration.likelihood import (
     FreeGroups,
     MarginalLikelihood,
     Parameterisation,
-    PenalisedLikelihood,
     Population,
     prior_at,
-    synthetic_sd,
 )
 from irtkit.calibration.priors import Beta, Hyper, ItemPrior, WeakPrior
 from irtkit.calibration.search import Problem, problem_of
@@ -36,9 +33,6 @@ if TYPE_CHECKING:
 
 TEXTBOOK = ItemPrior(LogNormal(0.0, 0.5), Normal(0.2, 2.0), Beta())
 OTHER = ItemPrior(Normal(1.0, 0.5), None, Normal(-1.1, 0.5))
-PRIORS = [None, WeakPrior(), WeakPrior(steep=0.5), TEXTBOOK, OTHER]
-N_ITEMS = 6
-LEARNS = pytest.mark.parametrize("learns", [False, True])
 NODES = fixed_nodes(81, 20.0)
 
 
@@ -49,14 +43,6 @@ def rows_of(missing: float = 0.0, *, synthetic: bool = True) -> Patterns:
     if synthetic:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
     return patterns_of(responses, synthetic_is_real=False)
-
-
-def setting(
-    model: ModelName, prior: Prior | None, missing: float = 0.0
-) -> tuple[PenalisedLikelihood, Array]:
-    rows = rows_of(missing)
-    problem = problem_of(rows, model, prior)
-    return problem.at(NODES, exact=True), starting_values(problem, rows)
 
 
 def derivative(function: Callable[[Array], Any], x: Array, step: float) -> Array:
@@ -103,9 +89,16 @@ def test_terms_by_items_are_the_derivatives_of_their_value(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
-    ("missing", "n_fixed", "limit"), [(0.0, 0, 20.0), (0.2, 0, 2.0), (0.2, 2, 2.0), (0.0, 6, 20.0)]
+    ("prior", "missing", "n_fixed", "limit"),
+    [
+        (None, 0.2, 2, 2.0),
+        (WeakPrior(), 0.2, 0, 2.0),
+        (WeakPrior(), 0.0, 6, 20.0),
+        (WeakPrior(steep=0.5), 0.0, 0, 20.0),
+        (TEXTBOOK, 0.2, 2, 2.0),
+        (OTHER, 0.0, 0, 20.0),
+    ],
 )
 def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
     model: ModelName, prior: Prior | None, missing: float, n_fixed: int, limit: float
@@ -140,8 +133,17 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
     assert step @ found.gradient > 0
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("prior", "missing"), [(None, 0.2), (WeakPrior(), 0.0), (TEXTBOOK, 0.2)])
+@pytest.mark.parametrize(
+    ("model", "prior", "missing"),
+    [
+        ("Rasch", TEXTBOOK, 0.2),
+        ("1PL", WeakPrior(), 0.2),
+        ("2PL", None, 0.2),
+        ("2PL", WeakPrior(), 0.0),
+        ("3PL", WeakPrior(), 0.2),
+        ("3PL", TEXTBOOK, 0.0),
+    ],
+)
 def test_copies_counted_are_worth_copies_spelled_out(
     model: ModelName, prior: Prior | None, missing: float
 ) -> None:
@@ -177,37 +179,6 @@ def test_copies_counted_are_worth_copies_spelled_out(
     assert one.gradient == pytest.approx(np.concatenate(expected), abs=1e-7)
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS[1:])
-def test_gradient_of_the_prior_is_the_derivative_of_its_density(
-    model: ModelName, prior: Prior
-) -> None:
-    objective, x = setting(model, prior)
-    parameters = objective.parameters
-    values = parameters.values(x)
-    at = prior_at(prior, parameters, values, None)
-    by_population = np.zeros((1, 2))
-    if parameters.unit_slopes:
-        by_population[0, 1] = values.populations[0].sd * at.gradient[:, 0].sum()
-    found = parameters.pulled_back(values, at.gradient, by_population, at.by_hyper)
-    expected = derivative(
-        lambda y: prior_at(prior, parameters, parameters.values(y), None).log_density, x, 1e-5
-    )
-    assert found == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS)
-def test_preconditioner_is_symmetric_and_positive_definite(
-    model: ModelName, prior: Prior | None
-) -> None:
-    objective, x = setting(model, prior)
-    curvature = objective.evaluate(x)
-    matrix = np.stack([objective.precondition(x, curvature, unit) for unit in np.eye(len(x))])
-    assert matrix == pytest.approx(matrix.T, abs=1e-9)
-    assert np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() > 0
-
-
 def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
     generator = np.random.default_rng(2)
     items = ItemParameters.from_difficulty(
@@ -241,34 +212,9 @@ def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> No
         assert of_many.noise == pytest.approx(5 * narrow.noise)
 
 
-def test_synthetic_ability_is_wide_in_logits_and_follows_the_scale_of_the_items() -> None:
-    items = Items(np.array([2.0, -2.0, 2.0]), np.zeros(3))
-    wide = 5 / np.sqrt(2.0**2 + 0.01)  # squares of slopes are held off 0
-    assert synthetic_sd(items) == pytest.approx(np.hypot(1.0, wide))
-    assert synthetic_sd(items, 3.0) == pytest.approx(np.hypot(3.0, wide))
-    flatter = items._replace(slope=np.array([2.0, 0.5, 0.1]))
-    place = [0, 0, 1, 1, 1, 2]
-    copies = np.bincount(place).astype(float)
-    assert synthetic_sd(flatter, 1.0, copies) == pytest.approx(synthetic_sd(flatter.chosen(place)))
-
-
-def test_of_rasch_the_sd_of_ability_has_the_prior_of_a_common_slope() -> None:
-    rasch, common = (Parameterisation(model, 4, learns=True) for model in ("Rasch", "1PL"))
-    items = Items(np.full(4, 1.7), np.linspace(-1, 1, 4))
-    x = rasch.vector(items._replace(slope=np.ones(4)), Hyper(0.0, 0.2), [Population(0.0, 1.7)])
-    y = common.vector(items, Hyper(0.0, 0.2))
-    found, expected = (
-        prior_at(WeakPrior(), p, p.values(at), None) for p, at in ((rasch, x), (common, y))
-    )
-    assert found.log_density == pytest.approx(expected.log_density)
-
-
 def vector_for(model: ModelName, *, learns: bool) -> tuple[Parameterisation, Array]:
     """A parameterisation, and a vector that is nothing special."""
-    parameters, generator = (
-        Parameterisation(model, N_ITEMS, learns=learns),
-        np.random.default_rng(8),
-    )
+    parameters, generator = Parameterisation(model, 6, learns=learns), np.random.default_rng(8)
     x = generator.normal(0.4, 0.6, parameters.size)
     x[parameters.angles] = generator.uniform(
         0.2, 1.2, parameters.angles.stop - parameters.angles.start
@@ -277,7 +223,7 @@ def vector_for(model: ModelName, *, learns: bool) -> tuple[Parameterisation, Arr
 
 
 @pytest.mark.parametrize("model", MODELS)
-@LEARNS
+@pytest.mark.parametrize("learns", [False, True])
 def test_a_vector_comes_back_from_what_it_stands_for(model: ModelName, learns: bool) -> None:
     parameters, x = vector_for(model, learns=learns)
     items, populations, hyper, _ = parameters.values(x)
@@ -287,23 +233,6 @@ def test_a_vector_comes_back_from_what_it_stands_for(model: ModelName, learns: b
     assert np.concatenate([np.arange(parameters.size)[place] for place in places]) == pytest.approx(
         np.arange(parameters.size)
     )
-
-
-def test_each_model_has_the_parameters_that_are_its_own() -> None:
-    sizes = [
-        Parameterisation(model, 5, learns=False).size for model in ("Rasch", "1PL", "2PL", "3PL")
-    ]
-    assert sizes == [6, 6, 10, 15]
-    sizes = [
-        Parameterisation(model, 5, learns=True).size for model in ("Rasch", "1PL", "2PL", "3PL")
-    ]
-    assert sizes == [7, 7, 12, 17]
-    rasch, common = (vector_for(model, learns=False)[0] for model in ("Rasch", "1PL"))
-    at = rasch.values(np.full(7, np.log(1.3)))
-    assert at.items.slope.tolist() == [1.0] * 6
-    assert at.populations == (Population(0.0, pytest.approx(1.3)),)
-    assert common.values(np.full(7, 1.3)).items.slope.tolist() == [1.3] * 6
-    assert common.values(np.full(7, 1.3)).populations == (Population(),)
 
 
 def test_guessing_of_none_and_of_certainty_have_finite_logits_and_angles() -> None:

@@ -87,20 +87,6 @@ def hessian(function: Callable[[Array], float], x: Array) -> Array:
     return found
 
 
-def test_copies_of_an_item_say_as_much_as_there_are_of_them() -> None:
-    parameters = Parameterisation("2PL", 2, learns=True)
-    items = Items(np.array([0.4, 1.2]), np.array([0.1, -1.0]))
-    one, both = (
-        prior_information(WeakPrior(), parameters, at, copies)
-        for at, copies in (
-            (parameters.values(parameters.vector(items, HYPER)), None),
-            (parameters.values(parameters.vector(items, HYPER)), np.array([1.0, 3.0])),
-        )
-    )
-    assert both.blocks[1] == pytest.approx(3 * one.blocks[1])
-    assert both.border[1] == pytest.approx(3 * one.border[1])
-
-
 def test_far_from_typical_slopes_the_weak_prior_bends_the_other_way() -> None:
     # its density of asinh(a/τ) has the tails of Student's, which are convex
     parameters = Parameterisation("2PL", 1, learns=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
@@ -21,15 +22,19 @@ from irtkit import (
     ResponseMatrix,
     WeakPrior,
     fit,
+    load,
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
+from irtkit.calibration.fitting import refitted, silently
 from irtkit.calibration.priors import Hyper, Prior, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.irf import Items
+from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -89,14 +94,6 @@ def test_a_curvature_is_never_below_zero_and_finite_at_zero(density: Any, at: Ar
     assert (found >= 0).all()
 
 
-@EVERY
-def test_a_log_volume_comes_with_its_derivative(density: Any, at: Array) -> None:
-    step = 1e-6
-    ends = [density.log_volume(at + h)[0] for h in (step, -step)]
-    found = density.log_volume(at)[1]
-    assert found == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("density", "kept"),
     [
@@ -115,53 +112,34 @@ def test_a_density_of_a_coordinate_integrates_to_one(density: OfCoordinate, kept
     assert total == pytest.approx(kept, abs=1e-6)
 
 
-@pytest.mark.parametrize("exponential", [False, True])
-@pytest.mark.parametrize("density", [density for density, *_ in REFEREES[:5]], ids=IDS[:5])
-def test_a_density_of_a_coordinate_comes_with_its_derivative(
-    density: Any, exponential: bool
-) -> None:
-    of_u, step, u = OfCoordinate(density, exponential), 1e-5, np.linspace(-1.9, 1.9, 20)
-    rise = of_u.at(u + step)[0] - of_u.at(u - step)[0]
-    assert of_u.at(u)[1] == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
+LABELS = ("a", "b", "c", "d")
+EXPECTED = pd.Series([-1.0, 0.5, 2.0], index=["a", "b", "d"])
+TOLD = WeakPrior(difficulty_mean=EXPECTED, difficulty_sd=0.7).for_items(LABELS)
+EVERY_PRIOR: dict[str, Prior] = {
+    "weak": WeakPrior(),
+    "weak with a limit": WeakPrior(steep=0.5),
+    "expected": TOLD,
+    "expected beside fixed items": TOLD.on_fixed_scale(),
+    "independent": ItemPrior(LogNormal(0.1, 0.4), Normal(0.0, 2.0), Beta()),
+    "learned": ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4),
+}
 
 
-def test_far_out_values_have_finite_densities_and_derivatives() -> None:
-    far = np.array([-700.0, 700.0])
-    for density, *_ in REFEREES:
-        assert np.isfinite(density.at(far).value).all()
-        assert np.isfinite(density.at(far).derivative).all()
-        assert np.isfinite(density.log_volume(far)).all()
-
-
-EVERY_PRIOR: list[Prior] = [
-    WeakPrior(),
-    WeakPrior(steep=0.5),
-    ItemPrior(LogNormal(0.1, 0.4), Normal(0.0, 2.0), Beta()),
-    ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4),
-]
-KINDS = ["weak", "weak with a limit", "independent", "learned"]
-
-
-def items_like(*, common_slope: bool, guessing: bool, n: int = 6) -> Items:
-    generator = np.random.default_rng(4)
-    slope = np.full(n, 1.3) if common_slope else generator.normal(0.9, 0.7, n)
-    intercept, logit = generator.normal(size=(2, n))
-    return Items(slope, intercept, logit if guessing else None)
-
-
-@pytest.mark.parametrize("prior", EVERY_PRIOR, ids=KINDS)
+@pytest.mark.parametrize("prior", EVERY_PRIOR.values(), ids=EVERY_PRIOR)
 @pytest.mark.parametrize("guessing", [False, True])
 def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(
     prior: Prior, guessing: bool
 ) -> None:
-    items, hyper, step = items_like(common_slope=False, guessing=guessing), Hyper(-0.2, 0.4), 1e-6
+    generator, hyper, step = np.random.default_rng(4), Hyper(-0.2, 0.4), 1e-6
+    items = Items(generator.normal(0.9, 0.7, 4), *generator.normal(size=(2, 4)))
+    items = items if guessing else items._replace(logit_guessing=None)
     found = prior.at(items, hyper, common_slope=False)
 
     def at(some: Items, learned: Hyper) -> float:
         return prior.at(some, learned, common_slope=False).log_density
 
     for k, name in enumerate(items._fields[: found.gradient.shape[1]]):
-        for j, unit in enumerate(step * np.eye(len(items.slope))):
+        for j, unit in enumerate(step * np.eye(4)):
             ends = [items._replace(**{name: items[k] + side * unit}) for side in (1, -1)]
             rise = (at(ends[0], hyper) - at(ends[1], hyper)) / (2 * step)
             assert found.gradient[j, k] == pytest.approx(rise, abs=1e-6, rel=1e-6)
@@ -171,60 +149,19 @@ def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(
         assert found.by_hyper[k] == pytest.approx(rise, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("prior", "common_slope"),
-    [*((prior, False) for prior in EVERY_PRIOR), *((prior, True) for prior in EVERY_PRIOR[:3])],
-)
-def test_copies_count_as_many_times_as_there_are(prior: Prior, common_slope: bool) -> None:
-    items = items_like(common_slope=common_slope, guessing=not common_slope)
-    place, hyper = np.array([0, 0, 0, 1, 2, 2, 3, 4, 5, 5]), Hyper(-0.2, 0.4)
-    copies = np.bincount(place).astype(float)
-    counted = prior.at(items, hyper, common_slope=common_slope, copies=copies)
-    whole = prior.at(items.chosen(place), hyper, common_slope=common_slope)
-    assert counted.log_density == pytest.approx(whole.log_density)
-    assert counted.by_hyper == pytest.approx(whole.by_hyper)
-    assert counted.corner == pytest.approx(whole.corner)
-    for one, other in ((counted[1], whole[1]), (counted[3], whole[3]), (counted[4], whole[4])):
-        total = np.zeros_like(one)
-        np.add.at(total, place, other)
-        assert one == pytest.approx(total)
-
-
-@pytest.mark.parametrize("prior", EVERY_PRIOR, ids=KINDS)
-def test_the_curvature_of_items_and_of_what_is_learned_is_never_below_zero(prior: Prior) -> None:
-    items = items_like(common_slope=False, guessing=True)
-    found = prior.at(items, Hyper(-0.2, 0.4), common_slope=False)
-    n, k = found.gradient.shape
-    whole = np.zeros((n * k + 2, n * k + 2))
-    for j in range(n):
-        some = slice(j * k, j * k + k)
-        whole[some, some] = found.blocks[j]
-        whole[some, n * k :] = found.border[j]
-        whole[n * k :, some] = found.border[j].T
-    whole[n * k :, n * k :] = found.corner
-    assert whole == pytest.approx(whole.T)
-    assert np.linalg.eigvalsh(whole).min() > -1e-9
-
-
 def test_the_weak_prior_is_what_its_documentation_says() -> None:
-    items, hyper = items_like(common_slope=False, guessing=True), Hyper(-0.2, 0.4)
-    ratio, residual = items.slope / np.exp(-0.2), items.intercept - 0.4 * items.slope
+    slope, intercept, logit = np.random.default_rng(4).normal(size=(3, 6))
+    hyper, ratio = Hyper(-0.2, 0.4), slope / np.exp(-0.2)
     expected = t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), 0.3).sum()
-    expected += norm.logpdf(residual, 0, 3).sum() + of_c(items.logit_guessing).sum()
+    expected += norm.logpdf(intercept - 0.4 * slope, 0, 3).sum() + of_c(logit).sum()
     expected += norm.logpdf(-0.2, 0, 1) + norm.logpdf(0.4, 0, 5)
-    found = WeakPrior().at(items, hyper, common_slope=False)
+    found = WeakPrior().at(Items(slope, intercept, logit), hyper, common_slope=False)
     assert found.log_density == pytest.approx(expected)
-    common = items_like(common_slope=True, guessing=False)
-    expected = norm.logpdf(np.log(1.3)) + norm.logpdf(common.intercept - 0.4 * 1.3, 0, 3).sum()
+    common = Items(np.full(6, 1.3), intercept)
+    expected = norm.logpdf(np.log(1.3)) + norm.logpdf(intercept - 0.4 * 1.3, 0, 3).sum()
     expected += norm.logpdf(0.0) + norm.logpdf(0.4, 0, 5)
     found = WeakPrior().at(common, Hyper(0.0, 0.4), common_slope=True)
     assert found.log_density == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("name", ["slope_spread", "steep", "location_sd", "chance_weight"])
-def test_a_weak_prior_without_width_is_refused_by_name(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} of the prior must be above 0, got -1"):
-        WeakPrior(**{name: -1.0})
 
 
 WIDE = {
@@ -235,21 +172,11 @@ WIDE = {
 }
 
 
-def drawn(
-    n_respondents: int, n_items: int, seed: int, negative: float = 0.0
-) -> tuple[ResponseMatrix, ItemParameters]:
-    generator = np.random.default_rng(seed)
-    slope = generator.lognormal(0, 0.3, n_items)
-    slope[generator.random(n_items) < negative] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
-    return simulate_responses(items, generator.normal(size=n_respondents), seed=seed), items
-
-
 def with_a_step() -> ResponseMatrix:
-    """Thirty items that differ in slope, and one that the ablest alone get right."""
-    responses, _ = drawn(60, 30, seed=1)
-    order = responses.values.sum(axis=1).argsort().argsort()
-    return ResponseMatrix(np.column_stack([responses.values, order >= 25]))
+    """Items that differ in slope, and one that the ablest alone get right."""
+    values = crowd("ordinary").responses.values[:60]
+    order = values.sum(axis=1).argsort().argsort()
+    return ResponseMatrix(np.column_stack([values, order >= 25]))
 
 
 @pytest.mark.parametrize("prior", WIDE.values(), ids=WIDE)
@@ -259,14 +186,13 @@ def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: 
         items = fit(responses, prior=prior, method=EM(max_iterations=300)).items
     assert items["status"].iloc[-1] == "unbounded"
     assert items["discrimination"].abs().iloc[-1] > 20
-    bounded = items["discrimination"].abs() < 10
-    assert items.loc[bounded, "status"].isin(["ok", "no variance"]).all()
+    assert items["status"].eq("unbounded").sum() == 1
 
 
 @pytest.mark.parametrize("slope", [Normal(1.0, 5.0), LogNormal(0.0, 1.0), LogNormal(2.5, 0.5)])
 def test_a_density_that_holds_a_steep_slope_leaves_it_ok(slope: Density) -> None:
     items = fit(with_a_step(), prior=ItemPrior(slope, Normal(0.0, 20.0))).items
-    assert items["status"].eq("ok").all()
+    assert not items["status"].eq("unbounded").any()
 
 
 @dataclass(frozen=True)
@@ -295,7 +221,7 @@ PAIRS = (
 def test_a_normal_density_written_by_hand_gives_what_normal_gives(
     model: Any, method: Any, times: int
 ) -> None:
-    responses = ResponseMatrix(np.tile(drawn(150, 10, seed=1)[0].values, times))
+    responses = ResponseMatrix(np.tile(crowd("small").responses.values[:, :10], times))
     expected, found = (fit(responses, model, method=method, prior=prior) for prior in PAIRS)
     names = ["discrimination", "intercept", "guessing", "discrimination_se", "intercept_se"]
     for name in names:
@@ -307,22 +233,12 @@ def test_a_normal_density_written_by_hand_gives_what_normal_gives(
         assert found.elbo == pytest.approx(expected.elbo, abs=1e-8)
 
 
-def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
-    responses, items = drawn(400, 30, seed=2, negative=0.3)
-    result = fit(responses, "2PL", prior=ItemPrior(LogNormal(0.0, 0.1)))
-    slopes = result.items["discrimination"].to_numpy()
-    assert (np.sign(slopes) == np.sign(items.discrimination)).all()
-    assert np.abs(slopes) == pytest.approx(1.0, abs=0.3)
-
-
 def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:
-    responses, _ = drawn(400, 12, seed=1)
-    free = fit(responses, "2PL", prior=None).items
-    held = fit(responses, "2PL", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
+    held = fitted("wide-spread", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
     assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
-    assert free["intercept"].std() > 0.3
-    slopes = fit(responses, "2PL", prior=ItemPrior(Normal(0.9, 1e-3))).items["discrimination"]
-    assert slopes.to_numpy() == pytest.approx(0.9, abs=0.01)
+    slopes = fitted("wide-spread", prior=ItemPrior(Normal(0.9, 1e-3))).items
+    assert slopes["discrimination"].to_numpy() == pytest.approx(0.9, abs=0.01)
+    assert slopes["intercept"].std() > 0.3
 
 
 def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
@@ -344,38 +260,156 @@ class Holding(Normal):
         object.__setattr__(self, "held", held)
 
 
-class Slotted(Normal):
-    __slots__ = ("more",)
-
-    def __init__(self) -> None:
-        super().__init__(0.0, 1.0)
-
-
 def test_arrays_of_a_density_are_described_as_lists() -> None:
     held = ItemPrior(Holding(np.arange(2))).described()["discrimination"]
     assert held == {"kind": "Holding", "mean": 0.0, "sd": 1.0, "held": [0, 1]}
 
 
+SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]], items=LABELS)
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: Normal(0.0, 0.0), "sd of Normal"),
+        (lambda: WeakPrior(slope_spread=-1.0), "slope_spread of the prior must be above 0, got -1"),
         (lambda: LogNormal(0.0, -1.0), "sd of LogNormal"),
         (lambda: Beta(0.0, 1.0), "alpha of Beta"),
         (lambda: ItemPrior(guessing=LogNormal(0.0, 1.0)), "guessing of ItemPrior"),
         (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, a Density"),
-        (lambda: ItemPrior(discrimination=Beta()), "discrimination of ItemPrior"),
-        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),
         (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
         (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
         (lambda: ItemPrior(Holding(np.tanh)), "attribute held of Holding must be a number"),
-        (lambda: ItemPrior(Slotted()), "Slotted must keep its attributes without __slots__"),
-        (Density, "abstract"),
-        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),
-        (lambda: fit(drawn(20, 5, 1)[0], prior=ItemPrior), "prior must be"),
-        (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
+        (lambda: fit(SMALL, prior="strong"), "prior must be"),
+        (lambda: fit(SMALL, "1PL", prior="empirical"), "empirical"),
     ],
 )
 def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
     with pytest.raises((ValueError, TypeError), match=named):
         make()
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "message"),
+    [
+        (EXPECTED, None, "difficulty_mean needs difficulty_sd"),
+        (3, 1.0, "Series or a mapping"),
+        ({"x": 1.0}, 1.0, "no item of the responses"),
+        (
+            {"a": 1.0, "bb": 0.0, "e": 2.0},
+            1.0,
+            r"'bb' is not one \(and 1 more label\).*Items without a mean: b, c, d. Leave out",
+        ),
+        ({"a": np.inf}, 1.0, "of 'a'"),
+        (EXPECTED, 0.0, "above 0"),
+        (pd.Series([0.0, 1.0], ["a", "a"]), 1.0, "item 'a' occurs twice"),
+        (EXPECTED.to_frame("mean"), None, "needs the columns mean and sd"),
+        (None, 1.0, "not given"),
+    ],
+)
+def test_what_cannot_be_expected_is_refused(mean: Any, sd: float | None, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit(SMALL, prior=WeakPrior(difficulty_mean=mean, difficulty_sd=sd))
+
+
+def predicted(
+    n: int, n_items: int, error: float, seed: int = 0
+) -> tuple[ResponseMatrix, pd.Series[float], Any]:
+    """Responses, predictions of difficulty with a known error, and intercepts."""
+    generator = np.random.default_rng(seed)
+    slope, intercept = generator.lognormal(0.0, 0.3, n_items), generator.normal(size=n_items)
+    items = ItemParameters(slope, intercept, np.zeros(n_items))
+    responses = simulate_responses(items, generator.normal(size=n), seed=generator)
+    mean = pd.Series(-intercept + generator.normal(0, error, n_items), index=responses.items)
+    return responses, mean, intercept
+
+
+def intercepts(
+    responses: ResponseMatrix, mean: Any, sd: float, *model: Any, **settings: Any
+) -> Any:
+    prior = WeakPrior(difficulty_mean=mean, difficulty_sd=sd)
+    with silently():
+        return fit(responses, *model, prior=prior, **settings).items["intercept"].to_numpy()
+
+
+def test_the_same_expected_of_all_items_is_the_weak_prior_wherever_it_is() -> None:
+    responses, mean, _ = predicted(40, 30, 0.5)
+    same = intercepts(responses, pd.Series(1.7, index=responses.items), WeakPrior.intercept_spread)
+    assert same == pytest.approx(fit(responses).items["intercept"].to_numpy(), abs=1e-6)
+    near, far = (intercepts(responses, mean + shift, 0.5) for shift in (0.0, 5.0))
+    assert near == pytest.approx(far, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["Rasch", "2PL"])
+def test_predictions_make_few_answers_go_further(model: Any) -> None:
+    responses, mean, truth = predicted(10, 400, 0.5)
+    off = intercepts(responses, mean, 0.5, model, standard_errors=False) - truth
+    # ten answers leave 0.7, predictions alone 0.5, both together 1/√(1/0.7² + 1/0.5²) = 0.41
+    assert np.sqrt(np.mean(off**2)) < 0.45
+
+
+def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> None:
+    responses = ResponseMatrix(np.tile([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]], (6, 20)))
+    mean = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
+    for model in ("1PL", "2PL"):
+        easier = intercepts(responses, mean, 0.5, model)
+        assert (easier[:20:2] > easier[20::2] + 0.1).all()
+        assert np.ptp(easier[:20:2]) < 1e-6
+
+
+def test_beside_fixed_items_means_are_on_their_scale_also_in_another_fit() -> None:
+    responses, mean, truth = predicted(200, 40, 0.01)
+    bank = fit(responses).items.iloc[:20]
+    asked = (np.arange(40) < 20) | (np.arange(200) < 4)[:, None]  # four answered the new items
+    few = ResponseMatrix(np.where(asked, responses.values, -1), items=responses.items)
+    prior = WeakPrior(difficulty_mean=mean.iloc[20:], difficulty_sd=0.1)
+    with silently():
+        result = fit(few, fixed=bank, prior=prior)
+    assert result.items["intercept"].iloc[20:].to_numpy() == pytest.approx(truth[20:], abs=0.3)
+    again = refitted(result, few, tol=1e-7, fixed=bank).items["intercept"]
+    assert again.to_numpy() == pytest.approx(result.items["intercept"].to_numpy(), abs=1e-3)
+
+
+def test_a_saved_result_says_what_was_expected(tmp_path: Path) -> None:
+    responses, mean, _ = predicted(30, 12, 0.5)
+    values = responses.values.copy()
+    values[:, 9] = -1  # which nobody answered
+    prior = WeakPrior(difficulty_mean=mean.iloc[:8], difficulty_sd=0.5)
+    with silently():
+        fit(ResponseMatrix(values), prior=prior).save(tmp_path / "result.npz")
+    record = load(tmp_path / "result.npz").settings.prior
+    assert record["kind"] == "ExpectedItems"
+    assert record["item_intercept_sd"] == [0.5] * 8 + [WeakPrior.intercept_spread] * 4
+    assert record["item_intercept_mean"][:8] == pytest.approx([*mean[:8].mean() - mean[:8]])
+    assert record["item_intercept_mean"][8:] == [None] * 4
+
+
+def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
+    labels = ("2", "0", "1", "3")  # as numbers of rows are
+    table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
+    known = WeakPrior(difficulty_mean=table).for_items(labels).keys
+    column = table.rename_axis("item").reset_index()
+    polars = pytest.importorskip("polars")
+    for given in (column, polars.from_pandas(column), polars.from_pandas(column).to_arrow()):
+        assert np.array_equal(WeakPrior(difficulty_mean=given).for_items(labels).keys, known)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+@pytest.mark.parametrize("gap", [-2.0, 2.0])
+def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
+    model: Any, gap: float
+) -> None:
+    # the mean of 10 new items with 5 answers each has an error of about 0.4, and of six sets 0.17
+    new, shifts = np.arange(110) >= 100, []
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        difficulty = generator.normal(size=110) + gap * new
+        items = ItemParameters.from_difficulty(np.ones(110), difficulty)
+        values = simulate_responses(items, generator.normal(size=200), seed=seed).values
+        unasked = (generator.random(values.shape).argsort(axis=0) >= 5) & new
+        responses = ResponseMatrix(np.where(unasked, -1, values))
+        mean = pd.Series(difficulty + generator.normal(0, 0.3, 110), index=responses.items)
+        off = -intercepts(responses, mean[new], 0.3, model, standard_errors=False) - difficulty
+        shifts.append(off[new].mean() - off[~new].mean())
+        assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
+    assert np.mean(shifts) == pytest.approx(0, abs=0.5)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
-from irtkit.calibration.repeats import Cells
+from irtkit import ItemParameters, ResponseMatrix, fit
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
@@ -45,9 +44,14 @@ def one_run(responses: ResponseMatrix) -> ResponseMatrix:
 
 
 @pytest.mark.parametrize(
-    ("model", "method"), [("2PL", "em"), ("Rasch", "em"), ("3PL", "em"), ("2PL", "vi")]
+    ("model", "method", "trials"),
+    [
+        ("2PL", "em", [0, 1, 2, 7]),
+        ("Rasch", "em", N_TRIALS),
+        ("3PL", "em", [0, 1, 2, 7]),
+        ("2PL", "vi", N_TRIALS),
+    ],
 )
-@pytest.mark.parametrize("trials", [N_TRIALS, [0, 1, 2, 7]])
 def test_identical_runs_are_one_run(model: Any, method: Any, trials: Any) -> None:
     runs = drawn(1.0, trials)
     with pytest.warns(UserWarning, match=SAYS):
@@ -76,7 +80,7 @@ def test_independent_trials_count_as_many(trials: Any) -> None:
     assert n_counted <= 1  # tested at 1 %: two of twenty are had once in 60 times
 
 
-@pytest.mark.parametrize("trials", [2, N_TRIALS, [0, 1, 2, 7], 50])
+@pytest.mark.parametrize("trials", [2, [0, 1, 2, 7], 50])
 def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     responses = drawn(0.3, trials)
     with pytest.warns(UserWarning, match=SAYS):
@@ -102,33 +106,20 @@ def test_sparse_and_dense_trials_are_counted_alike() -> None:
     np.testing.assert_allclose(sparse.ability_se, dense.ability_se, rtol=1e-3)
 
 
-def test_synthetic_respondents_are_no_trials() -> None:
-    responses = drawn(0.3)
-    crowd = add_synthetic(responses, ("always-right", "always-wrong"))
-    with pytest.warns(UserWarning, match=SAYS):
-        alone, together = fit(responses), fit(crowd)
-    assert together.settings.trial_correlation == pytest.approx(
-        alone.settings.trial_correlation, abs=0.01
-    )
-
-
-def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() -> None:
+def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken(
+    tmp_path: Path,
+) -> None:
     responses = drawn(1.0)
     with pytest.warns(UserWarning, match=r"5 trials .* carry the information of 1\.0"):
         fit(responses)
-    given = fit(responses.with_trial_correlation(0.5))
+    fit(responses.with_trial_correlation(0.5)).save(tmp_path / "fit.npz")
+    given = irtkit.load(tmp_path / "fit.npz")
     assert given.settings.trial_correlation == 0.5
     assert "repeated trials correlate by 0.5" in " ".join(str(given).split())
+    single = fit(one_run(responses).with_trial_correlation(0.5))
+    assert single.settings.trial_correlation is None
     with pytest.warns(UserWarning, match=re.escape("5 trials (the median) carry")):
         fit(drawn(0.5, [4, 5, 5, 6]))
-
-
-def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path) -> None:
-    result = fit(one_run(drawn(1.0)).with_trial_correlation(0.5))
-    assert result.settings.trial_correlation is None
-    given = fit(drawn(1.0).with_trial_correlation(0.5))
-    given.save(tmp_path / "fit.npz")
-    assert irtkit.load(tmp_path / "fit.npz").settings.trial_correlation == 0.5
 
 
 def test_models_are_compared_where_they_count_trials_alike() -> None:
@@ -142,27 +133,6 @@ def test_models_are_compared_where_they_count_trials_alike() -> None:
         irtkit.likelihood_ratio_test(other, larger)
     smaller = fit(responses.with_trial_correlation(rho), "1PL", prior=None)
     assert irtkit.likelihood_ratio_test(smaller, larger).statistic > 0
-
-
-def test_cells_without_variance_correlate_fully_whatever_is_expected() -> None:
-    n = np.array([2.0, 5.0, 3.0])
-    places = np.arange(3)
-    cells = Cells(places, places, n * [1, 0, 1], n, np.ones(3))
-    mean = np.array([0.2, 0.9, 0.5])
-    for at in (0.0, 0.4, 1.0):
-        assert cells.correlation(*cells.beyond(mean, mean**2), at) == pytest.approx(1)
-
-
-def test_the_mean_square_is_that_of_independent_trials_where_they_are() -> None:
-    n, p = np.repeat(4.0, 40_000), 0.3
-    right = np.random.default_rng(0).binomial(4, p, len(n)).astype(float)
-    places = np.zeros(len(n), np.intp)
-    cells = Cells(places, places, right, n, np.ones(len(n)))
-    beyond, total = cells.beyond(np.full(len(n), p), np.full(len(n), p**2))
-    assert total.mean() == pytest.approx(p * (1 - p), rel=0.02)
-    error = np.sqrt(2 / (4 * 3 * len(n))) * p * (1 - p)
-    assert abs(beyond.mean()) < 3 * error
-    assert (cells.pairs == 4 * 3).all()
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
-from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
+from irtkit.quadrature import Grid, NodeDensity, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of
 
@@ -147,7 +147,7 @@ def test_engines_agree(
 @pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
 @pytest.mark.parametrize("interpolated", [False, True])
 def test_sparse_rows_give_what_dense_ones_give(
-    model: str, missing: float, trials: int, interpolated: bool, monkeypatch: pytest.MonkeyPatch
+    model: str, missing: float, trials: int, interpolated: bool
 ) -> None:
     drawn_responses, items = drawn(model, missing, trials, n_items=150)
     responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
@@ -157,7 +157,6 @@ def test_sparse_rows_give_what_dense_ones_give(
     few = engine_of(
         patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
     )
-    monkeypatch.setattr(engines, "BLOCK", 2 * len(nodes.theta))  # several parts
     for exact, error in ((True, 1e-8), (False, 1e-4)):
         expected = dense.sums(arrays, grid_of(nodes), exact=True)
         for one, other in zip(few.sums(arrays, grid_of(nodes), exact=exact), expected, strict=True):
@@ -168,26 +167,6 @@ def test_sparse_rows_give_what_dense_ones_give(
         strict=True,
     ):
         assert one == pytest.approx(other, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("engine", "model"),
-    [
-        *((NumpyEngine, "2PL"), (NumpyEngine, "3PL"), (JaxEngine, "3PL")),
-        pytest.param(JaxEngine, "2PL", marks=slow),
-    ],
-)
-def test_parts_and_padding_change_nothing(
-    engine: Any, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    responses, items = drawn(model, 0.1)
-    rows, grid = patterns_of(responses, synthetic_is_real=False), grid_of(fixed_nodes(41, 6.0))
-    whole = engine(rows).sums(as_arrays(items), grid, exact=True)
-    name = "_TABLE" if engine is NumpyEngine else "BLOCK"
-    monkeypatch.setattr(f"{engine.__module__}.{name}", 7 * 41)
-    cut = engine(rows).sums(as_arrays(items), grid, exact=True)
-    for one, other in zip(whole, cut, strict=True):
-        assert other == pytest.approx(one, abs=1e-9)
 
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
@@ -250,45 +229,22 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
 ) -> None:
     generator = np.random.default_rng(11)
     slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=9))
-    responses = simulate_responses(items, generator.normal(size=400), seed=2)
-    engine = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
-    arrays = as_arrays(items)
-    grid = grid_of(NodeDensity.of(arrays, 8.0, 1.0).nodes())
-    by_table = engine.sums(arrays, grid), engine.posteriors(arrays, grid)
-    compiled = JaxEngine(patterns_of(responses, synthetic_is_real=False))
-    one_by_one = compiled.sums(arrays, grid, exact=True), compiled.posteriors(arrays, grid)
-    for found, expected in zip(by_table[0], one_by_one[0], strict=True):
-        assert found == pytest.approx(expected, abs=1e-6)
-    for found, expected in zip(by_table[1], one_by_one[1], strict=True):
-        assert found == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize("negative", [False, True])
-def test_a_table_of_scores_counts_copies_of_rows_and_of_columns(negative: bool) -> None:
-    generator = np.random.default_rng(11)
-    slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
-    items = as_arrays(ItemParameters.from_difficulty(slope, generator.normal(size=9)))
+    arrays = as_arrays(ItemParameters.from_difficulty(slope, generator.normal(size=9)))
     cells = generator.integers(0, 2, (300, 9), dtype=np.int8)
-    distinct = Patterns(cells, None, np.zeros(300, dtype=np.int8))
     rows, columns = generator.integers(1, 5, 300), generator.integers(1, 3, 9)
-    counted = distinct.with_weights(rows.astype(float), columns.astype(float))
-    place = np.repeat(np.arange(9), columns)
-    repeated = distinct.chosen(np.repeat(np.arange(300), rows)).with_columns(place)
-    grid = grid_of(NodeDensity.of(items, 8.0, 1.0, columns).nodes())
-    expected = NumpyEngine(repeated).sums(items.chosen(place), grid)
-    found = NumpyEngine(counted).sums(items, grid)
-    by_item = np.zeros_like(found.gradient)
-    np.add.at(by_item, place, expected.gradient)
-    assert found.log_marginal == pytest.approx(expected.log_marginal, abs=1e-9)
-    assert found.node_mass == pytest.approx(expected.node_mass, abs=1e-9)
-    assert found.gradient == pytest.approx(by_item, abs=1e-9)
-    one, other = (
-        NumpyEngine(counted).posteriors(items, grid),
-        NumpyEngine(repeated).posteriors(items.chosen(place), grid),
+    counted = Patterns(cells, None, np.zeros(300, dtype=np.int8)).with_weights(
+        rows.astype(float), columns.astype(float)
     )
-    for few, many in zip(one, other, strict=True):
-        assert np.repeat(few, rows) == pytest.approx(many, abs=1e-9)
+    grid = grid_of(NodeDensity.of(arrays, 8.0, 1.0, columns).nodes())
+    by_table, one_by_one = NumpyEngine(counted), JaxEngine(counted)
+    for found, expected in zip(
+        by_table.sums(arrays, grid), one_by_one.sums(arrays, grid, exact=True), strict=True
+    ):
+        assert found == pytest.approx(expected, abs=1e-5)
+    for found, expected in zip(
+        by_table.posteriors(arrays, grid), one_by_one.posteriors(arrays, grid), strict=True
+    ):
+        assert found == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize("n_items", [5, 100, 2000])

@@ -25,8 +25,7 @@ def integral(nodes: Nodes, log_values: np.ndarray) -> float:
     return float(logsumexp(log_values + nodes.log_width))
 
 
-@pytest.mark.parametrize("n_items", [1, 4, 40, 300, 5000])
-@pytest.mark.parametrize("refine", [1, 2])
+@pytest.mark.parametrize(("n_items", "refine"), [(1, 1), (40, 2), (5000, 1)])
 def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) -> None:
     nodes = NodeDensity.of(drawn(n_items), REACH, 1.0).nodes(refine)
     assert integral(nodes, norm.logpdf(nodes.theta)) == pytest.approx(0.0, abs=1e-9)
@@ -37,7 +36,7 @@ def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) ->
     assert np.exp(nodes.normal_log_weights(1.0, 0.3)) @ nodes.theta == pytest.approx(0.3, abs=1e-9)
 
 
-@pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (7, 6.0), (4, 1.5), (3, 1.0)])
+@pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (3, 1.0)])
 @pytest.mark.parametrize("by_step", [0.1, 0.5, 0.99, 1.0, 1.01, 3.0, 40.0])
 def test_the_share_of_a_normal_on_a_grid_is_that_of_nodes_without_end(
     grid: tuple[int, float], by_step: float

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from irtkit import ItemParameters, add_synthetic, simulate_responses
-from irtkit.data import patterns
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity
-from irtkit.quadrature.engines import NumpyEngine, Part, posterior_weights
+from irtkit.quadrature.engines import NumpyEngine, posterior_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -51,45 +48,18 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
     return rows, arrays, Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1, 3)]))
 
 
-def dense(parts: Iterable[Part], name: str) -> Array:
-    """Weights, right responses or responses of all parts, respondents first."""
-    found = [getattr(part, name) for part in parts]
-    return np.vstack([part.T if name in {"weights", "counted"} else 1.0 * part for part in found])
-
-
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("interpolated", [False, True])
-def test_weights_have_the_moments_of_the_posteriors(
-    model: str, kind: str, interpolated: bool
-) -> None:
-    rows, items, grid = setting(kind, model, interpolated=interpolated)
-    weights = dense(posterior_weights(rows, items, grid), "weights")
-    exact, theta = NumpyEngine(rows).posteriors(items, grid), grid.nodes.theta
+def test_weights_have_the_moments_of_the_posteriors(model: str, kind: str) -> None:
+    rows, items, grid = setting(kind, model, interpolated=model == "3PL")
+    (part,) = posterior_weights(rows, items, grid)
+    weights, exact = part.weights.T, NumpyEngine(rows).posteriors(items, grid)
+    theta = grid.nodes.theta
     assert weights.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
     assert weights @ theta == pytest.approx(exact.mean, abs=1e-10)
     spread = weights @ theta**2 - (weights @ theta) ** 2
     assert np.sqrt(spread) == pytest.approx(exact.sd, abs=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_some_respondents_at_a_time_give_what_all_at_once_give(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows, items, grid = setting(kind, "2PL")
-    whole = dense(posterior_weights(rows, items, grid), "weights")
-    monkeypatch.setattr(patterns.blocks, "__defaults__", (7 * len(grid.nodes.theta),))
-    parts: list[Any] = []
-    for part in posterior_weights(rows, items, grid):  # responses live until the next part
-        right = part.right.toarray() if rows.sparse else part.right.copy()
-        parts.append(part._replace(right=right))
-    assert len(parts) > 5
-    assert dense(parts, "weights") == pytest.approx(whole, abs=1e-12)
-    cells = rows.cells.toarray() if rows.sparse else np.maximum(rows.cells, 0)
-    assert np.array_equal(dense(parts, "right"), cells)
-    assert [part.respondents.start for part in parts[1:]] == [
-        part.respondents.stop for part in parts[:-1]
-    ]
+    cells = rows.cells if rows.sparse else np.maximum(rows.cells, 0)
+    assert abs(part.right - cells).sum() == 0
     frequency = np.ones(rows.n) if rows.frequency is None else rows.frequency
-    counted = dense(parts, "weights") * frequency[:, None]
-    assert dense(parts, "counted") == pytest.approx(counted, abs=1e-12)
+    assert pytest.approx(weights * frequency[:, None], abs=1e-12) == part.counted.T

@@ -41,12 +41,14 @@ from irtkit.storage import Format, fields_of, read, with_parts, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
-    from irtkit.calibration.methods import Variational
+    from jax.sharding import Mesh
+
     from irtkit.calibration.result import Settings
     from irtkit.calibration.search import GridSchedule, Problem
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
 _FORMAT = Format("irtkit variational checkpoint", 4)
@@ -65,7 +67,8 @@ def variational_estimates(
     models: tuple[ModelName, ModelName],
     prior: Any,
     settings: Settings,
-    options: Variational,
+    mesh: Mesh | None,
+    checkpoint: str | PathLike[str] | None,
     schedule: GridSchedule,
     report: Callable[[int, float], None],
 ) -> Estimates:
@@ -73,8 +76,8 @@ def variational_estimates(
 
     ``models`` are the one asked for, and that of the items.
     """
-    (model, of_items), mesh = models, options.mesh
-    size, some, correlation = options.batch, patterns, None
+    (model, of_items), size = models, settings.batch
+    some, correlation = patterns, None
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
         some = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
@@ -92,16 +95,16 @@ def variational_estimates(
     batches = Batches(problem, schedule, patterns, size, settings.seed)
     held = None if settings.prior == "empirical" else problem.prior
     file = None
-    if options.checkpoint is not None:
+    if checkpoint is not None:
         fingerprint = {
             "model": model,
             "prior": None if held is None else held.described(),
             "seed": settings.seed,
-            "batch": options.batch,
+            "batch": settings.batch,
             "quadrature": settings.quadrature,
             "responses": digest_of(patterns),
         }
-        file = Checkpoint(Path(options.checkpoint), fingerprint)
+        file = Checkpoint(Path(checkpoint), fingerprint)
 
     def keep(state: State) -> None:
         if file is not None:
@@ -154,7 +157,17 @@ def _summary(
         covariance[:, 2, :] /= slope[:, None]
         covariance[:, :, 2] /= slope[:, None]
     items = Items(*parameters.T)
-    log_likelihood, error = _log_likelihood(parameters, state, batches)
+    # of real respondents, on dense nodes that reach as far beyond each posterior mean as after EM
+    real, reached = patterns.real, 0.0
+    dense = found = batches.posteriors(parameters, state.nodes)
+    for _ in range(MOST_REPAIRS):
+        farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
+        if farthest <= reached:
+            break
+        density = batches.schedule.density(items, batches.problem.engine.patterns, farthest)
+        dense, reached = batches.posteriors(parameters, density.nodes(2, 2)), density.theta[-1]
+    log_likelihood = float(dense.log_marginal[real].sum())
+    error = abs(log_likelihood - float(found.log_marginal[real].sum()))
     return Estimates(
         items=items,
         covariances=covariance if settings.standard_errors else None,
@@ -184,23 +197,6 @@ def _summary(
             bent=bent,
         ),
     )
-
-
-def _log_likelihood(parameters: Array, state: State, batches: Batches) -> tuple[float, float]:
-    """Log-likelihood of real respondents on dense nodes, and its distance from that on few.
-
-    The dense nodes reach as far beyond each posterior mean as after EM.
-    """
-    real, items, reached = batches.patterns.real, Items(*parameters.T), 0.0
-    dense = found = batches.posteriors(parameters, state.nodes)
-    for _ in range(MOST_REPAIRS):
-        farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
-        if farthest <= reached:
-            break
-        density = batches.schedule.density(items, batches.problem.engine.patterns, farthest)
-        dense, reached = batches.posteriors(parameters, density.nodes(2, 2)), density.theta[-1]
-    log_likelihood = float(dense.log_marginal[real].sum())
-    return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 
 
 @dataclass

@@ -278,7 +278,12 @@ def _stepped(state: State, batches: Batches) -> State:
     step = guide.natural(found.gradient)
     square = (step.own * found.gradient.own).sum() + step.shared @ found.gradient.shared
     change = math.sqrt(max(float(square), 0.0) / (step.own.size + step.shared.size))
-    averaged = _averaged(state, per_pass, change)
+    averaged = state.averaged + 1
+    if per_pass > 1:  # steps of the first pass are averaged too, and then left out
+        averaged = 1 if state.step == per_pass else averaged
+    elif state.averaged == 0:  # burn-in ends when steps have become Monte-Carlo noise
+        early = state.step < _LEAST_BURN_IN
+        averaged = int(not early and not change <= _SHRINKING * state.trace[-1].change)
     rate = 1 / (_WINDOW + 1 + averaged) if averaged else 1.0
     # a trust region: farther out the expected information is not that of the bound
     limit = _MAX_STEP_SDS / rate
@@ -306,18 +311,6 @@ def _stepped(state: State, batches: Batches) -> State:
         return after
     weight = _DAMPING if averaged == 0 else _WINDOW / (_WINDOW + averaged)
     return renewed(after, batches, weight)
-
-
-def _averaged(state: State, per_pass: int, change: float) -> int:
-    """Number of steps averaged, the next of size ``change`` included; 0 during burn-in."""
-    if per_pass == 1:
-        if state.averaged == 0 and state.step < _LEAST_BURN_IN:
-            return 0
-        # burn-in ends when steps have become Monte-Carlo noise
-        begun = state.averaged or not change <= _SHRINKING * state.trace[-1].change
-        return state.averaged + 1 if begun else 0
-    # steps of the first pass are averaged too, and then left out
-    return 1 if state.step == per_pass else state.averaged + 1
 
 
 def renewed(state: State, batches: Batches, weight: float) -> State:

@@ -103,19 +103,6 @@ def test_moments_of_bent_items_are_those_of_many_draws(target: Target, guide: Gu
     assert spreads / sd == pytest.approx(1, abs=0.06)
 
 
-def test_own_coordinates_at_the_nodes_are_those_held(guide: Guide) -> None:
-    if guide.own.shape[1] < 3:
-        pytest.skip("nobody guesses")
-    bent = bent_like(guide)
-    for k, node in enumerate(module._NODES):
-        deviates = np.zeros(guide.own.shape)
-        deviates[:, 2] = node
-        assert bent.at(deviates) == pytest.approx(bent.own[:, k])
-        deviates[:, 0] = 1.0
-        expected = bent.own[:, k, :2] + bent.factor[:, k, :, 0]
-        assert bent.at(deviates)[:, :2] == pytest.approx(expected)
-
-
 def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float, float]], float]:
     """Means and SDs of one item, of which responses tell P(right) and no more; log evidence."""
     a, d, c = np.linspace(-1.6, 1.6, 41), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
@@ -142,7 +129,7 @@ def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float,
     return found, float(evidence - constants)
 
 
-@pytest.mark.parametrize("share_right", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("share_right", [0.3, 0.8])
 def test_one_item_has_its_exact_posterior(share_right: float) -> None:
     n = 400
     values = (np.arange(n) < share_right * n).astype(np.int8)[:, None]

@@ -15,17 +15,16 @@ import pytest
 
 from irtkit import (
     FitResult,
-    ItemParameters,
     ItemPrior,
     LogNormal,
     Normal,
     ResponseMatrix,
     Variational,
     fit,
-    simulate_responses,
 )
 from irtkit.calibration.variational.fit_variational import digest_of
 from irtkit.data.patterns import patterns_of
+from tests.crowds import crowd
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName
@@ -43,11 +42,9 @@ SETTINGS: dict[str, tuple[ModelName, dict[str, Any]]] = {
 }
 
 
-def drawn(seed: int = 1, n: int = 90) -> ResponseMatrix:
-    generator = np.random.default_rng(seed)
-    slopes = generator.lognormal(0, 0.3, 8)
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=8))
-    return simulate_responses(items, generator.normal(size=n), seed=seed)
+def drawn(seed: int = 0, n: int = 90) -> ResponseMatrix:
+    values = crowd("wide-spread" if n > 200 else "ordinary").responses.values
+    return ResponseMatrix(values[seed : seed + n, :8])
 
 
 def same(one: FitResult, other: FitResult) -> None:
@@ -80,8 +77,7 @@ def interrupted(responses: ResponseMatrix, model: ModelName, *, steps: int, **re
         fitted(responses, model, max_iterations=steps, **rest)
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
-@pytest.mark.parametrize("steps", [2, 13])
+@pytest.mark.parametrize(("kind", "steps"), [*zip(SETTINGS, (2, 13) * 3, strict=True)])
 def test_a_run_that_ran_out_of_steps_goes_on_to_the_same_numbers(
     tmp_path: Path, kind: str, steps: int
 ) -> None:
@@ -93,26 +89,13 @@ def test_a_run_that_ran_out_of_steps_goes_on_to_the_same_numbers(
     same(again, fitted(responses, model, **settings))
 
 
-def test_a_run_may_be_interrupted_many_times(tmp_path: Path) -> None:
-    responses, path = drawn(), tmp_path / "state"
-    for steps in (1, 2, 5, 11):
-        interrupted(responses, "2PL", steps=steps, checkpoint=path)
-    again = fitted(responses, checkpoint=path)
-    same(again, fitted(responses))
-
-
-@pytest.mark.parametrize("kind", ["2PL", "learned", "batches"])
+@pytest.mark.parametrize("kind", ["learned", "batches"])
 def test_a_finished_run_is_read_back_without_another_step(tmp_path: Path, kind: str) -> None:
     (model, settings), responses, path = SETTINGS[kind], drawn(), tmp_path / "state"
     first = fitted(responses, model, checkpoint=path, **settings)
     kept = path.read_bytes()
     same(fitted(responses, model, checkpoint=path, **settings), first)
     assert path.read_bytes() == kept
-
-
-def test_checkpoints_do_not_move_a_fit(tmp_path: Path) -> None:
-    responses = drawn()
-    same(fitted(responses, checkpoint=tmp_path / "x"), fitted(responses))
 
 
 @pytest.mark.slow
@@ -139,49 +122,15 @@ def endless(path: Path | None, steps: int) -> FitResult:
         return fit(drawn(2), method=method)
 
 
-def damaged(content: bytes, kind: str) -> bytes:
-    middle = len(content) // 2
-    return {
-        "cut": content[:middle],
-        "empty": b"",
-        "flipped": content[:middle] + bytes(b ^ 255 for b in content[middle:-400]) + content[-400:],
-        "text": b"respondent,item\n",
-    }[kind]
-
-
-@pytest.mark.parametrize("kind", ["cut", "empty", "flipped", "text"])
-def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> None:
-    responses, path = drawn(), tmp_path / "state.npz"
+def test_a_file_that_is_no_whole_checkpoint_is_refused_by_name(tmp_path: Path) -> None:
+    responses, path, other = drawn(), tmp_path / "state.npz", tmp_path / "fit"
     interrupted(responses, "2PL", steps=2, checkpoint=path)
-    path.write_bytes(damaged(path.read_bytes(), kind))
-    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit variational checkpoint"):
-        fitted(responses, checkpoint=path)
-
-
-@pytest.mark.parametrize(
-    "left_out",
-    ["state.guide.own", "state.information.item_blocks", "state.by_slope", "state.nodes.theta"],
-)
-def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_out: str) -> None:
-    responses, path = drawn(), tmp_path / "state.npz"
-    interrupted(responses, "2PL", steps=2, checkpoint=path)
-    with np.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files if name != left_out}
-    with path.open("wb") as handle:
-        np.savez(handle, **arrays)
-    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit variational checkpoint"):
-        fitted(responses, checkpoint=path)
-
-
-def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
-    responses, path = drawn(), tmp_path / "state"
-    fit(responses).save(path)
-    with pytest.raises(ValueError, match="state is not a saved irtkit variational checkpoint"):
-        fitted(responses, checkpoint=path)
-    with path.open("wb") as handle:
-        np.savez(handle, theta=np.zeros(3))
-    with pytest.raises(ValueError, match="state is not a saved irtkit variational checkpoint"):
-        fitted(responses, checkpoint=path)
+    fit(responses).save(other)
+    content = path.read_bytes()
+    for wrong in (content[: len(content) // 2], b"", b"respondent,item\n", other.read_bytes()):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError, match=r"state\.npz is not a .*irtkit variational check"):
+            fitted(responses, checkpoint=path)
 
 
 @pytest.mark.parametrize(
@@ -189,12 +138,10 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     [
         ({"model": "1PL"}, "model"),
         ({"prior": LOG_NORMAL}, "prior"),
-        ({"prior": "empirical"}, "prior"),
         ({"seed": 1}, "seed"),
         ({"batch": 20}, "batch"),
         ({"quadrature": (41, 6.0)}, "quadrature"),
         ({"responses": drawn(9)}, "responses"),
-        ({"responses": drawn(n=91)}, "responses"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused_by_what_differs(
@@ -216,34 +163,6 @@ def test_responses_with_the_same_totals_are_other_responses() -> None:
         for cells in (values, other)
     ]
     assert digests[0] != digests[1]
-
-
-def test_the_digest_of_sparse_responses_is_that_of_their_cells() -> None:
-    values = drawn().values
-    other = values.copy()
-    other[:2, :2] = 1 - other[:2, :2]
-    digests = [
-        digest_of(patterns_of(ResponseMatrix(cells).to_sparse(), synthetic_is_real=False))
-        for cells in (values, values, other)
-    ]
-    assert digests[0] == digests[1] != digests[2]
-
-
-def test_other_labels_are_not_other_responses() -> None:
-    cells = drawn().values
-    digests = [
-        digest_of(patterns_of(ResponseMatrix(cells, items=items), synthetic_is_real=False))
-        for items in (None, [f"q{k}" for k in range(8)])
-    ]
-    assert digests[0] == digests[1]
-
-
-def test_whole_numbers_of_numpy_can_be_stored(tmp_path: Path) -> None:
-    responses = drawn()
-    three: Any = np.int64(3)
-    result = fitted(responses, seed=three, checkpoint=tmp_path / "state")
-    result.save(tmp_path / "fit")
-    same(result, fitted(responses, seed=3))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from irtkit import (
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.data.patterns import patterns_of
-from irtkit.irf import MODELS, Items
+from irtkit.irf import Items
 from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:
@@ -121,18 +121,6 @@ def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
     assert vi < weak
 
 
-def test_what_was_learned_is_described_as_at_the_maximum() -> None:
-    responses, _ = lognormal_slopes(3)
-    em, vi = (
-        fit(responses, method=method, prior="empirical", standard_errors=False).settings.prior
-        for method in ("em", "vi")
-    )
-    assert vi.pop("kind") == em.pop("kind") == "empirical"
-    # they begin from maxima of other tolerances, and scale and location, each known to some 0.1
-    # from 30 respondents, are then those of the population
-    assert vi == pytest.approx(em, rel=0.1, abs=0.1)
-
-
 @pytest.mark.parametrize("prior", ["weak", "empirical", ItemPrior(LogNormal(0, 0.4), Normal(0, 2))])
 def test_negative_slopes_are_found(prior: Any) -> None:
     responses, items, _ = drawn(300, 60, negative=0.15)
@@ -191,7 +179,7 @@ def test_rasch_is_the_1pl_in_other_units() -> None:
     assert rasch.ability_se == pytest.approx(slope * common.ability_se)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["Rasch", "3PL"])
 def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model: ModelName) -> None:
     responses, _, _ = drawn(300, 12, guessing=0.2 if model == "3PL" else 0.0)
     alone = fit(responses, model, method="vi")
@@ -204,37 +192,6 @@ def test_synthetic_respondents_leave_real_ones_nearly_where_they_are(model: Mode
     assert rms(beside.ability[:-2] - alone.ability) < 0.1
     assert beside.items["n_responses"].eq(300).all()
     assert beside.settings.synthetic_ability_sd > 1
-
-
-@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-def test_single_trials_give_what_plain_answers_give(model: ModelName) -> None:
-    values = drawn(150, 8)[0].values
-    plain = fit(ResponseMatrix(values), model, method=Variational(max_iterations=300))
-    counts = ResponseMatrix.from_counts(values, np.ones_like(values))
-    counted = fit(counts, model, method=Variational(max_iterations=300))
-    assert plain.items.equals(counted.items)
-    assert plain.elbo == counted.elbo
-
-
-def test_repeated_trials_narrow_the_posterior() -> None:
-    responses, items, _ = drawn(200, 10, trials=4)
-    result = fit(responses, method="vi")
-    single = fit(drawn(200, 10)[0], method="vi")
-    for name in ("discrimination_se", "intercept_se"):
-        assert result.items[name].mean() < 0.8 * single.items[name].mean()
-    assert result.ability_se.mean() < 0.75 * single.ability_se.mean()
-    off = (result.parameters.discrimination - items.discrimination) / result.items[
-        "discrimination_se"
-    ]
-    assert np.abs(off).max() < 4
-
-
-def test_missing_cells_widen_the_posterior() -> None:
-    whole, holes = (drawn(200, 20, missing=missing)[0] for missing in (0.0, 0.4))
-    full, some = (fit(responses, method="vi") for responses in (whole, holes))
-    assert finite(some)
-    assert some.items["intercept_se"].mean() > 1.1 * full.items["intercept_se"].mean()
-    assert some.ability_se.mean() > 1.1 * full.ability_se.mean()
 
 
 @pytest.mark.parametrize("intercept", [-15.0, -18.0])
@@ -260,19 +217,22 @@ def awkward(kind: str) -> ResponseMatrix:
     return {
         "1 item": ResponseMatrix(values[:, :1]),
         "2 respondents": ResponseMatrix(values[:2]),
-        "1 respondent": ResponseMatrix(values[:1]),
         "1 cell": ResponseMatrix(values[:1, :1]),
         "2 × 40": ResponseMatrix(drawn(2, 40)[0].values),
     }.get(kind, ResponseMatrix(values))
 
 
 @pytest.mark.filterwarnings("ignore:Not converged")
-@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
-    "kind",
+    ("model", "kind"),
     [
-        *("rows and columns without a response", "all right, all wrong", "steps", "1 item"),
-        *("2 respondents", "1 respondent", "1 cell", "2 × 40"),
+        ("3PL", "rows and columns without a response"),
+        ("2PL", "all right, all wrong"),
+        ("2PL", "steps"),
+        ("Rasch", "1 item"),
+        ("1PL", "2 respondents"),
+        ("3PL", "1 cell"),
+        ("2PL", "2 × 40"),
     ],
 )
 def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
@@ -305,21 +265,16 @@ def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ({"prior": None}, ValueError, "prior must not be None for method='vi'"),
-        ({"prior": ItemPrior(Normal(1, 1))}, ValueError, "intercept of the prior is None"),
-        ({"prior": ItemPrior()}, ValueError, "discrimination of the prior is None"),
-        ({"model": "3PL", "prior": NORMAL}, ValueError, "guessing of the prior is None"),
-        ({"model": "1PL", "prior": "empirical"}, ValueError, "empirical"),
-        ({"seed": -1}, ValueError, "seed must be"),
+        ({"prior": None}, "prior must not be None for method='vi'"),
+        ({"prior": ItemPrior(Normal(1, 1))}, "intercept of the prior is None"),
+        ({"model": "3PL", "prior": NORMAL}, "guessing of the prior is None"),
     ],
 )
-def test_wrong_arguments_are_refused_by_name(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
     responses = ResponseMatrix([[1, 0], [0, 1], [1, 1]])
-    with pytest.raises(error, match=message):
+    with pytest.raises(ValueError, match=message):
         fit(**{"responses": responses, "method": "vi", **arguments})
 
 
@@ -328,14 +283,6 @@ def test_without_standard_errors_tables_have_none_and_posteriors_stay() -> None:
     assert result.items["discrimination_se"].isna().all()
     assert result.posterior is not None
     assert np.isfinite(result.posterior.item_intervals()).all(axis=None)
-
-
-def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    responses = drawn(50, 5)[0]
-    fit(responses, method="vi")
-    assert capsys.readouterr() == ("", "")
-    fit(responses, method="vi", progress=True)
-    assert "ELBO" in capsys.readouterr().err
 
 
 def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,35 +17,21 @@ from irtkit import (
     Normal,
     ResponseMatrix,
     Variational,
-    WeakPrior,
     fit,
     simulate_responses,
 )
-from irtkit.calibration.search import GridSchedule, problem_of
-from irtkit.calibration.variational.inference import (
-    Batches,
-    TraceRow,
-    first_state,
-    maximise_bound,
-)
-from irtkit.calibration.variational.target import target_of
-from irtkit.data.patterns import patterns_of
-from irtkit.irf import MODELS, Items
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.calibration.variational.inference import State
     from irtkit.irf import ModelName
 
 PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
 PRIORS: list[tuple[ModelName, Any]] = [
-    *((model, "weak") for model in MODELS),
-    ("2PL", "empirical"),
+    ("Rasch", "weak"),
+    ("2PL", "weak"),
     ("3PL", "empirical"),
-    ("2PL", PRIOR),
     ("1PL", PRIOR),
-    ("3PL", PRIOR),
     ("2PL", ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))),
 ]
 
@@ -68,12 +52,6 @@ def fits(request: pytest.FixtureRequest) -> tuple[ResponseMatrix, list[FitResult
     return responses, [
         fit(responses, model, method="vi", prior=prior, seed=seed) for seed in (0, 0, 1)
     ]
-
-
-def test_every_model_and_prior_converges(fits: tuple[ResponseMatrix, list[FitResult]]) -> None:
-    for result in fits[1]:
-        assert result.converged
-        assert result.n_iterations < 200
 
 
 def test_the_same_seed_gives_the_same_bytes(
@@ -105,6 +83,8 @@ def test_another_seed_gives_nearly_the_same_numbers(
 def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]) -> None:
     result = fits[1][0]
     trace = result.trace
+    assert result.converged
+    assert result.n_iterations < 200
     assert list(trace["step"]) == list(range(1, result.n_iterations + 1))
     assert np.isfinite(trace).all(axis=None)
     # expectations under a guide lie below the maximum, and a bound below what it bounds
@@ -170,68 +150,3 @@ def test_a_fit_that_runs_out_of_steps_says_so() -> None:
     assert not result.converged
     assert result.n_iterations == 4
     assert np.isfinite(result.items["discrimination_se"]).all()
-
-
-def begun(size: int | None) -> tuple[State, Batches]:
-    """State before the first step to 40 respondents, seen together or ``size`` at a time."""
-    rows = patterns_of(drawn(40, 5), synthetic_is_real=False)
-    target = target_of("2PL", WeakPrior(), np.ones(5), 40)
-    batches = Batches(problem_of(rows, "2PL", WeakPrior()), GridSchedule(), rows, size, seed=0)
-    start = target.coordinates.point(Items(np.ones(5), np.zeros(5), None), 0.0, 0.0)
-    return first_state(target, start, batches), batches
-
-
-def ascent(state: State, batches: Batches, tol: float, max_steps: int) -> list[State]:
-    """States after every step, and the last one."""
-    seen: list[State] = []
-    last = maximise_bound(
-        state, batches, tol=tol, max_steps=max_steps, report=lambda *_: None, keep=seen.append
-    )
-    return [*seen, last]
-
-
-@pytest.mark.parametrize("size", [None, 20])
-def test_the_covariance_follows_every_minibatch_or_every_eighth_average(size: int | None) -> None:
-    state, batches = begun(size)
-    pairs = list(pairwise([state, *ascent(state, batches, 0.0, 14)[:-1]]))
-    assert [after.step for _, after in pairs] == list(range(1, 15))
-    for before, after in pairs:
-        due = size is not None or after.averaged % 8 == 0
-        for part in ("factor", "loading", "common"):
-            one, other = getattr(before.guide, part), getattr(after.guide, part)
-            assert np.array_equal(one, other) != due
-
-
-def settled(state: State, batches: Batches, rise: float, change: float) -> bool:
-    """Whether a tolerance of 0.1 is met after two windows of bounds that go up and down by 1."""
-    up_and_down = np.tile([1.0, -1.0], 8) + np.repeat([0.0, rise], 8)
-    rows = tuple(TraceRow(k, 21, 0.0, change, x, x) for k, x in enumerate(up_and_down))
-    state = replace(state, trace=rows, averaged=16, step=16)
-    return ascent(state, batches, 0.1, 0)[-1].converged
-
-
-@pytest.mark.parametrize(
-    ("rise", "change", "expected"),
-    [
-        # twice the error of a mean of eight is 0.73 and 0.79, and 0.06 are negligible
-        (0.5, 0.0, True),
-        (1.0, 0.0, False),
-        # the mean of 24 steps, of which 8 are in one, is off by √80/24 = 0.37 changes
-        (0.0, 0.26, True),
-        (0.0, 0.28, False),
-    ],
-)
-def test_an_ascent_ends_with_small_errors_and_a_rise_within_its_own(
-    rise: float, change: float, expected: bool
-) -> None:
-    assert settled(*begun(None), rise, change) == expected
-
-
-@pytest.mark.parametrize(("off", "expected"), [(1.9, True), (2.1, False)])
-def test_batches_end_when_a_round_moves_means_by_less_than_twice_the_tolerance(
-    off: float, expected: bool
-) -> None:
-    state, batches = begun(20)
-    signs = np.resize([1.0, -1.0], state.guide.own.shape)
-    before = state.guide.own - off * 0.1 * signs * state.guide.sds()
-    assert settled(replace(state, round_from=before), batches, 0.0, 9.0) == expected

@@ -21,9 +21,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.variational import posterior as module
 from irtkit.calibration.variational.posterior import Posterior, moments_of
-from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 N_DRAWS = 4000
 LOG_NORMAL = ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))
 FITS: dict[str, tuple[ModelName, Any]] = {
-    **{model: (model, "weak") for model in MODELS},
+    **{model: (model, "weak") for model in ("Rasch", "2PL", "3PL")},
     "2PL, empirical": ("2PL", "empirical"),
     "2PL, signs": ("2PL", LOG_NORMAL),
 }
@@ -73,16 +71,6 @@ def draws(result: FitResult) -> dict[str, Any]:
     return posterior_of(result).draws(N_DRAWS, seed=1)
 
 
-def test_draws_have_one_column_per_label(result: FitResult, draws: dict[str, Any]) -> None:
-    items, respondents = len(result.item_labels), len(result.respondent_labels)
-    names = ["discrimination", "difficulty", "intercept"]
-    names += ["guessing"] if result.model == "3PL" else []
-    assert list(draws) == [*names, "ability"]
-    for name, part in draws.items():
-        assert part.shape == (N_DRAWS, respondents if name == "ability" else items)
-        assert np.isfinite(part).all()
-
-
 def test_draws_of_items_have_the_means_and_errors_of_the_table(
     result: FitResult, draws: dict[str, Any]
 ) -> None:
@@ -96,27 +84,6 @@ def test_draws_of_items_have_the_means_and_errors_of_the_table(
         # points of which moments are made are exact for cubics only
         assert off.to_numpy() == pytest.approx(0, abs=0.1)
         assert draws[name].std(axis=0) == pytest.approx(errors, rel=0.1)
-
-
-def test_draws_of_a_few_items_at_a_time_are_in_their_places(
-    result: FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_ITEMS_AT_ONCE", 4)
-    found = posterior_of(result).draws(1000, seed=1)
-    off = (found["intercept"].mean(axis=0) - result.items["intercept"]) / result.items[
-        "intercept_se"
-    ]
-    # 1,000 draws know a mean to 1/32 SD
-    assert off.to_numpy() == pytest.approx(0, abs=0.15)
-    table = posterior_of(result).item_intervals(0.9, n=1000, seed=1)
-    middle = found["intercept"].mean(axis=0)
-    assert (table["intercept_low"] < middle).all()
-    assert (middle < table["intercept_high"]).all()
-
-
-def test_difficulty_is_minus_intercept_over_discrimination(draws: dict[str, Any]) -> None:
-    found = -draws["intercept"] / draws["discrimination"]
-    assert draws["difficulty"] == pytest.approx(found, rel=1e-12)
 
 
 def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: FitResult) -> None:
@@ -133,15 +100,6 @@ def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: Fit
     assert spread[~result.synthetic] == pytest.approx(1, abs=0.12)
 
 
-def test_means_and_errors_of_real_abilities_make_up_their_unit_variance(
-    result: FitResult,
-) -> None:
-    abilities, real = posterior_of(result).abilities, ~result.synthetic
-    assert abilities.mean[real].mean() == pytest.approx(0, abs=1e-10)
-    square = abilities.mean[real] ** 2 + abilities.sd[real] ** 2
-    assert square.mean() == pytest.approx(1, abs=1e-10)
-
-
 def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
     parts = []
     for scale in ("population", "sample"):
@@ -149,15 +107,6 @@ def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
         z = found["discrimination"][:, None, :] * found["ability"][:, :, None]
         parts.append(z + found["intercept"][:, None, :])
     assert parts[1] == pytest.approx(parts[0], abs=1e-8)
-
-
-def test_the_population_has_mean_zero_and_unit_variance_as_respondents_see_it(
-    result: FitResult, draws: dict[str, Any]
-) -> None:
-    real = draws["ability"][:, ~result.synthetic] / result.latent_sd
-    # 150 abilities drawn from N(0, 1): mean within 4/√150 of 0, SD within 4/√300 of 1
-    assert real.mean(axis=1).mean() == pytest.approx(0, abs=0.33)
-    assert real.std(axis=1).mean() == pytest.approx(1, abs=0.23)
 
 
 def test_a_posterior_turned_round_gives_the_same_probabilities(result: FitResult) -> None:
@@ -174,13 +123,6 @@ def test_a_posterior_turned_round_gives_the_same_probabilities(result: FitResult
     assert turned["discrimination_low"].to_numpy() == pytest.approx(expected)
 
 
-def test_draws_follow_from_their_seed(result: FitResult) -> None:
-    one, other, third = (posterior_of(result).draws(5, seed=seed) for seed in (4, 4, 5))
-    for name, part in one.items():
-        np.testing.assert_array_equal(part, other[name])
-    assert not np.array_equal(one["ability"], third["ability"])
-
-
 def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, Any]) -> None:
     table = posterior_of(result).item_intervals(0.8, n=N_DRAWS, seed=6)
     assert list(table.index) == list(result.item_labels)
@@ -192,14 +134,6 @@ def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, An
             off = (table[f"{name}_{end}"] - expected) / np.maximum(draws[name].std(axis=0), 1e-9)
             assert off.to_numpy() == pytest.approx(0, abs=0.2)
     assert (table["difficulty_low"] <= table["difficulty_high"]).all()
-
-
-def test_wider_intervals_hold_narrower_ones(result: FitResult) -> None:
-    narrow, wide = (posterior_of(result).item_intervals(share) for share in (0.5, 0.95))
-    lows = [name for name in narrow if str(name).endswith("low")]
-    highs = [name for name in narrow if str(name).endswith("high")]
-    assert (wide[lows] <= narrow[lows]).all(axis=None)
-    assert (wide[highs] >= narrow[highs]).all(axis=None)
 
 
 def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -> None:
@@ -238,20 +172,12 @@ def test_without_arviz_it_is_said_how_to_get_it(
         posterior_of(result).to_arviz()
 
 
-def test_an_em_fit_has_no_posterior() -> None:
-    result = fit(ResponseMatrix([[1, 0], [0, 1], [1, 1]]))
-    assert result.posterior is None
-    assert result.elbo is None
-
-
 @pytest.mark.parametrize(
     ("method", "arguments", "named"),
     [
         ("draws", {"n": 0}, "n must be"),
         ("draws", {"scale": "logit"}, "scale must be"),
         ("item_intervals", {"probability": 1.0}, "probability"),
-        ("item_intervals", {"n": 0}, "n must be"),
-        ("item_intervals", {"probability": 0.0}, "probability"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(
@@ -263,7 +189,7 @@ def test_wrong_arguments_are_refused_by_name(
 
 @pytest.mark.parametrize(
     "target",
-    ["1PL weak, moving", "2PL weak", "2PL learned", "2PL lognormal", "3PL weak, moving"],
+    ["1PL weak, moving", "2PL learned", "2PL lognormal", "3PL weak, moving"],
     indirect=True,
 )
 def test_moments_are_those_of_many_draws(target: Target, guide: Guide) -> None:

@@ -11,8 +11,6 @@ from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.calibration.empirical import ItemDistribution
-from irtkit.calibration.information import N_COMMON, System
-from irtkit.calibration.variational.guide import information_at
 from irtkit.calibration.variational.target import Coordinates, Point, Target, target_of
 from irtkit.irf import Items
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.priors import AtPrior
     from irtkit.calibration.variational.guide import Guide
-    from irtkit.irf import ModelName
 
     Array = NDArray[np.float64]
 
@@ -44,15 +41,6 @@ def test_items_come_back_from_their_coordinates(target: Target) -> None:
     found = coordinates.parameters(coordinates.point(items, location=0.4, log_scale=-0.3))
     expected = np.stack([part for part in items if part is not None], axis=1)
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_what_is_learned_is_kept_among_the_shared_coordinates(target: Target) -> None:
-    coordinates = target.coordinates
-    shared = coordinates.point(items_like(coordinates), location=0.4, log_scale=-0.3).shared
-    scale = np.log(1.3) if coordinates.common_slope else -0.3
-    expected = [0.4] * coordinates.learns + [scale] * (coordinates.n_shared > 0)
-    assert shared[: len(expected)] == pytest.approx(expected[: len(shared)], abs=1e-12)
-    assert len(shared) == coordinates.n_shared
 
 
 def test_jacobians_are_differences_of_parameters(target: Target, point: Point) -> None:
@@ -88,32 +76,6 @@ def test_slopes_come_with_two_derivatives(target: Target, point: Point) -> None:
     assert coordinates.parameters(point)[:, 0] == pytest.approx(slope)
 
 
-def test_some_items_have_the_parameters_they_have_among_all(target: Target, guide: Guide) -> None:
-    coordinates, mean, some = target.coordinates, guide.mean, slice(1, 4)
-    part = coordinates.chosen(some)
-    assert part.n_items == 3
-    found = part.parameters(Point(mean.own[some], mean.shared))
-    assert found == pytest.approx(coordinates.parameters(mean)[some])
-
-
-def test_repeated_items_have_the_same_parameters(target: Target, point: Point) -> None:
-    each = np.repeat(np.arange(len(point.own)), 3)
-    found = target.coordinates.chosen(each).parameters(Point(point.own[each], point.shared))
-    expected = target.coordinates.parameters(point)[each]
-    assert found == pytest.approx(expected)
-
-
-def test_every_item_may_have_shared_coordinates_of_its_own(target: Target, point: Point) -> None:
-    # as the points have from which moments of every item by itself are computed
-    coordinates = target.coordinates
-    n_shared = len(point.shared)
-    apart = point.shared + 0.1 * np.arange(5)[:, None] * np.ones(n_shared)
-    together = coordinates.parameters(Point(point.own, apart))
-    for j in range(5):
-        one = coordinates.parameters(Point(point.own, apart[j]))
-        assert together[j] == pytest.approx(one[j])
-
-
 def test_probabilities_stay_when_ability_is_rescaled_and_shifted(target: Target) -> None:
     coordinates = target.coordinates
     if not coordinates.learns:
@@ -141,22 +103,6 @@ def moved(point: Point, flat: Array) -> Point:
 
 def coupled(target: Target, point: Point) -> AtPrior:
     return target.coupled(point, target.coordinates.parameters(point))
-
-
-def gradient_of(target: Target, point: Point) -> Array:
-    """Gradient of the coupled part by own, then by shared coordinates."""
-    by_own, by_shared = target.coordinates.jacobian(point)
-    prior, n = coupled(target, point), len(point.shared)
-    own = np.einsum("jpk,jp->jk", by_own, prior.gradient)
-    shared = np.einsum("jpn,jp->n", by_shared, prior.gradient) + prior.by_hyper[2 - n :]
-    return np.concatenate([own.ravel(), shared])
-
-
-def differences(target: Target, point: Point, step: float = 1e-5) -> Array:
-    """The same by central differences."""
-    units = step * np.eye(point.own.size + point.shared.size)
-    ends = [[coupled(target, moved(point, side * unit)) for side in (1, -1)] for unit in units]
-    return np.array([one.log_density - other.log_density for one, other in ends]) / (2 * step)
 
 
 def written_out(target: Target, point: Point) -> float:
@@ -239,76 +185,6 @@ def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
     found = at_point + coupled(target, point).log_density
     assert found == pytest.approx(written_out(target, point), abs=1e-9)
-    gradient = gradient_of(target, point)
-    assert gradient == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
-
-
-def test_the_gradient_of_the_coupled_part_is_its_derivative(target: Target, point: Point) -> None:
-    gradient = gradient_of(target, point)
-    assert gradient == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
-
-
-def dense_curvature(target: Target, point: Point) -> Array:
-    """What the guide takes as information where responses say nothing."""
-    size = target.coordinates.n_parameters
-    nothing = System(
-        *np.zeros((2, len(point.own), size, size)),
-        np.zeros((len(point.own), size, N_COMMON)),
-        np.zeros((N_COMMON, N_COMMON)),
-    )
-    found, n = information_at(target, [point], [nothing]), len(point.shared)
-    own, cross, shared = found.item_blocks, found.coupling[:, :, :n], found.common_block[:n, :n]
-    n_items, k = point.own.shape
-    whole = np.zeros((n_items * k + len(shared),) * 2)
-    for j in range(n_items):
-        some = slice(j * k, j * k + k)
-        whole[some, some], whole[some, n_items * k :] = own[j], cross[j]
-        whole[n_items * k :, some] = cross[j].T
-    whole[n_items * k :, n_items * k :] = shared
-    return whole
-
-
-def around_the_line(target: Target, point: Point) -> list[Point]:
-    """The point with intercepts one SD of the prior above and below m·a."""
-    coordinates, prior = target.coordinates, target.prior
-    if isinstance(prior, ItemPrior):
-        return [point]
-    slope = coordinates.slopes(point)[0]
-    sd: Any = prior.intercept_spread
-    if isinstance(prior, ItemDistribution):
-        sd = np.sqrt(prior.variance(slope * prior.slope / coordinates.scale(point)))
-    found = []
-    for side in (1, -1):
-        own = point.own.copy()
-        line = 0.0 * slope if coordinates.intercepts_move else point.shared[0] * slope
-        if isinstance(prior, ItemDistribution):
-            line += prior.intercept * np.sign(slope)
-        own[:, 0 if coordinates.common_slope else 1] = line + side * sd
-        found.append(point._replace(own=own))
-    return found
-
-
-def test_the_curvature_of_the_coupled_part_is_that_expected_of_its_intercepts(
-    target: Target, point: Point
-) -> None:
-    # minus second derivatives are quadratic in the residual, so that two points have their mean
-    step, n = 1e-4, point.own.size + point.shared.size
-    ends = around_the_line(target, point)
-    rows = [
-        sum(differences(target, moved(end, side * unit)) * side for end in ends for side in (1, -1))
-        for unit in step * np.eye(n)
-    ]
-    expected = -np.array(rows) / (2 * step * len(ends))
-    for end in ends:
-        assert dense_curvature(target, end) == pytest.approx(expected, rel=1e-4, abs=1e-4)
-
-
-def test_the_curvature_of_the_coupled_part_is_never_below_zero(
-    target: Target, point: Point
-) -> None:
-    curvature = dense_curvature(target, point)
-    assert curvature == pytest.approx(curvature.T)
-    assert np.linalg.eigvalsh(curvature).min() > -1e-10
 
 
 def test_expectations_of_the_prior_are_those_of_dense_integration(
@@ -340,19 +216,6 @@ def test_expectations_of_the_prior_are_those_of_dense_integration(
     assert found.value == pytest.approx(value, rel=tolerance)
 
 
-def test_the_gradient_of_an_expectation_is_its_derivative_by_the_mean(
-    target: Target, guide: Guide
-) -> None:
-    mean, sd, step = guide.own, guide.sds(), 1e-5
-    gradient = target.expected_prior(mean, sd).gradient
-    for j, k in np.ndindex(mean.shape):
-        unit = np.zeros_like(mean)
-        unit[j, k] = step
-        rise = target.expected_prior(mean + unit, sd).value
-        rise -= target.expected_prior(mean - unit, sd).value
-        assert gradient[j, k] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-6)
-
-
 def test_a_learned_distribution_is_described_at_what_the_guide_says_of_it() -> None:
     learned = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
     target = target_of("2PL", learned, np.ones(5), 100)
@@ -371,19 +234,3 @@ def test_intercepts_move_where_items_are_many_beside_respondents() -> None:
     assert moving == [False, True]
     prior = ItemPrior(Normal(1, 1), Normal(0, 1))
     assert not target_of("2PL", prior, np.ones(100), 10).coordinates.intercepts_move
-
-
-@pytest.mark.parametrize(
-    ("model", "prior", "named"),
-    [
-        ("2PL", ItemPrior(Normal(1, 1)), "intercept"),
-        ("2PL", ItemPrior(intercept=Normal(0, 1)), "discrimination"),
-        ("1PL", ItemPrior(intercept=Normal(0, 1)), "discrimination"),
-        ("3PL", ItemPrior(Normal(1, 1), Normal(0, 1)), "guessing"),
-    ],
-)
-def test_a_prior_without_a_density_of_a_parameter_is_refused_by_name(
-    model: ModelName, prior: ItemPrior, named: str
-) -> None:
-    with pytest.raises(ValueError, match=f"{named} of the prior is None"):
-        target_of(model, prior, np.ones(3), 10)
