@@ -403,6 +403,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "few-for-parameters": "Rough p-value: the chi-square distribution is for many respondents, and "
     "there are {n} for {n_parameters:parameter}",
     # From scoring
+    "linked": "{method!s} by {n_kept} of {n:common item}: slope {slope:.3f} ± "
+    "{slope_se:.3f}, intercept {intercept:.3f} ± {intercept_se:.3f}",
+    "drifting-items": "{n_drifting} of {n:common item} drifting at a false-discovery rate of "
+    "{fdr:%}[[: {items!s}]]",
     "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
     "calibrated and are left out ({items!s})",
     "beyond": "Beyond the calibration: {n} of {of} systems may score as high as the best "

@@ -82,16 +82,16 @@ def test_every_picture_draws_on_the_axes_given_and_returns_them(
 
 
 def test_curves_are_drawn_for_one_item_and_for_several(result: irtkit.FitResult) -> None:
-    one = result.plot_items("$q_3$")
+    one = plots.item_curves(result, "$q_3$")
     assert one.get_title() == r"\$q_3\$"
     [seen] = one.containers
     [curve] = pictures.item_curves(result, ["$q_3$"])
     np.testing.assert_array_equal(seen.lines[0].get_ydata(), curve.observed.share)
-    several = result.plot_items(["$q_1$", "$q_2$", "$q_4$", "$q_5$", "$q_6$"])
+    several = plots.item_curves(result, ["$q_1$", "$q_2$", "$q_4$", "$q_5$", "$q_6$"])
     assert several.shape == (5,)
     one.figure.canvas.draw()
     axes = plt.subplots(1, 2)[1]
-    assert list(result.plot_items(["$q_1$", "$q_2$"], ax=axes)) == list(axes)
+    assert list(plots.item_curves(result, ["$q_1$", "$q_2$"], ax=axes)) == list(axes)
 
 
 def test_the_map_shows_every_item_and_marks_the_inverted_one(result: irtkit.FitResult) -> None:

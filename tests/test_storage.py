@@ -37,14 +37,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Whole:
-    numbers: np.ndarray
     parts: tuple[Pair, ...]
-    named: dict[str, Any]
     absent: Pair | None = None
 
     @cached_property
-    def total(self) -> float:
-        return float(self.numbers.sum())
+    def total(self) -> int:
+        return len(self.parts)
 
 
 def stored(path: Path, record: dict[str, Any], *, compressed: bool = False) -> dict[str, Any]:
@@ -53,73 +51,47 @@ def stored(path: Path, record: dict[str, Any], *, compressed: bool = False) -> d
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-@pytest.mark.parametrize(
-    "value",
-    [
-        1,
-        0.1,
-        float("-inf"),
-        True,
-        None,
-        "θ",
-        [1, [2.5]],
-        (1, ("a",), []),
-        {"a": {"b": (None,)}},
-        (),
-    ],
-)
-def test_plain_values_come_back_equal_and_of_their_kind(
-    tmp_path: Path, value: object, compressed: bool
-) -> None:
-    back = stored(tmp_path / "x", {"value": value}, compressed=compressed)["value"]
-    assert back == value
-    assert type(back) is type(value)
+def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path, compressed: bool) -> None:
+    values = [1, 0.1, float("-inf"), True, None, "θ", [1, [2.5]], (1, ("a",), []), ()]
+    record = {str(k): value for k, value in enumerate([*values, {"a": {"b": (None,)}}])}
+    back = stored(tmp_path / "x", record, compressed=compressed)
+    assert back == record
+    assert [*map(type, back.values())] == [*map(type, record.values())]
 
 
 def test_arrays_come_back_wherever_they_stood(tmp_path: Path) -> None:
-    arrays = [
-        np.arange(6, dtype=np.int8).reshape(2, 3),
-        np.array(0.1),
-        np.array([True]),
-        np.ones(0),
-    ]
-    record = {
-        "first": arrays[0],
-        "deep": {"list": [arrays[1], (arrays[2],)], "pair": Pair(arrays[3], 1)},
-    }
-    back = stored(tmp_path / "x", record)
+    cells = np.arange(6, dtype=np.int8).reshape(2, 3)
+    arrays = [cells, np.array(0.1), np.array([True]), np.ones(0)]
+    deep = {"list": [arrays[1], (arrays[2],)], "pair": Pair(arrays[3], 1)}
+    back = stored(tmp_path / "x", {"first": arrays[0], "deep": deep})
     found = [back["first"], back["deep"]["list"][0], back["deep"]["list"][1][0]]
     for there, here in zip([*found, back["deep"]["pair"]["one"]], arrays, strict=True):
         np.testing.assert_array_equal(there, here, strict=True)
 
 
 def test_a_record_made_of_records_is_made_again_part_by_part(tmp_path: Path) -> None:
-    whole = Whole(np.arange(3.0), (Pair(1, "a"), Pair(2, None)), {"kind": "x"}, Pair(np.ones(2), 0))
-    assert whole.total == 3.0  # what is cached is not stored
-    back = stored(tmp_path / "x", fields_of(whole))
-    made = Whole(**with_parts(back, absent=Pair))
+    whole = Whole((Pair(1, "a"), Pair(2, None)), Pair(np.ones(2), 0))
+    assert whole.total == 2  # what is cached is not stored
+    made = Whole(**with_parts(stored(tmp_path / "x", fields_of(whole)), absent=Pair))
     assert isinstance(made.absent, Pair)
     np.testing.assert_array_equal(made.absent.one, np.ones(2))
     assert made.parts == ({"one": 1, "other": "a"}, {"one": 2, "other": None})
     assert with_parts({"absent": None}, absent=Pair) == {"absent": None}
 
 
-def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
-    write(tmp_path / "x", Format("irtkit other", 3), {}, compressed=False)
-    with pytest.raises(
-        ValueError, match="x is not a saved irtkit thing, it is a saved irtkit other"
-    ):
-        read(tmp_path / "x", FORM, dict)
-
-
 @pytest.mark.parametrize(
-    ("version", "remedy"), [(4, "install a newer one"), (2, "make the file again")]
+    ("form", "message"),
+    [
+        (Format("irtkit other", 3), "not a saved irtkit thing, it is a saved irtkit other"),
+        (Format(FORM.name, 4), "has format version 4.* version 3: install a newer one"),
+        (Format(FORM.name, 2), "has format version 2.* version 3: make the file again"),
+    ],
 )
-def test_a_file_of_another_version_says_what_to_do(
-    tmp_path: Path, version: int, remedy: str
+def test_a_file_of_another_kind_or_version_says_what_to_do(
+    tmp_path: Path, form: Format, message: str
 ) -> None:
-    write(tmp_path / "x", Format(FORM.name, version), {"a": np.ones(2)}, compressed=False)
-    with pytest.raises(ValueError, match=f"x has format version {version}.* version 3: {remedy}"):
+    write(tmp_path / "x", form, {"a": np.ones(2)}, compressed=False)
+    with pytest.raises(ValueError, match=message):
         read(tmp_path / "x", FORM, dict)
 
 
@@ -135,21 +107,14 @@ def test_what_is_no_such_file_is_refused_by_name(tmp_path: Path) -> None:
             read(tmp_path / "x", FORM, dict)
 
 
-def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    write(path, FORM, {"a": np.arange(50.0), "b": [1]}, compressed=True)
-    content = path.read_bytes()
-    for end in range(0, len(content), 7):
-        path.write_bytes(content[:end])
-        with pytest.raises(ValueError, match="x is not a saved irtkit thing, or is damaged"):
-            read(path, FORM, dict)
-
-
-def test_no_flipped_byte_gives_another_record_or_another_error(tmp_path: Path) -> None:
+def test_no_cut_and_no_flipped_byte_gives_another_record_or_another_error(tmp_path: Path) -> None:
     path, numbers = tmp_path / "x", np.arange(50.0)
     write(path, FORM, {"a": numbers}, compressed=True)
     content = path.read_bytes()
-    for place in range(0, len(content), 3):
+    for place in range(0, len(content), 7):
+        path.write_bytes(content[:place])
+        with pytest.raises(ValueError, match="x is not a saved irtkit thing, or is damaged"):
+            read(path, FORM, dict)
         path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
         try:
             back = read(path, FORM, dict)
@@ -174,13 +139,8 @@ def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
     assert back == responses
     assert back.is_sparse == responses.is_sparse
     assert np.array_equal(back.synthetic, responses.synthetic)
-
-
-def test_a_matrix_of_another_shape_is_refused() -> None:
-    for responses in (CELLS, COUNTED, CELLS.to_sparse()):
-        arrays = stored_responses(responses)
-        with pytest.raises(ValueError, match=r"respondent|shape|index"):
-            restored_responses(arrays, ("x",), responses.items)
+    with pytest.raises(ValueError, match=r"respondent|shape|index"):
+        restored_responses(arrays, ("x",), responses.items)
 
 
 def test_answers_and_source_come_back(tmp_path: Path) -> None:

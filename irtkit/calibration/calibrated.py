@@ -57,14 +57,11 @@ _COLUMNS = {  # Names that columns of item tables have, here and in other progra
 class CalibratedItems:
     """Items with known parameters, and the population they were calibrated in."""
 
-    parameters: ItemParameters
-    """NaN where nothing is known of an item."""
-    labels: tuple[str, ...] | None = None
-    """None if the items have none: then responses have them in the same order."""
+    parameters: ItemParameters  # NaN where nothing is known of an item.
+    labels: tuple[str, ...] | None = None  # None if responses have the items in the same order.
     latent_sd: float = 1.0
     latent_mean: float = 0.0
-    trial_correlation: float = 0.0
-    """Between repeated trials of a cell, see ``result.settings``."""
+    trial_correlation: float = 0.0  # Between repeated trials of a cell, see `result.settings`.
     standard_errors: Array = field(default_factory=lambda: np.empty((0, 4)))
     """As those of a result, (n_items, 4). By default all are unknown, NaN."""
     scale_se: tuple[float, float] = (0.0, 0.0)
@@ -73,10 +70,8 @@ class CalibratedItems:
     """The score up to which curves rest on calibrated respondents, if it is known."""
     misfit: Callable[[Places], float] | None = None
     """Variance of scores that the model does not explain if the items at some places are asked."""
-    design: str | None = None
-    """How the items were taken: "random" or "stratified" if drawn, "chosen", None if unknown."""
-    selected_of: int | None = None
-    """Number of items of the benchmark, if only items selected from it are known."""
+    design: str | None = None  # "random" or "stratified" if drawn, "chosen", None if unknown.
+    selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
 
     def __post_init__(self) -> None:
         if not len(self.standard_errors):
@@ -111,13 +106,6 @@ def calibrated_items(
     """Return items from a result, item parameters, a table of items, or a file of either.
 
     ``name`` is that of the argument, for errors.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    ValueError
-        If a table lacks a column, or holds no item with parameters.
     """
     if isinstance(given, str | os.PathLike):
         given = read_items(as_path(given, name), name)
@@ -198,13 +186,7 @@ def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:
 def fixed_parameters(
     anchors: CalibratedItems, places: NDArray[np.intp], model: ModelName
 ) -> ItemParameters:
-    """Parameters of all items of a fit, of which ``places`` says where the fixed ones are.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or the model cannot have them.
-    """
+    """Parameters of all items of a fit, of which ``places`` says where the fixed ones are."""
     if not (places >= 0).any():
         raise ValueError(
             "fixed has no item of the responses: its items are "
@@ -226,40 +208,36 @@ def fixed_parameters(
 def with_fixed(result: FitResult, patterns: Patterns, anchors: CalibratedItems) -> FitResult:
     """Give the fixed items of a result their own parameters to the last digit, and test them.
 
-    Their sampling errors are added to those of the latent mean and SD. The effective number of
-    respondents is computed only if a test is significant without it.
+    Their sampling errors are added to those of the latent mean and SD.
     """
-    places, own = anchors.places_of(result.item_labels), result.parameters
-    fixed, earlier = places >= 0, anchors.parameters.chosen(places)
+    places = anchors.places_of(result.item_labels)
+    fixed, errors = places >= 0, anchors.standard_errors[places]
     free = int((~fixed & (result.counts.item_responses > 0)).sum())
     result = replace(
         result,
-        parameters=ItemParameters(
-            np.where(fixed, earlier.discrimination, own.discrimination),
-            np.where(fixed, earlier.intercept, own.intercept),
-            np.where(fixed, earlier.guessing, own.guessing),
-        ),
-        standard_errors=np.where(
-            fixed[:, None], anchors.standard_errors[places], result.standard_errors
-        ),
+        parameters=_mixed(fixed, anchors.parameters.chosen(places), result.parameters),
+        standard_errors=np.where(fixed[:, None], errors, result.standard_errors),
         n_parameters=free * {"2PL": 2, "3PL": 3}.get(result.model, 1) + 2,
         fixed=fixed,
     )
     with np.errstate(all="ignore"):
         covariances = earlier_covariances(result, anchors.latent_mean, anchors.latent_sd)
-        z, drifts, variances = drift_of(result, patterns, covariances)
-        if result.near_duplicates.found:
-            copies = result.near_duplicates.n / result.near_duplicates.n_eff
-            z, drifts, variances = drift_of(result, patterns, covariances, copies)
+        copies = result.near_duplicates.n / result.near_duplicates.n_eff
+        z, drifts, variances = drift_of(result, patterns, covariances, copies)
     result = replace(result, drift_z=z, drifts=drifts)
     if result.latent_mean_se is None or result.latent_sd_se is None:
         return result
-    of_mean, of_sd = result.latent_sd * variances**0.5
-    of_unit, of_zero = anchors.scale_se
+    (of_mean, of_sd), (of_unit, of_zero) = result.latent_sd * variances**0.5, anchors.scale_se
     mean_se = [result.latent_mean_se, of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [result.latent_sd_se, of_sd, result.latent_sd * of_unit]
-    of_mean, of_sd = (float(np.linalg.norm(parts)) for parts in (mean_se, sd_se))
-    return replace(result, latent_mean_se=of_mean, latent_sd_se=of_sd)
+    mean_error, sd_error = (float(np.linalg.norm(parts)) for parts in (mean_se, sd_se))
+    return replace(result, latent_mean_se=mean_error, latent_sd_se=sd_error)
+
+
+def _mixed(which: NDArray[np.bool_], one: ItemParameters, other: ItemParameters) -> ItemParameters:
+    """Parameters from one where ``which`` is true, and from another."""
+    names = ("discrimination", "intercept", "guessing")
+    return ItemParameters(*(np.where(which, getattr(one, n), getattr(other, n)) for n in names))
 
 
 def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
@@ -330,12 +308,8 @@ def drift_of(
         engine = engine_of(some, with_guessing=logits is not None)
         terms = MarginalLikelihood(engine, GridSchedule().nodes(items, some)).terms(items)
         tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _MOST_VARIANCE)
-        places, score, information = (
-            columns[tested],
-            terms.gradient[tested],
-            terms.information[tested],
-        )
-        size = score.shape[1]
+        score, information = terms.gradient[tested], terms.information[tested]
+        places, size = columns[tested], score.shape[1]
         moves = np.zeros((len(places), size, 2))  # H
         moves[:, 1, 0] = moves[:, 0, 1] = inside.discrimination[places]
         in_sds = np.eye(size)
@@ -377,10 +351,5 @@ def drift_of(
             break
         drifts[places[~staying]] = True
         mean, sd = mean + sd * step[0], sd * np.exp(step[1])
-        moved = own.standardised(sd, mean)
-        inside = ItemParameters(
-            np.where(fixed, moved.discrimination, inside.discrimination),
-            np.where(fixed, moved.intercept, inside.intercept),
-            own.guessing,
-        )
+        inside = _mixed(fixed, own.standardised(sd, mean), inside)
     return z, drifts, variances

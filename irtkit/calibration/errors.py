@@ -19,7 +19,7 @@ import numpy as np
 
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
-from irtkit.irf import logistic
+from irtkit.irf import NORMAL_POINTS, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,34 +34,19 @@ _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
 
 
-def with_design_effect(result: FitResult, patterns: Patterns, effect: float) -> FitResult:
-    """Widen errors where respondents are near-duplicates.
-
-    ``effect`` is the number of respondents by that of independent ones.
-    """
-    if effect == 1:
-        return result
-    if result.item_covariance is None:
-        return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
-    return _with_design_effect(result, patterns, effect)
-
-
 def clustered(result: FitResult, families: Places | None, clusters: Places | None) -> FitResult:
     """Cluster errors by numbered families of respondents, and by numbered clusters of items."""
     if families is not None:
         if result.item_covariance is None:
             raise ValueError("families: the fit must be one by EM, with standard_errors=True")
-        effect = result.near_duplicates.n / result.near_duplicates.n_eff
-        result = _with_design_effect(result, result.patterns, effect, families)
         settled = [
             replace(one, remedies=()) if one.code == "near-duplicates" else one
             for one in result.findings
         ]
+        result = with_design_effect(result, result.patterns, families)
         result = replace(result, findings=tuple(settled))
     if clusters is not None:
-        more = _added_by_clusters(result, clusters)
-        errors = np.stack([result.ability_se, result.board_se])
-        result = replace(result, ability_errors=np.sqrt(errors**2 + more))
+        result = replace(result, cluster_variance=_added_by_clusters(result, clusters))
     return result
 
 
@@ -70,14 +55,10 @@ class _Cells(NamedTuple):
 
     some: slice
     right: Any
-    answered: Any
-    """1 with complete data."""
-    items: Any
-    """Slope, intercept and guessing of each cell."""
-    respondents: Any
-    """Ability and posterior SD of each cell."""
-    table: Callable[[Any], Any]
-    """Makes a table, respondents × items, of values of the cells."""
+    answered: Any  # 1 with complete data.
+    items: Any  # Slope, intercept and guessing of each cell.
+    respondents: Any  # Ability and posterior SD of each cell.
+    table: Callable[[Any], Any]  # Makes a table, respondents × items, of values of the cells.
 
     def scores(self, point: float, size: int) -> list[Any]:
         """Scores by slope, intercept (and logit of guessing) at θ + point · SD, as tables."""
@@ -96,6 +77,9 @@ def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
     """Go over the responses, some respondents at a time."""
     from scipy.sparse import csr_array
 
+    def sparse_table(where: tuple[Any, Any], shape: Any, values: Any) -> Any:
+        return csr_array((values, *where), shape)
+
     patterns = patterns.with_most_trials(_MOST_TRIALS)
     patterns = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
     of = result.parameters
@@ -105,7 +89,7 @@ def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
     for some, right, answered in float_blocks(patterns, dtype=np.float32):
         if patterns.sparse:
             where, lengths = (answered.indices, answered.indptr), np.diff(answered.indptr)
-            table = partial(_sparse_table, csr_array, where, answered.shape)
+            table = partial(sparse_table, where, answered.shape)
             own = np.repeat(abilities[:, some], lengths, axis=1)
             yield _Cells(some, right.data, answered.data, items[:, where[0]], own, table)
         else:
@@ -113,11 +97,8 @@ def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
             yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
 
 
-def ability_errors(
-    result: FitResult, joint: ItemCovariance, patterns: Patterns | None = None
-) -> Array:
+def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
-    patterns = result.patterns if patterns is None else patterns
     joint = joint._replace(own=np.nan_to_num(joint.own))
     mean, variance, size = result.ability, result.posterior_sd**2, joint.own.shape[1]
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
@@ -158,17 +139,23 @@ def ability_errors(
     return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
 
 
-def _with_design_effect(
-    result: FitResult, patterns: Patterns, effect: float, families: Places | None = None
+def with_design_effect(
+    result: FitResult, patterns: Patterns, families: Places | None = None
 ) -> FitResult:
     """Multiply what respondents contribute to variances of item parameters.
 
-    That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by ``effect``,
-    or by the ratio of the sandwich variance over families to it, if that is larger.
+    That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by the number
+    of respondents for each independent one, or by the ratio of the sandwich variance over families
+    to it, if that is larger.
     """
     from scipy.sparse import csr_array
 
     joint: Any = result.item_covariance
+    effect = result.near_duplicates.n / result.near_duplicates.n_eff
+    if joint is None:
+        return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
+    if effect == 1 and families is None:
+        return result
     known, who = joint._replace(own=np.nan_to_num(joint.own)), np.flatnonzero(result.answering)
     n, size = len(who), joint.own.shape[1]
     number = np.zeros(n, np.intp) if families is None else families[who]
@@ -181,7 +168,7 @@ def _with_design_effect(
     single, together = np.zeros(variances.size), np.zeros((n_families, variances.size))
     for cells in _cells(result, patterns):
         scores: Any = 0.0
-        for point, weight in ((0.0, 2 / 3), (_POINT, 1 / 6), (-_POINT, 1 / 6)):
+        for point, weight in NORMAL_POINTS:
             parts = [_dense(part) for part in cells.scores(point, size)]
             scores = scores + weight * np.stack(parts, axis=1)
         z = known.times(scores.T, of_population[:, cells.some])[0]
@@ -236,7 +223,3 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
 
 def _dense(table: Any) -> Any:
     return table if isinstance(table, np.ndarray) else table.toarray()
-
-
-def _sparse_table(kind: Any, where: tuple[Any, Any], shape: Any, values: Any) -> Any:
-    return kind((values, *where), shape)

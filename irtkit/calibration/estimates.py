@@ -13,6 +13,7 @@ from irtkit.calibration.priors import ItemPrior, WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
+from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
 from irtkit.irf import ItemParameters, Items, ModelName
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from irtkit.data.limits import AtChance, Connectivity
     from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.data.patterns import Counts, Patterns, Places
-    from irtkit.data.slopes import ProportionScore
     from irtkit.irf import Array
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
@@ -49,78 +49,31 @@ class Estimates(NamedTuple):
     """
 
     items: Items
-    covariances: Array | None
-    """Of slope, intercept (and logit of guessing), (n_items, k, k); None if not asked for."""
-    unbounded: NDArray[np.bool_]
-    """Items without a finite maximum, (n_items,)."""
+    covariances: Array | None  # Of slope, intercept (and logit of guessing), (n_items, k, k).
+    unbounded: NDArray[np.bool_]  # Items without a finite maximum, (n_items,).
     common_slope: bool
     ability: Array
     ability_se: Array
-    synthetic_sd: float
-    """SD of ability among synthetic respondents."""
-    prior: dict[str, Any] | None
-    """What is to be said of the prior, with what was learned."""
+    synthetic_sd: float  # SD of ability among synthetic respondents.
+    prior: dict[str, Any] | None  # What is to be said of the prior, with what was learned.
     log_likelihood: float
     converged: bool
     n_iterations: int
     trace_rows: Array
     nodes: Nodes
     quadrature_error: float
-    trial_correlation: float | None
-    """That of repeated trials; None if there are none."""
+    trial_correlation: float | None  # That of repeated trials; None if there are none.
     posterior: Posterior | None = None
-    population: Population | None = None
-    """Mean and SD of ability, where they were estimated: the scale is then that of the items."""
-    population_se: tuple[float, float] | None = None
-    """Standard errors of its mean and SD, fixed items taken as known."""
-    joint: ItemCovariance | None = None
-    """The covariance of all items together."""
-
-    def beside_unanswered(
-        self, rows: Places, columns: Places, group: NDArray[np.int8], n_items: int
-    ) -> Estimates:
-        """The same among respondents and items without a response, which were set aside.
-
-        Of them nothing is known but the common slope, and how ability is distributed in the
-        ``group`` of each respondent; what was estimated is of ``rows`` and ``columns``.
-        """
-        mean, sd = self.population or (0.0, 1.0)
-        ability, ability_se = np.full(len(group), mean), np.where(group, self.synthetic_sd, sd)
-        ability[rows], ability_se[rows] = self.ability, self.ability_se
-        parts = [np.full(n_items, np.nan) for part in self.items if part is not None]
-        for part, known in zip(parts, self.items, strict=False):
-            part[columns] = known
-        if self.common_slope:
-            parts[0][:] = self.items.slope[0]
-        endless, covariances, joint = np.zeros(n_items, np.bool_), self.covariances, self.joint
-        endless[columns] = self.unbounded
-        if covariances is not None:
-            covariances = np.full((n_items, *covariances.shape[1:]), np.nan)
-            covariances[columns] = self.covariances
-        if joint is not None:
-            own = np.full((n_items, *joint.own.shape[1:]), np.nan)
-            moves = np.zeros((n_items, *joint.moves.shape[1:]))
-            own[columns], moves[columns] = joint.own, joint.moves
-            joint = joint._replace(own=own, moves=moves)
-        posterior = self.posterior
-        if posterior is not None:
-            posterior = posterior.beside_unanswered(rows, columns, ability_se, group > 0)
-        return self._replace(
-            items=Items(*parts),
-            covariances=covariances,
-            joint=joint,
-            unbounded=endless,
-            ability=ability,
-            ability_se=ability_se,
-            posterior=posterior,
-        )
+    population: Population | None = None  # If estimated: the scale is then that of the items.
+    population_se: tuple[float, float] | None = None  # Of mean and SD, fixed items known.
+    joint: ItemCovariance | None = None  # The covariance of all items together.
 
 
 def result_of(
     estimates: Estimates,
     responses: ResponseMatrix,
-    counts: Counts,
-    proportion: ProportionScore,
+    patterns: Patterns,
+    answered: tuple[Places, Places],
     duplicates: NearDuplicates,
     *,
     model: ModelName,
@@ -130,31 +83,73 @@ def result_of(
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on.
 
-    ``by_chance`` is whether respondents differ by chance alone.
+    Ability is reversed if it falls with how much real respondents get right: as a share of what
+    they answered, less how easy that was, as the able may have met harder items.
+
+    ``answered`` are the respondents and items that were estimated. The others have no response, and
+    nothing is known of them but the common slope and the population. ``by_chance`` is whether
+    respondents differ by chance alone.
     """
-    synthetic = responses.synthetic
-    stretch, latent_sd = _units(estimates, proportion, model)
-    status = np.full(len(responses.items), "ok", dtype=object)
+    from scipy.special import expit
+
+    (rows, columns), synthetic, counts = answered, responses.synthetic, patterns.counts
+    population, n_items = estimates.population, len(responses.items)
+    mean, sd = population or (0.0, 1.0)
+
+    def of_items(values: Any) -> Any:
+        found = np.full((n_items, *values.shape[1:]), np.nan)
+        found[columns] = values
+        return found
+
+    parts: Any = [None if part is None else of_items(part) for part in estimates.items]
+    if estimates.common_slope:
+        parts[0][:] = estimates.items.slope[0]
+    ability, posterior_sd = np.full(len(synthetic), mean), np.full(len(synthetic), sd)
+    posterior_sd[synthetic] = estimates.synthetic_sd
+    ability[rows], posterior_sd[rows] = estimates.ability, estimates.ability_se
+    estimates = estimates._replace(items=Items(*parts), ability=ability)
+    stretch = 1.0  # from ability here to ability in the result
+    if population is None and estimates.common_slope:  # the proportions right may all be equal
+        slope = float(estimates.items.slope[0])
+        stretch = slope if model == "Rasch" else -1.0 if slope < 0 else 1.0
+    elif population is None and proportion_score(patterns).value @ ability < 0:
+        stretch = -1.0
+    unanswered = counts.item_responses == 0
+    status = np.full(n_items, "ok", dtype=object)
     if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
         answering = ~synthetic & (counts.respondent_responses > 0)
         status[_flat(estimates, counts, answering, by_chance=by_chance)] = "flat"
     status[counts.all_wrong | counts.all_right] = "no variance"
-    status[estimates.unbounded] = "unbounded"
-    status[unanswered := counts.item_responses == 0] = "no responses"
-    parameters = _parameters(estimates, stretch, unanswered, settings.prior)
-    nodes = estimates.nodes.theta * abs(stretch)
-    posterior, population = estimates.posterior, estimates.population
-    mean_se, sd_se = estimates.population_se or (None, None)
-    # Those of items without a response are not counted.
-    by_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
-    posterior_sd = estimates.ability_se * abs(stretch)
-    errors, joint = np.full((len(status), 4), np.nan), estimates.joint
-    if (of_items := estimates.covariances) is not None:
-        by = np.ones(of_items.shape[1])
+    status[columns[estimates.unbounded]] = "unbounded"
+    status[unanswered] = "no responses"
+    slope, intercept, logits = estimates.items
+    slope, guessing, prior = slope / stretch, np.zeros(n_items), settings.prior
+    if logits is not None:
+        guessing = np.minimum(expit(logits), 1 - 1e-12)
+    if prior is None or isinstance(prior, ItemPrior):  # no density speaks of the unanswered
+        of = ItemPrior() if prior is None else prior
+        if of.discrimination is None and not estimates.common_slope:
+            slope[unanswered] = np.nan
+        if of.intercept is None:
+            intercept[unanswered] = np.nan
+        if of.guessing is None and logits is not None:
+            guessing[unanswered] = np.nan
+    parameters = ItemParameters(slope, intercept, guessing)
+    errors, joint, posterior = np.full((n_items, 4), np.nan), estimates.joint, estimates.posterior
+    if estimates.covariances is not None:
+        by = np.ones(estimates.covariances.shape[1])
         by[0] = 1 / stretch
-        errors = item_errors(of_items * np.outer(by, by), parameters, model)
+        covariances = of_items(estimates.covariances) * np.outer(by, by)
+        errors = item_errors(covariances, parameters, model)
     if joint is not None:
+        joint = joint._replace(own=of_items(joint.own), moves=np.nan_to_num(of_items(joint.moves)))
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
+    if posterior is not None:
+        posterior = posterior.beside_unanswered(rows, columns, posterior_sd, synthetic)
+        posterior = posterior.stretched(stretch)
+    mean_se, sd_se = estimates.population_se or (None, None)
+    by_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
+    nodes = estimates.nodes.theta * abs(stretch)
     return FitResult(
         model=model,
         method=method,
@@ -170,13 +165,13 @@ def result_of(
         standard_errors=errors,
         item_covariance=joint,
         status=tuple(status),
-        ability=estimates.ability * stretch,
-        posterior_sd=posterior_sd,
+        ability=ability * stretch,
+        posterior_sd=posterior_sd * abs(stretch),
         synthetic=synthetic,
         near_duplicates=duplicates,
         counts=counts,
-        latent_sd=latent_sd,
-        latent_mean=0.0 if population is None else population.mean,
+        latent_sd=float(sd) * (abs(stretch) if model == "Rasch" else 1.0),
+        latent_mean=float(mean),
         latent_mean_se=mean_se,
         latent_sd_se=sd_se,
         log_likelihood=estimates.log_likelihood,
@@ -185,57 +180,11 @@ def result_of(
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
         quadrature=Quadrature(
-            n_nodes=estimates.nodes.n_nodes,
-            lowest=float(nodes.min()),
-            highest=float(nodes.max()),
-            estimated_error=estimates.quadrature_error,
+            len(nodes), float(nodes.min()), float(nodes.max()), estimates.quadrature_error
         ),
         responses=responses,
-        posterior=None if posterior is None else posterior.stretched(stretch),
+        posterior=posterior,
     )
-
-
-def _units(
-    estimates: Estimates, proportion: ProportionScore, model: ModelName
-) -> tuple[float, float]:
-    """Factor from ability here to ability in the result, and its SD among real respondents.
-
-    The factor is below 0 if ability falls with how much real respondents get right: as a share of
-    what they answered, less how easy that was, as the able may have met harder items.
-    """
-    if estimates.population is not None:
-        return 1.0, estimates.population.sd
-    if not estimates.common_slope:
-        return -1.0 if proportion.value @ estimates.ability < 0 else 1.0, 1.0
-    common = float(estimates.items.slope[0])  # the proportions right may all be equal
-    if model == "Rasch":
-        return common, abs(common)
-    return -1.0 if common < 0 else 1.0, 1.0
-
-
-def _parameters(
-    estimates: Estimates, stretch: float, unknown: NDArray[np.bool_], prior: Prior | str | None
-) -> ItemParameters:
-    """Item parameters in units of ability times ``stretch``.
-
-    Those of ``unknown`` items are NaN where no density speaks of them either.
-    """
-    from scipy.special import expit
-
-    items = estimates.items
-    slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
-    guessing = np.zeros_like(slope)
-    if items.logit_guessing is not None:
-        guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
-    if prior is None or isinstance(prior, ItemPrior):
-        of = ItemPrior() if prior is None else prior
-        if of.discrimination is None and not estimates.common_slope:
-            slope[unknown] = np.nan
-        if of.intercept is None:
-            intercept[unknown] = np.nan
-        if of.guessing is None and items.logit_guessing is not None:
-            guessing[unknown] = np.nan
-    return ItemParameters(slope, intercept, guessing)
 
 
 def unbounded_items(
@@ -269,10 +218,9 @@ def _flat(
     """
     from scipy.special import expit
 
-    slope, responses = np.abs(np.array(estimates.items.slope)), counts.item_responses
-    right = counts.item_right / np.maximum(responses, 1)
-    logit_guessing = estimates.items.logit_guessing
-    guessing = 0.0 if logit_guessing is None else expit(np.array(logit_guessing))
+    (slope, _, logits), responses = estimates.items, counts.item_responses
+    slope, right = np.abs(slope), counts.item_right / np.maximum(responses, 1)
+    guessing = 0.0 if logits is None else expit(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
     uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
     trials = np.maximum(responses / answering.sum(), 1)
@@ -305,21 +253,11 @@ def with_caveats(
     ability = (result.ability - result.latent_mean) / result.latent_sd
     scale = result.parameters, ability, result.latent_sd, result.fixed
     structure = connectivity_of(patterns, *scale)
-    n_ok, n_flat = (result.status.count(status) for status in ("ok", "flat"))
-    # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
-    sloped = result.model in {"2PL", "3PL"} and n_ok > n_flat
-    found, duplicates = result.near_duplicates, []
-    if found.found:
-        remedy = Remedy({}, "by-family", code="result.with_clustered_errors(families=…)")
-        values = {"n": found.n, "n_eff": round(found.n_eff), "share": found.share}
-        duplicates = [Finding("near-duplicates", "note", values, (remedy,))]
     findings = [
-        *([] if guessing is None else [_at_chance(result, guessing)]),
+        *_of_respondents(result, guessing),
         *_of_items(result, patterns),
         *_of_design(result, structure),
-        *([_warning("no-differences")] if by_chance and not sloped else []),
-        *(_correlated_trials(result, patterns) if counted_anew else []),
-        *duplicates,
+        *_of_variation(result, patterns, by_chance=by_chance, counted_anew=counted_anew),
         *_unexplained(result, patterns),
     ]
     return replace(result, findings=tuple(findings), components=structure[0])
@@ -329,15 +267,16 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def _at_chance(result: FitResult, found: AtChance) -> Finding:
+def _of_respondents(result: FitResult, found: AtChance | None) -> Iterator[Finding]:
     """Systems that score no better than guessing."""
-    systems, n = [result.respondent_labels[row] for row in found.rows], result.n_answering
-    values: dict[str, Any] = {"n": len(systems), "n_systems": n, "systems": systems}
-    values |= {"level": found.level, "highest": found.highest}
+    if found is None:
+        return
+    systems, of = [result.respondent_labels[row] for row in found.rows], result.n_answering
+    values = {"systems": systems, "level": found.level, "highest": found.highest}
     values |= {"n_options": 2} if found.opposite else {}
     code = "result.responses.drop(result.at_chance)"
-    others = [Remedy({"drop": "at-chance"}, "leave-out", code=code)] if len(systems) < n else []
-    return _warning("systems-at-chance", *others, **values)
+    others = [Remedy({"drop": "at-chance"}, "leave-out", code=code)] if len(systems) < of else []
+    yield _warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)
 
 
 def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
@@ -347,56 +286,48 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     there are. Repeated trials, and synthetic respondents of other abilities, tell more.
     """
     settings, status = result.settings, np.array(result.status)
-    prior = settings.prior or {}
-    n_items, usual = len(status), np.isin(status, ["ok", "flat"])
+    prior, n_items = settings.prior or {}, len(status)
+    usual, sloped = np.isin(status, ["ok", "flat"]), result.model in {"2PL", "3PL"}
 
-    def labels(which: NDArray[np.bool_]) -> list[str]:
-        return [*compress(result.item_labels, which)]
+    def named(which: NDArray[np.bool_]) -> dict[str, Any]:
+        labels = [*compress(result.item_labels, which)]
+        return {"n": len(labels), "n_items": n_items, "items": labels}
 
     finite = Remedy({"prior": "weak"}, "finite")
-    if unbounded := labels(status == "unbounded"):
-        known = {"n": len(unbounded), "n_items": n_items, "items": unbounded}
-        yield _warning("unbounded-items", finite, **known)
+    if (unbounded := status == "unbounded").any():
+        yield _warning("unbounded-items", finite, **named(unbounded))
     elif not result.converged:
-        last, n = result.trace_rows[-1], result.n_iterations
+        last, steps = result.trace_rows[-1], result.n_iterations
         twice, kind = 2 * settings.max_iterations, _METHODS[result.method]
         more = Remedy({}, code=f"method=irtkit.{kind}(max_iterations={twice})")
         if result.method == "vi":
-            yield _warning("elbo-not-settled", more, elbo=float(last[5]), n_iterations=n)
+            yield _warning("elbo-not-settled", more, elbo=float(last[5]), n_iterations=steps)
         else:
-            remedies = [more] * (n >= settings.max_iterations) + [finite] * (not prior)
-            known = {"change": float(last[3]), "tol": settings.tol, "n_iterations": n}
+            remedies = [more] * (steps >= settings.max_iterations) + [finite] * (not prior)
+            known = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}
             yield _warning("not-converged", *remedies, **known)
-    if result.drifts is not None and result.fixed is not None and result.drifts.any():
-        z = np.asarray(result.drift_z)
-        sides = {
-            "easier": labels(result.drifts & (z > 0)),
-            "harder": labels(result.drifts & (z < 0)),
-        }
-        code = "fixed=earlier.items.drop(result.items.query('drifts').index)"
-        known = {
-            "n": int(result.drifts.sum()),
-            "n_fixed": int(result.fixed.sum()),
-            "level": LEVEL,
-        }
-        yield _warning("anchor-drift", Remedy({}, code=code), **known, **sides)
-    n = int(usual.sum()) + len(unbounded)
-    parameters = {"intercept": n, "discrimination": n if result.model in {"2PL", "3PL"} else 1}
-    parameters |= {"guessing": n} if result.model == "3PL" else {}
-    free = sum(times for name, times in parameters.items() if prior.get(name) is None)
+    fixed = np.zeros(n_items, bool) if result.fixed is None else result.fixed
+    if result.drifts is not None and (n_drifting := int(result.drifts.sum())):
+        easier = np.asarray(result.drift_z) > 0
+        sides = {"easier": result.drifts & easier, "harder": result.drifts & ~easier}
+        known = {side: named(which)["items"] for side, which in sides.items()}
+        remedy = Remedy({}, code="fixed=earlier.items.drop(result.items.query('drifts').index)")
+        known |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}
+        yield _warning("anchor-drift", remedy, **known)
+    n = int((usual | unbounded).sum())
+    times = {"intercept": n, "discrimination": n if sloped else 1}
+    times |= {"guessing": n} if result.model == "3PL" else {}
+    free = sum(times[name] for name in times if prior.get(name) is None)
     held = prior.get("kind", "ItemPrior") != "ItemPrior"
-    told = held or patterns.repeated or result.synthetic.any()
-    if n and free >= 2**n and not told:
+    if n and free >= 2**n and not (held or patterns.repeated or result.synthetic.any()):
         known = {"n_items": n, "n_parameters": free, "n_determined": 2**n - 1}
         unique = Remedy({"prior": "weak"}, "unique")
         yield _warning("too-few-items", unique, model=result.model, **known)
         return
-    own = usual if result.fixed is None else usual & ~result.fixed
-    lacking = labels(own & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1))
-    if lacking and settings.standard_errors:
+    lacking = usual & ~fixed & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
+    if lacking.any() and settings.standard_errors:
         may_help = () if prior else (Remedy({"prior": "weak"}),)
-        known = {"n": len(lacking), "n_items": n_items, "items": lacking}
-        yield _warning("no-standard-errors", *may_help, **known)
+        yield _warning("no-standard-errors", *may_help, **named(lacking))
 
 
 def _of_design(result: FitResult, structure: Connectivity) -> Iterator[Finding]:
@@ -404,33 +335,42 @@ def _of_design(result: FitResult, structure: Connectivity) -> Iterator[Finding]:
     parts, linked, gap, significant = structure
     if parts is not None:
         shapes = [[int((part == k).sum()) for part in parts] for k in range(1, parts.n + 1)]
-        sizes = [" × ".join(map(str, shape)) for shape in shapes]
         code = "hardly-linked-groups" if linked else "disconnected-groups"
-        yield _warning(code, n=parts.n, sizes=sizes)
+        yield _warning(code, n=parts.n, sizes=[" × ".join(map(str, shape)) for shape in shapes])
     if gap is not None:
-        ends = {"one": gap.x.argmin(), "other": gap.x.argmax()}
-        known: dict[str, Any] = {end: result.respondent_labels[row] for end, row in ends.items()}
-        remedy = Remedy({"fixed": ...}, "known-items")
+        one, other = (result.respondent_labels[k] for k in (gap.x.argmin(), gap.x.argmax()))
+        known = {"shown": float(gap.shown)}
         if significant:
-            known |= {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
-        else:
-            known |= {"shown": float(gap.shown)}
-        yield _warning("gap-shrunk" if significant else "gap-hidden", remedy, **known)
+            known = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
+        code = "gap-shrunk" if significant else "gap-hidden"
+        known_items = Remedy({"fixed": ...}, "known-items")
+        yield _warning(code, known_items, one=one, other=other, **known)
     if (n := result.n_answering) < _UNSURE:
         slopes = {"model": result.model} if result.model in {"2PL", "3PL"} else {}
         yield _warning("few-systems", n=n, least=_UNSURE, error=float(0.98 / np.sqrt(n)), **slopes)
 
 
-def _correlated_trials(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
-    """Repeated trials that carry the information of fewer."""
-    tried = patterns.trials[patterns.real]
-    tried = tried.data if patterns.sparse else tried
-    typical = float(np.median(tried[tried > 1]))
-    correlation = result.settings.trial_correlation or 0.0
-    effective = typical / (1 + (typical - 1) * correlation)
-    if effective <= _SAID_BELOW * typical:
-        values = {"correlation": correlation, "trials": typical, "effective": effective}
-        yield _warning("correlated-trials", model=result.model, **values)
+def _of_variation(
+    result: FitResult, patterns: Patterns, *, by_chance: bool, counted_anew: bool
+) -> Iterator[Finding]:
+    """Respondents that differ by chance alone, and trials or respondents that repeat each other."""
+    # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
+    more_ok = result.status.count("ok") > result.status.count("flat")
+    if by_chance and not (result.model in {"2PL", "3PL"} and more_ok):
+        yield _warning("no-differences")
+    if counted_anew:
+        tried = patterns.trials[patterns.real]
+        tried = tried.data if patterns.sparse else tried
+        typical = float(np.median(tried[tried > 1]))
+        correlation = result.settings.trial_correlation or 0.0
+        effective = typical / (1 + (typical - 1) * correlation)
+        if effective <= _SAID_BELOW * typical:
+            values = {"correlation": correlation, "trials": typical, "effective": effective}
+            yield _warning("correlated-trials", model=result.model, **values)
+    if (found := result.near_duplicates).found:
+        remedy = Remedy({}, "by-family", code="result.with_clustered_errors(families=…)")
+        values = {"n": found.n, "n_eff": round(found.n_eff), "share": found.share}
+        yield Finding("near-duplicates", "note", values, (remedy,))
 
 
 def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:

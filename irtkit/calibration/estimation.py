@@ -43,7 +43,6 @@ from irtkit.checks import short
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
-from irtkit.data.slopes import proportion_score
 from irtkit.irf import Items, logistic
 
 if TYPE_CHECKING:
@@ -134,10 +133,10 @@ def fitted(
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(
-        estimates.beside_unanswered(rows, columns, patterns.group, patterns.n_items),
+        estimates,
         responses,
-        patterns.counts,
-        proportion_score(patterns),
+        patterns,
+        (rows, columns),
         duplicates,
         model=model,
         method=method,
@@ -146,7 +145,7 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
-    result = with_design_effect(result, patterns, duplicates.n / duplicates.n_eff)
+    result = with_design_effect(result, patterns)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)

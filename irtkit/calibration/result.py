@@ -43,23 +43,18 @@ AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any 
 class Settings:
     """Arguments of a fit, ``result.settings``. What does not concern the fit is None."""
 
-    prior: Any
-    """As the argument gave it. In a result: plain values with all that was learned, or None."""
+    prior: Any  #: As the argument gave it. In a result: plain values with all that was learned.
     seed: int
-    quadrature: str | list[float]
-    """"adaptive", or [nodes, limit]."""
+    quadrature: str | list[float]  #: "adaptive", or [nodes, limit].
     standard_errors: bool
     tol: float
     max_iterations: int
     trial_correlation: float | None = None
     """Correlation of repeated trials of a cell, given ability and item, as given or estimated: n
     trials count for n/(1 + (n − 1) · trial_correlation)."""
-    devices: int | None = None
-    """Devices of the mesh."""
-    batch: int | None = None
-    """Respondents of a variational step, if not all."""
-    synthetic_ability_sd: float | None = None
-    """SD of ability among synthetic respondents."""
+    devices: int | None = None  #: Devices of the mesh.
+    batch: int | None = None  #: Respondents of a variational step, if not all.
+    synthetic_ability_sd: float | None = None  #: SD of ability among synthetic respondents.
     metrics: dict[str, Any] | None = None
     """Of the column quality_standard: "higher_is_better" and "weights" by metric, "scale", and
     "constant", metrics that are the same for all items and have no weight."""
@@ -72,21 +67,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Quadrature:
-    """The grid over which ability was integrated.
-
-    Parameters
-    ----------
-    n_nodes, lowest, highest
-        Number of nodes and where they begin and end, in units of ability.
-    estimated_error
-        Absolute difference between the log-likelihood on this grid and on an adaptive one twice
-        as dense as it needs to be, over all real respondents together.
-    """
+    """The grid over which ability was integrated."""
 
     n_nodes: int
-    lowest: float
+    lowest: float  #: First node, in units of ability.
     highest: float
     estimated_error: float
+    """Absolute difference between the log-likelihood on this grid and on an adaptive one twice as
+    dense as it needs to be, over all real respondents together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +100,7 @@ class FitResult:
 
     model: ModelName
     method: str
-    settings: Settings
-    """The arguments of the fit, and what followed from them."""
+    settings: Settings  #: The arguments of the fit, and what followed from them.
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
     parameters: ItemParameters
@@ -123,16 +110,13 @@ class FitResult:
     status: tuple[str, ...]
     """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
     if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
-    ability: NDArray[np.float64]
-    """Posterior means (EAP), shape (n_respondents,)."""
-    posterior_sd: NDArray[np.float64]
-    """Posterior SDs, items taken as known."""
+    ability: NDArray[np.float64]  #: Posterior means (EAP), shape (n_respondents,).
+    posterior_sd: NDArray[np.float64]  #: Posterior SDs, items taken as known.
     synthetic: NDArray[np.bool_]
     near_duplicates: NearDuplicates = field(repr=False)
     """How many real respondents there are, and as how many independent ones they answer."""
     counts: Counts
-    latent_sd: float
-    """SD of ability among real respondents: 1, and estimated for Rasch."""
+    latent_sd: float  #: SD of ability among real respondents: 1, and estimated for Rasch.
     log_likelihood: float
     """Marginal log-likelihood of the real respondents, without priors.
 
@@ -175,7 +159,10 @@ class FitResult:
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
-    """ability_se and board_se, (2, n_respondents); None until they are asked for."""
+    """Errors without clusters of items: against the population and against the other systems,
+    (2, n_respondents). None until they are asked for."""
+    cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
+    """What clusters of items add to posterior variances, (n_respondents,)."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
 
@@ -201,12 +188,16 @@ class FitResult:
     @property
     def ability_se(self) -> NDArray[np.float64]:
         """Errors of abilities against the population, which contain those of the items."""
-        return np.asarray(self._ability_errors[0])
+        return self._with_clusters(self._ability_errors[0])
 
     @property
     def board_se(self) -> NDArray[np.float64]:
         """Errors of abilities against the other systems: location and scale cancel."""
-        return np.asarray(self._ability_errors[1])
+        return self._with_clusters(self._ability_errors[1])
+
+    def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        added = self.cluster_variance
+        return np.asarray(errors if added is None else np.sqrt(errors**2 + added))
 
     @cached_property
     def _ability_errors(self) -> NDArray[np.float64]:
@@ -216,13 +207,11 @@ class FitResult:
             return self.ability_errors
         if self.item_covariance is None:
             return np.stack([self.posterior_sd] * 2)
-        return ability_errors(self, self.item_covariance)
+        return ability_errors(self, self.item_covariance, self.patterns)
 
     @property
     def items(self) -> pd.DataFrame:
-        """Table of items, index "item"; a copy, to be changed at will.
-
-        Columns:
+        """Table of items by label, a copy.
 
         - discrimination, difficulty, guessing, intercept, each followed by its standard error
           (``_se``). NaN if the item has no response and nothing else is known of it.
@@ -242,18 +231,19 @@ class FitResult:
 
     @property
     def respondents(self) -> pd.DataFrame:
-        """Table of respondents, index "respondent"; a copy, to be changed at will.
+        """Table of respondents by label, a copy.
 
-        Columns: ability (posterior mean, EAP), with three errors: ability_se (against the
-        population, for intervals of one ability), board_se (against the other systems, for
-        differences and ranks) and posterior_sd (items taken as known). The first two contain the
-        errors of the items, of which fixed ones count as known. Without standard errors of items
-        all three are posterior_sd; by
-        "vi" they are the SD of a posterior that contains the items. Then accuracy (share right
-        of what was answered, NaN without any), n_responses (every repeated trial counts),
-        synthetic; and, where respondents and items fall into parts that too few responses link, or
-        none, component (as in :attr:`items`; 0 for synthetic ones). Abilities of different
-        components cannot be compared.
+        - ability: posterior mean (EAP).
+        - ability_se: error against the population, for intervals of one ability.
+        - board_se: error against the other systems, for differences and ranks.
+        - posterior_sd: items taken as known. Both other errors contain those of items that are not
+          fixed. Without standard errors of items all three are the same. By "vi" they are the SD of
+          a posterior that contains the items.
+        - accuracy: share right of what was answered, NaN without any.
+        - n_responses: every repeated trial counts.
+        - synthetic: whether the respondent is synthetic.
+        - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
+          components cannot be compared.
         """
         return self._respondents.copy()
 
@@ -300,10 +290,9 @@ class FitResult:
         """One row per accepted step: step, nodes, log_likelihood, change.
 
         Step counts the evaluations so far. Change is the largest change of a parameter that a full
-        step would make. A variational fit has the expected log-likelihood of all responses under
-        the posterior, the root mean square step of the posterior means in posterior SDs as change,
-        and two more columns, elbo and elbo_smoothed, in nats. These may be a nat or two above the
-        elbo of the result.
+        step would make. A variational fit has the expected log-likelihood under the posterior, the
+        root mean square step of posterior means in posterior SDs as change, and the columns elbo
+        and elbo_smoothed, which may be a nat or two above the elbo of the result.
         """
         import pandas as pd
 
@@ -431,7 +420,8 @@ class FitResult:
         & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I, with the posterior
         variance v, the information I of a cluster, and the design effect ρ of its answers over all
         systems. Errors never get smaller than those of the fit, which allow for near-duplicates.
-        Call it once on the result of a fit.
+        A further call with families replaces earlier families, and one with clusters earlier
+        clusters.
 
         Examples
         --------
@@ -577,20 +567,6 @@ class FitResult:
             return self.saved_verdict
         nothing = np.full(len(self.item_labels), np.nan)
         return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
-
-    def plot_items(self, items: Any, ax: Any = None) -> Any:
-        """Draw observed and fitted curves of some items: :func:`irtkit.plots.item_curves`.
-
-        Parameters
-        ----------
-        items
-            Labels of up to 12 items, or one label.
-        ax
-            Axes of matplotlib, one for each item; by default those of a new figure.
-        """
-        from irtkit.plots import item_curves
-
-        return item_curves(self, items, ax)
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"

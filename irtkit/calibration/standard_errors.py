@@ -1,48 +1,48 @@
 """Standard errors of item parameters, and of populations, from the observed information.
 
-The observed information is the complete-data information minus the posterior covariance of the
-complete-data score (Louis 1982), plus minus the second derivatives of the prior. It is taken along
-directions W in which items, populations and what the prior learns move. For ordinary numbers of
-items these are all parameters. For many they are what items have in common, a scale, a location and
-how items answer to these, and M is the information of items by themselves. What else couples items
-is left out, and by Woodbury (1950)
+The observed information is the *complete-data information*, which known abilities would give and
+which has a block for every item, minus the *missing information*, the posterior covariance of the
+complete-data score summed over respondents (Louis 1982), plus minus the second derivatives of the
+prior. It is taken along directions W in which items, populations and what the prior learns move.
+For ordinary numbers of items these are all parameters. For many they are what items have in common,
+a scale, a location and how items answer to these, and M is the information of items by themselves.
+What else couples items is left out, and by Woodbury (1950)
 
     I⁻¹ ≈ M⁻¹ + W [(WᵀIW)⁻¹ − (WᵀMW)⁻¹] Wᵀ.
+
+M is part of an *arrowhead matrix*: all abilities may move together, θ → θ + Σᵣ εᵣφᵣ(θ), with smooth
+φᵣ, and the information about items and ε has a block for every item, a narrow border, and a common
+block, to which the distribution of ability adds φ² + φ′² of every respondent.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import (
-    UNKNOWN,
-    expected_of,
-    minus_missing_information,
-    system_of,
-)
 from irtkit.calibration.priors import Hyper
-from irtkit.data.patterns import SYNTHETIC
-from irtkit.data.patterns import blocks as parts_of
+from irtkit.data.patterns import GROUPS, blocks
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Parameterisation, Values
     from irtkit.calibration.priors import Prior
     from irtkit.data.patterns import Patterns, Places
-    from irtkit.irf import Array, Curves, ItemParameters, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Grid
+    from irtkit.quadrature.engines import Part
 
     Floats = NDArray[np.floating[Any]]
 
+UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a response it is 0.25.
+N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
 _MANY_RESPONDENTS = 1500  # From here on sums are in 32 bits, except those of repeated trials.
 _NEGLIGIBLE = 1e-4  # Share of missing information left out: errors were off by 2e-4 at most.
@@ -53,17 +53,116 @@ _SAME = 1e-10  # Share of the information about a direction below which others m
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
 
 
+class System(NamedTuple):
+    """Arrowhead information about items and common changes of ability, priors left out."""
+
+    item_blocks: Array  # Complete-data information about each item, (n_items, k, k).
+    missing_information: Array  # What each item by itself misses of it, the same shape.
+    coupling: Array  # Between items and the common ability basis, (n_items, k, N_COMMON).
+    common_block: Array  # About the coefficients of the basis, (N_COMMON, N_COMMON).
+
+
+class Expected(NamedTuple):
+    """What is expected of the responses at each node under the posteriors of ability."""
+
+    theta: Array  # Nodes that some respondent may be at, (n_nodes,).
+    mass: Array  # Real and synthetic respondents, (2, n_nodes).
+    responses: Array  # Of every item, (n_items, n_nodes), or (1, n_nodes) with complete data.
+    right: Array | None  # Right ones, (n_items, n_nodes), if they are wanted.
+    variance: Array  # Mean posterior variance of ability, (n_nodes,).
+
+
+def expected_of(
+    patterns: Patterns, items: Items, grid: Grid, *, right_too: bool = False
+) -> Expected:
+    """Go over the respondents once."""
+    theta, n_items = grid.nodes.theta, len(items.slope)
+    mass, variance = np.zeros((len(GROUPS), len(theta))), np.zeros(len(theta))
+    responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
+    right_sum = np.zeros((len(theta), n_items)) if right_too else None
+    for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
+        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ counted.T
+        variance += counted @ (theta**2 @ weights - (theta @ weights) ** 2)
+        responses += counted.sum(axis=1)[:, None] if answered is None else counted @ answered
+        if right_sum is not None:
+            right_sum += counted @ right
+    kept = mass.any(axis=0)
+    return Expected(
+        theta[kept],
+        mass[:, kept],
+        responses[kept].T,
+        None if right_sum is None else right_sum[kept].T,
+        variance[kept] / mass[:, kept].sum(axis=0),
+    )
+
+
+def system_of(items: Items, expected: Expected, sds: tuple[float, float] = (1.0, 1.0)) -> System:
+    """Arrowhead information about items beside common changes of ability.
+
+    The items need not be those that the posteriors were taken at; ``sds`` are the SDs of ability
+    of real and of synthetic respondents. The information is the observed one if right responses
+    were counted, and else the expected one, which is positive definite with guessing as well.
+    """
+    theta, n_items = expected.theta, len(items.slope)
+    size = 2 if items.logit_guessing is None else 3
+    values, derivatives = common_ability_basis(theta)
+    with_theta = np.concatenate([theta[:, None] * values, values], axis=1)
+    item_blocks, missing = np.zeros((2, n_items, size, size))
+    coupling = np.empty((n_items, size, N_COMMON))
+    about_common = np.zeros(len(theta))
+    for some in blocks(n_items, 2 * len(theta)):
+        part = items.chosen(some)
+        curves, slope = curves_of(part, theta), part.slope[:, None]
+        responses = expected.responses[some if len(expected.responses) > 1 else slice(None)]
+        right = None if expected.right is None else expected.right[some]
+        second = curvatures(curves, responses, right)
+        item_blocks[some] = complete_data_information(second, theta)
+        by_logit = (second[0] @ with_theta).reshape(-1, 2, N_COMMON)
+        coupling[some, :2] = slope[:, :, None] * by_logit
+        about_common += slope[:, 0] ** 2 @ second[0]
+        if size == 2:
+            missing[some, 0, 0] = second[0] @ expected.variance
+            continue
+        coupling[some, 2] = slope * (second[1] @ values)
+        # The score at a response y is (y − P)·v(θ), v = (θs, s, c)/P less what does not depend on
+        # y. It moves with θ by (y − P)·v′(θ) plus what common changes account for.
+        s, p, c = curves
+        weight, rising = responses * expected.variance * p * (1 - p), slope * c * s * (1 - s) / p**2
+        moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
+        missing[some] = (moved * weight[:, None]) @ moved.transpose(0, 2, 1)
+    common = values.T @ (about_common[:, None] * values)
+    for of_group, sd in zip(expected.mass[:, :, None], sds, strict=True):
+        common += values.T @ (of_group / sd**2 * values) + derivatives.T @ (of_group * derivatives)
+    return System(item_blocks, missing, coupling, common)
+
+
+def minus_missing_information(blocks: Array, inverse: Array, missing: Array) -> Array:
+    """Information of each item less what it misses, which is held to half of what there is."""
+    share = np.einsum("jkl,jlk->j", inverse, missing)
+    kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
+    return np.asarray(blocks - kept[:, None, None] * missing)
+
+
+def common_ability_basis(theta: Array) -> tuple[Array, Array]:
+    """Smooth functions of ability and their derivatives, (n_nodes, N_COMMON).
+
+    Legendre polynomials of tanh(θ/2), which are bounded, and θ itself.
+    """
+    bounded = np.tanh(theta / 2)
+    values = np.polynomial.legendre.legvander(bounded, N_COMMON - 2)
+    by_bounded = np.polynomial.legendre.legder(np.eye(N_COMMON - 1))
+    derivatives = np.polynomial.legendre.legval(bounded, by_bounded).T
+    derivatives *= (1 - bounded[:, None] ** 2) / 2
+    return np.column_stack([values, theta]), np.column_stack([derivatives, np.ones_like(theta)])
+
+
 class ItemCovariance(NamedTuple):
     """Covariance of all item parameters: own blocks + moves · core · movesᵀ."""
 
-    own: Array
-    """By slope, intercept (and logit of guessing), (n_items, k, k); NaN where not identified."""
-    moves: Array
-    """Directions that items move along together, (n_items, k, r)."""
-    core: Array
-    """Shape (r, r)."""
-    population: Array
-    """The same directions by the mean and the log SD of ability, (2, r); 0 where they are known."""
+    own: Array  # By slope, intercept (and logit of guessing), (n_items, k, k); NaN if unknown.
+    moves: Array  # Directions that items move along together, (n_items, k, r).
+    core: Array  # Shape (r, r).
+    population: Array  # The directions by the mean and log SD of ability, (2, r); 0 if known.
 
     def chosen(self, columns: Places) -> ItemCovariance:
         """That of some items, or of the same several times."""
@@ -130,24 +229,27 @@ def covariances(
     """Covariances of slope, intercept (and logit of guessing) of every item, (n_items, k, k).
 
     NaN where items are fixed; a common slope has its own beside every intercept. Then those of log
-    SDs and means that are free, and that of all items together. That the SD of synthetic ability
-    follows items is left out.
+    SD and mean of ability that are free, and that of all items together. That the SD of synthetic
+    ability follows items is left out.
     """
-    items, about = at.items, _Populations(patterns, parameters, at, grid.nodes.theta)
+    items, (_, means, sds) = at.items, parameters.groups
     of_prior = prior_information(prior, parameters, at, patterns.multiplicity)
     (n_items, size), n_learned = of_prior.blocks.shape[:2], len(of_prior.corner)
+    population = _Population(patterns.real, *at.populations[0], len(sds) + len(means))
+    expected = expected_of(patterns, items, grid, right_too=size == 3)
+    system = system_of(items, expected)
     whole, common = formed_as_a_whole(items, patterns.n_items), int(parameters.common_slope)
     if whole:
         every = np.eye(size * n_items).reshape(size, n_items, -1).swapaxes(0, 1)
         chosen = np.zeros((size, n_items), bool)
         chosen[common:, parameters.free] = True
-        directions, by_data = every[:, :, chosen.ravel()], None
+        directions = every[:, :, chosen.ravel()]
         alone = np.full(of_prior.blocks.shape, np.nan)
         alone[parameters.free] = 0.0
     else:
-        directions, by_data, alone = _in_common(patterns, parameters, items, grid, of_prior)
+        directions, alone = _in_common(patterns, parameters, items, system, of_prior)
     n_own, n_slopes = directions.shape[2], parameters.slopes.stop * common
-    n_scored = n_own + n_slopes + about.n
+    n_scored = n_own + n_slopes + population.n
     moves = np.zeros((n_items, size, n_scored + n_learned))
     moves[:, :, :n_own] = directions
     moves[:, 0, n_own : n_own + n_slopes] = 1.0
@@ -157,15 +259,13 @@ def covariances(
         alone[:, 0] = alone[:, :, 0] = 0.0
 
     scored = patterns.copies(moves[:, :, :n_scored])
-    if patterns.complete and size == 2 and not about.n:
-        of_data, of_groups, missing = _from_complete_data(
-            patterns, items, grid, scored, whole=whole
-        )
-    elif whole:
-        of_data, of_groups, missing = _from_incomplete_data(patterns, items, grid, about, scored)
+    if not whole:
+        missing = _missing_along(scored, patterns, items, grid, population)
+    elif patterns.complete and size == 2 and not population.n:
+        missing = _missing_of_complete_data(scored, patterns, items, grid)
     else:
-        of_groups, missing = _missing_along(scored, patterns, items, grid, about)
-    by_data = of_data if by_data is None else by_data
+        missing = _missing_of_incomplete_data(scored, patterns, items, grid, population)
+    by_data = patterns.copies(system.item_blocks)
     information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
     information += np.tensordot(by_prior, of_prior.blocks @ by_prior, ((0, 1), (0, 1)))
     border = np.tensordot(by_prior, of_prior.border, ((0, 1), (0, 1)))
@@ -173,8 +273,8 @@ def covariances(
     information[n_scored:] += border.T
     information[n_scored:, n_scored:] += of_prior.corner
     information[:n_scored, :n_scored] -= missing
-    groups = slice(n_scored - about.n, n_scored)
-    information[groups, groups] += of_groups
+    own = slice(n_scored - population.n, n_scored)
+    information[own, own] += population.information(expected.theta, expected.mass[0])
 
     # By NumPy's LAPACK: SciPy's has threads of its own, for which those of NumPy wait longer than
     # inverting a small matrix takes.
@@ -190,9 +290,10 @@ def covariances(
     core = np.nan_to_num(covariance[:n_scored, :n_scored])
     if not whole:
         core[:n_own, :n_own] -= np.eye(n_own)
-    of_first = about.of_first(np.eye(n_scored)[groups])
-    joint = ItemCovariance(alone, moves[:, :, :n_scored], core, of_first)
-    return joint.of_items(), covariance[groups, groups], joint
+    of_mean_and_sd = np.zeros((2, n_scored))
+    of_mean_and_sd[[1, 0][: population.n], range(own.start, own.stop)] = 1.0
+    joint = ItemCovariance(alone, moves[:, :, :n_scored], core, of_mean_and_sd)
+    return joint.of_items(), covariance[own, own], joint
 
 
 def formed_as_a_whole(items: Items, n_items: int) -> bool:
@@ -200,49 +301,26 @@ def formed_as_a_whole(items: Items, n_items: int) -> bool:
     return n_items * (2 if items.logit_guessing is None else 3) <= _MOST_DENSE
 
 
-class _Populations:
-    """Log SDs and means of populations that are free: their scores, and what is known of them."""
+class _Population(NamedTuple):
+    """Ability of real respondents; its log SD, and its mean, may be free."""
 
-    def __init__(
-        self, patterns: Patterns, parameters: Parameterisation, at: Values, theta: Array
-    ) -> None:
-        n_groups, means, sds = parameters.groups
-        free = [*((k, True) for k in sds), *((k, False) for k in means)]
-        self._free = free
-        ids = np.delete(np.arange(n_groups + 1), SYNTHETIC)
-        self._of = np.array([ids[k] for k, _ in free], dtype=np.intp)
-        self._groups, self.n = patterns.group, len(free)
-        self.scores = np.empty((self.n, len(theta)))
-        """By node, up to constants."""
-        self._by_node = np.zeros((self.n, self.n, len(theta)))
-        for p, (k, of_sd) in enumerate(free):
-            mean, sd = at.populations[k]
-            z = (theta - mean) / sd
-            self.scores[p] = z**2 if of_sd else z / sd
-            for q, (other, too) in enumerate(free):
-                if k == other:
-                    self._by_node[p, q] = 2 * z**2 if of_sd and too else 2 * z / sd
-                    if not of_sd and not too:
-                        self._by_node[p, q] = sd**-2.0
+    real: NDArray[np.bool_]
+    mean: float
+    sd: float
+    n: int
+    """How many of the two are free."""
 
-    def of_first(self, rows: Array) -> Array:
-        """Rows of the mean and the log SD of the first group, (2, n); 0 where they are known."""
-        found = np.zeros((2, rows.shape[1]))
-        for row, (k, of_sd) in zip(rows, self._free, strict=True):
-            if k == 0:
-                found[int(of_sd)] = row
-        return found
+    def scores(self, theta: Array) -> Array:
+        """Those by log SD and mean at each node, up to constants, (n, n_nodes)."""
+        z = (theta - self.mean) / self.sd
+        return np.stack([z**2, z / self.sd])[: self.n]
 
-    def members(self, some: slice) -> Array:
-        """Which of some respondents are in the group of each number, (n, n_free)."""
-        return np.asarray(self._groups[some, None] == self._of, dtype=np.float64)
-
-    def information(self, some: slice, counted: Floats) -> Array:
-        """Complete-data information from some respondents, whose posteriors are given."""
-        if not self.n:
-            return np.zeros((0, 0))
-        by_node = counted @ self.members(some)
-        return np.asarray(np.einsum("pqt,tp->pq", self._by_node, by_node))
+    def information(self, theta: Array, mass: Array) -> Array:
+        """Complete-data information from so many respondents at each node."""
+        z = (theta - self.mean) / self.sd
+        mixed = 2 * z @ mass / self.sd
+        found = [[2 * z**2 @ mass, mixed], [mixed, mass.sum() / self.sd**2]]
+        return np.array(found)[: self.n, : self.n]
 
 
 class PriorInformation(NamedTuple):
@@ -251,12 +329,9 @@ class PriorInformation(NamedTuple):
     By slope (Rasch: log SD of ability), intercept, logit of guessing, and by what is learned.
     """
 
-    blocks: Array
-    """By item, (n_items, k, k)."""
-    border: Array
-    """Between items and what the prior learns, (n_items, k, n_learned)."""
-    corner: Array
-    """By what it learns, m and log τ, (n_learned, n_learned)."""
+    blocks: Array  # By item, (n_items, k, k).
+    border: Array  # Between items and what the prior learns, (n_items, k, n_learned).
+    corner: Array  # By what it learns, m and log τ, (n_learned, n_learned).
 
 
 def prior_information(
@@ -278,28 +353,25 @@ def prior_information(
     learned = np.array([at.hyper.location, at.hyper.log_scale])
 
     def gradients(moved: Array, hyper: Array) -> tuple[Array, Array]:
-        location, log_scale = map(float, hyper)
-        found = prior.at(
-            Items(*moved),
-            Hyper(log_scale, location),
-            common_slope=parameters.common_slope,
-            copies=copies,
-        )
-        return found.gradient, found.by_hyper
-
-    def falls(by_items: Array, by_hyper: Array) -> tuple[Array, Array]:
-        after, before = (gradients(values + k * by_items, learned + k * by_hyper) for k in (1, -1))
-        return before[0] - after[0], before[1] - after[1]
+        (location, log_scale), common = map(float, hyper), parameters.common_slope
+        of_hyper = Hyper(log_scale, location)
+        found = prior.at(Items(*moved), of_hyper, common_slope=common, copies=copies)
+        return found.gradient, found.by_hyper[:n_learned]
 
     free = parameters.free
-    for k in range(size):
-        step = _STEP * (1 + np.abs(values[k]))
-        move = step * (np.arange(size) == k)[:, None]
-        blocks[free, :, k] = falls(move, np.zeros(2))[0] / (2 * step[:, None])
-    for k in range(n_learned):
-        step = _STEP * (1 + np.abs(learned[k]))
-        by_item, by_hyper = falls(np.zeros_like(values), step * np.eye(2)[k])
-        border[free, :, k], corner[:, k] = by_item / (2 * step), by_hyper[:n_learned] / (2 * step)
+    for k in range(size + n_learned):
+        by_item, by_hyper = np.zeros_like(values), np.zeros(2)
+        moved, given = (by_item, values) if k < size else (by_hyper, learned)
+        place = k if k < size else k - size
+        moved[place] = step = _STEP * (1 + np.abs(given[place]))
+        before = gradients(values - by_item, learned - by_hyper)
+        after = gradients(values + by_item, learned + by_hyper)
+        falls = (before[0] - after[0]) / (2 * np.reshape(step, (-1, 1)))
+        if k < size:
+            blocks[free, :, k] = falls
+        else:
+            border[free, :, place] = falls
+            corner[:, place] = (before[1] - after[1]) / (2 * step)
     blocks = (blocks + blocks.swapaxes(1, 2)) / 2
     if parameters.unit_slopes:  # d/d log σ = σ d/dσ
         sd = at.populations[0].sd
@@ -309,176 +381,119 @@ def prior_information(
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
 
-def _from_complete_data(
-    patterns: Patterns, items: Items, grid: Grid, moves: Array, *, whole: bool
-) -> tuple[Array, Any, Array]:
-    """Complete-data information by item, nothing about populations, and the missing information.
+def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, grid: Grid) -> Array:
+    """Missing information about all parameters with complete data and no guessing.
 
     The score is θ·y − θ·P and y − P, in which the functions of θ are the same for all respondents:
-    their covariances need only sums over respondents by node and by pair of nodes. ``whole`` says
-    that the first moves are those of slopes one by one.
+    their covariances need only sums over respondents by node and by pair of nodes.
     """
-    theta, n_moves = grid.nodes.theta, moves.shape[2]
-    dtype = _number_type(patterns) if whole else np.float64
-    narrow, of_slopes = theta.astype(dtype), moves[:, 0].astype(dtype)
-    one_by_one = whole and np.array_equal(of_slopes[:, : len(of_slopes)], np.eye(len(of_slopes)))
-    first = slice(len(of_slopes) if one_by_one else n_moves)
+    theta, n_items = grid.nodes.theta, len(moves)
+    dtype, sloped = _number_type(patterns), moves[:, 0].any(axis=0)
+    narrow, of_slopes = theta.astype(dtype), moves[:, 0, sloped].astype(dtype)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
-    by_right = np.zeros((len(theta), of_slopes[:, first].shape[1]))
-    by_both = np.zeros((by_right.shape[1],) * 2)
+    by_right = np.zeros((len(theta), of_slopes.shape[1]))
+    by_both: Any = 0.0
+    one_by_one = np.array_equal(of_slopes, np.eye(n_items))
     for _, right, _, weights, counted in posterior_weights(patterns, items, grid, dtype):
         along = right if one_by_one else right @ of_slopes
         centred = counted * (narrow[:, None] - narrow @ weights)
         mass += counted.sum(axis=1)
         pairs += counted @ weights.T
         by_right += centred @ along
-        np.multiply(along, np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None], out=along)
-        by_both += along.T @ along  # of right responses times posterior SDs
-    functions, blocks = np.zeros((n_moves, len(theta))), []
-    for some in parts_of(len(moves), 2 * len(theta)):
-        curves = curves_of(items.chosen(some), theta)
-        functions += theta * (moves[some, 0].T @ curves.p) + moves[some, 1].T @ curves.p
-        blocks.append(complete_data_information(curvatures(curves, mass[None]), theta))
+        along = along * np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None]
+        by_both = by_both + along.T @ along  # of right responses times posterior SDs
+    p = curves_of(items, theta).p
+    functions = theta * (moves[:, 0].T @ p) + moves[:, 1].T @ p
     missing = functions @ (np.diag(mass) - pairs) @ functions.T
     crossed = functions @ by_right
-    missing[:, first] -= crossed
-    missing[first] -= crossed.T
-    missing[first, first] += by_both
-    return np.concatenate(blocks), 0.0, missing
+    missing[:, sloped] -= crossed
+    missing[sloped] -= crossed.T
+    missing[np.ix_(sloped, sloped)] += by_both
+    return np.asarray(missing)
 
 
-def _from_incomplete_data(
-    patterns: Patterns, items: Items, grid: Grid, about: _Populations, moves: Array
-) -> tuple[Array, Array, Array]:
-    """The same where cells are missing or repeated, items are guessed, or populations free.
+def _missing_of_incomplete_data(
+    moves: Array, patterns: Patterns, items: Items, grid: Grid, population: _Population
+) -> Array:
+    """The same where cells are missing or repeated, items are guessed, or the population is free.
 
     Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
-    nearly all of the covariance and what further ones add falls about geometrically. If it does not
-    fall so, the covariance is a sum over nodes, of which there are several times as many.
+    nearly all of the covariance and what further ones add falls about geometrically, by factors of
+    its own for odd and for even ones. What would follow has about the correlations of the last. If
+    it does not fall so, the covariance is a sum over nodes, of which there are several times as
+    many.
+
+    The score of an item is responses · B(θ) + right · A(θ): with z = aθ + d it is (right/P −
+    responses) times θs, s and c. What is constant in θ has no covariance: B is left out for c.
+    Without guessing A is (θ, 1).
     """
-    n_items, theta, dtype = len(items.slope), grid.nodes.theta, _number_type(patterns)
+    theta, dtype, (n_items, size, n_moves) = grid.nodes.theta, _number_type(patterns), moves.shape
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
-    functions = _score_functions(items, curves, theta, dtype)
-    size, scores = 2 if functions[1] is None else 3, about.scores.T.astype(dtype)
-    flat = np.zeros((size * n_items + about.n, moves.shape[2]), dtype)
-    flat[: size * n_items] = moves.swapaxes(0, 1).reshape(size * n_items, -1)
-    flat[size * n_items :, moves.shape[2] - about.n :] = np.eye(about.n)
-    turn = None if np.array_equal(flat, np.eye(len(flat))) else flat
-    blocks, of_groups = np.zeros((n_items, size, size)), np.zeros((about.n, about.n))
-    missing: Any = 0.0
-    for part in posterior_weights(patterns, items, grid, dtype):
+    of_population = population.scores(theta).T.astype(dtype)
+    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
+    at = narrow[:, None]
+    by_response, by_right = np.stack([-at * s, -s], axis=1), None
+    if size == 3:
+        by_right = np.stack([at * s / p, s / p, c / p], axis=1)
+    turn = np.zeros((size * n_items + population.n, n_moves), dtype)
+    turn[: size * n_items] = moves.swapaxes(0, 1).reshape(size * n_items, -1)
+    turn[size * n_items :, n_moves - population.n :] = np.eye(population.n)
+    turned = not np.array_equal(turn, np.eye(len(turn)))
+
+    def of_part(part: Part) -> Floats:
         some, right, answered, weights, counted = part
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
+        real = population.real[some].astype(dtype)[:, None]
         responses = counted.sum(axis=1)[:, None] if answered is None else counted @ answered
-        of_right = None if size == 2 else (counted @ right).T
-        of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
-        groups_of_part = about.information(some, counted)
-        blocks += of_part
-        of_groups += groups_of_part
-        known = np.append(np.einsum("jkk->kj", of_part).ravel(), np.diag(groups_of_part))
-        if turn is not None:
-            known = known @ turn
+        of_right = None if by_right is None else (counted @ right).T
+        of_items = complete_data_information(curvatures(curves, responses.T, of_right), theta)
+        of_scale = np.diag(population.information(theta, (counted @ real)[:, 0]))
+        known = np.append(np.einsum("jkk->kj", of_items).ravel(), of_scale)
+        known = known @ turn if turned else known
         negligible = _NEGLIGIBLE / (1.0 if answered is None else max(1.0, float(answered.max())))
-        along = partial(
-            _covariance_along,
-            theta=narrow,
-            functions=functions,
-            tables=(right, answered),
-            groups=(about.members(some).astype(dtype), scores),
-            moves=turn,
-        )
         root = np.sqrt(counted.sum(axis=0))  # of how many respondents share each pattern
-        polynomials = enumerate(_orthonormal(weights, narrow))
-        steps = (along(weighted * root, linear=k == 0) for k, weighted in polynomials)
-        of_missing = _converged_sum(steps, known, negligible)
-        if of_missing is None:
-            of_missing = np.zeros((len(known),) * 2)
-            for weighted in _by_node(weights):
-                of_missing += along(weighted * root, linear=True)
-        missing = missing + of_missing
-    return blocks, of_groups, missing
 
+        def expected(weighted: Floats, by_node: Floats, counts: Floats | None) -> Floats:
+            found = np.tensordot(weighted, by_node, (0, 0))
+            return np.asarray(found if counts is None else found * counts[:, None])
 
-def _covariance_along(
-    weighted: Floats,
-    *,
-    theta: Floats,
-    functions: tuple[Floats, Floats | None],
-    tables: tuple[Any, Any],
-    groups: tuple[Floats, Floats],
-    moves: Floats | None,
-    linear: bool,
-) -> Floats:
-    """Part of the covariance of scores that one function of ability has.
+        def along(weighted: Floats, *, linear: bool = True) -> Floats:
+            """Part of the covariance that one function has; ``linear`` if it has one with θ."""
+            weighted = weighted * root
+            scores = expected(weighted, by_response, answered)
+            if by_right is not None:
+                of_responses, scores = scores, expected(weighted, by_right, right)
+                scores[:, :2] += of_responses
+            elif linear:  # the score of a slope has right · θ
+                scores[:, 0] += right * (narrow @ weighted)[:, None]
+            flat = np.hstack([scores.reshape(len(scores), -1), real * (weighted.T @ of_population)])
+            flat = flat @ turn if turned else flat
+            return np.asarray(flat.T @ flat)
 
-    ``linear`` says whether the function has a covariance with ability itself.
-    """
-    (by_response, by_right), (right, answered) = functions, tables
-    scores = of_responses = _along(weighted, by_response, answered)
-    if by_right is not None:
-        scores = _along(weighted, by_right, right)
-        scores[:, :2] += of_responses
-    elif linear:  # the score of a slope has right · θ
-        scores[:, 0] += right * (theta @ weighted)[:, None]
-    scores = scores.reshape(len(scores), -1)
-    members, of_groups = groups
-    if members.size:
-        scores = np.hstack([scores, members * (weighted.T @ of_groups)])
-    if moves is not None:
-        scores = scores @ moves
-    return np.asarray(scores.T @ scores)
+        total, left = np.zeros((len(known),) * 2), known
+        falling: list[Array] = []
+        for k, weighted in enumerate(_orthonormal(weights, narrow)):
+            step = along(weighted, linear=k == 0)
+            total += step
+            falling.append(np.diag(step).astype(np.float64))
+            left = left - falling[-1]
+            if len(falling) > 2:
+                before, last = np.maximum(falling[-3], UNKNOWN), falling[-1]
+                fall = np.minimum(last / before, _SLOWEST_FALL)
+                rest = (falling[-2] + last) * fall / (1 - fall)
+                if (rest / np.maximum(np.abs(left), UNKNOWN)).max() < negligible:
+                    stretch = np.sqrt(rest / np.maximum(last, UNKNOWN))
+                    return total + step * np.outer(stretch, stretch)
+        total[:] = 0.0
+        # functions whose squared covariances sum to the variance: (1ₜ − wₜ)/√wₜ
+        for t, of_node in enumerate(np.sqrt(weights)):
+            weighted = -of_node * weights
+            weighted[t] += of_node
+            total += along(weighted)
+        return total
 
-
-def _converged_sum(steps: Iterable[Floats], known: Array, negligible: float) -> Array | None:
-    """Sum of all steps, the last few by how they fall; None if they do not fall to so little.
-
-    Odd and even steps fall geometrically for every parameter, each by factors of its own; what
-    would follow has about the correlations of the last step.
-    """
-    total, left = np.zeros((len(known),) * 2), known.copy()
-    falling: list[Array] = []
-    for step in steps:
-        total += step
-        falling.append(np.diag(step).astype(np.float64))
-        left -= falling[-1]
-        if len(falling) > 2:
-            before, last = np.maximum(falling[-3], UNKNOWN), falling[-1]
-            fall = np.minimum(last / before, _SLOWEST_FALL)
-            rest = (falling[-2] + last) * fall / (1 - fall)
-            if (rest / np.maximum(np.abs(left), UNKNOWN)).max() < negligible:
-                stretch = np.sqrt(rest / np.maximum(last, UNKNOWN))
-                return total + step * np.outer(stretch, stretch)
-    return None
-
-
-def _score_functions(
-    items: Items, curves: Curves, theta: Array, dtype: Any
-) -> tuple[Floats, Floats | None]:
-    """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
-
-    With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
-    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
-    """
-    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
-    at = theta.astype(dtype)[:, None]
-    by_response = np.stack([-at * s, -s], axis=1)
-    if items.logit_guessing is None:
-        return by_response, None
-    return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
-
-
-def _along(weighted: Floats, functions: Floats, counts: Floats | None) -> Floats:
-    """Expectations of functions of ability times a polynomial, times counts of responses.
-
-    Shape (n, n_parameters, n_items).
-    """
-    n_nodes, n_parameters, _ = functions.shape
-    expected = weighted.T @ functions.reshape(n_nodes, -1)
-    expected = expected.reshape(len(expected), n_parameters, -1)
-    if counts is not None:
-        expected *= counts[:, None]
-    return expected
+    return np.asarray(sum(map(of_part, posterior_weights(patterns, items, grid, dtype))))
 
 
 def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
@@ -504,22 +519,14 @@ def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
         size = drift**2 + norm**2
 
 
-def _by_node(weights: Floats) -> Iterator[Floats]:
-    """Weights times functions whose squared covariances sum to the variance: (1ₜ − wₜ)/√wₜ."""
-    for t, root in enumerate(np.sqrt(weights)):
-        weighted = -root * weights
-        weighted[t] += root
-        yield weighted
-
-
 def _in_common(
     patterns: Patterns,
     parameters: Parameterisation,
     items: Items,
-    grid: Grid,
+    system: System,
     prior: PriorInformation,
-) -> tuple[Array, Array, Array]:
-    """Directions with an information of 1, complete-data information, and M⁻¹, by item.
+) -> tuple[Array, Array]:
+    """Directions with an information of 1, and M⁻¹ by item.
 
     M has the complete-data information of an item less what it misses as abilities follow its own
     responses, and what the prior says. Directions are a common scale, a common location, and how
@@ -528,8 +535,6 @@ def _in_common(
     n_items, size = prior.blocks.shape[:2]
     free, own = parameters.free, slice(int(parameters.common_slope), None)
     times = patterns.copies(np.ones(n_items))[:, None, None]
-    expected = expected_of(patterns, items, grid, right_too=size == 3)
-    system = system_of(items, expected, (1.0, 1.0), patterns.multiplicity)
     blocks = (system.item_blocks + prior.blocks / times)[:, own, own]
     known = np.zeros(n_items, bool)
     known[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
@@ -550,41 +555,39 @@ def _in_common(
     kept = values > _SAME
     found = np.zeros((n_items, size, int(kept.sum())))
     found[known, own] = spanned / lengths @ (vectors[:, kept] / np.sqrt(values[kept]))
-    return found, times * system.item_blocks, alone
+    return found, alone
 
 
 def _missing_along(
-    moves: Array, patterns: Patterns, items: Items, grid: Grid, about: _Populations
-) -> tuple[Array, Array]:
-    """Complete-data information about populations, and missing information along directions.
+    moves: Array, patterns: Patterns, items: Items, grid: Grid, population: _Population
+) -> Array:
+    """Missing information along a few directions.
 
     Along one the logit of an item moves by m(θ) = θ·slope + intercept, and its score is right · m −
     responses · s·m; with guessing right · (s·m + c·logit)/P − responses · s·m. What is constant in
     θ has no covariance.
     """
-    theta, guesses = grid.nodes.theta, items.logit_guessing is not None
-    each, curves = np.moveaxis(moves, 2, 0), curves_of(items, theta)
-    missing, of_groups = np.zeros((len(each),) * 2), np.zeros((about.n, about.n))
+    theta, each = grid.nodes.theta, np.moveaxis(moves, 2, 0)
+    curves, of_population = curves_of(items, theta), population.scores(theta)[:, :, None]
+    missing = np.zeros((len(each),) * 2)
     for part in posterior_weights(patterns, items, grid):
         scores = np.empty((len(each), *part.weights.shape))
         for k, along in enumerate(each):
             moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
             every = moved.sum(axis=0)[:, None]
             scores[k] = -(every if part.answered is None else (part.answered @ moved).T)
-            if guesses:
+            if items.logit_guessing is not None:
                 by_right = (moved + curves.c * along[:, 2:]) / curves.p
                 scores[k] += (part.right @ by_right).T
-        if not guesses:
+        if items.logit_guessing is None:
             scores += np.multiply.outer((part.right @ moves[:, 0]).T, theta).swapaxes(1, 2)
-        if about.n:
-            members = about.members(part.respondents).T
-            scores[-about.n :] += about.scores[:, :, None] * members[:, None]
-            of_groups += about.information(part.respondents, part.counted)
+        real = population.real[part.respondents]
+        scores[len(each) - population.n :] += of_population * real
         scores -= np.einsum("rtn,tn->rn", scores, part.weights)[:, None]
         scores *= np.sqrt(part.counted)
         flat = scores.reshape(len(scores), -1)
         missing += flat @ flat.T
-    return of_groups, missing
+    return missing
 
 
 def _number_type(patterns: Patterns) -> Any:

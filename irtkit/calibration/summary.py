@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
-    from irtkit.irf import Array
 
 _TELLING = 8  # Systems that all get an item wrong: 1 in 256 by chance, if each is right by half.
 _TIED = 1e-6  # Abilities that differ by less are the same: rounding.
@@ -32,12 +31,12 @@ def in_words(result: FitResult) -> str:
 
 def about(result: FitResult) -> list[str]:
     """What is said of a fit without its tables, a sentence or line each."""
-    said = [f"{one.severity}: {one}" for one in (*result.findings, *notes(result))]
+    found = [*result.findings, *notes(result)]
     if result.quality_standard is not None and (asked := result.settings.metrics):
         from irtkit.difficulty.quality import quality_finding
 
-        said.append(str(quality_finding(result.quality_standard, asked)))
-    n_synthetic = int(result.synthetic.sum())
+        found.append(quality_finding(result.quality_standard, asked))
+    n_synthetic, source = int(result.synthetic.sum()), getattr(result.responses, "source", None)
     synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     state = "converged" if result.converged else "NOT CONVERGED"
@@ -47,13 +46,12 @@ def about(result: FitResult) -> list[str]:
         f"log-likelihood {result.log_likelihood:.3f}, AIC{mark} {result.aic:.1f}, "
         f"BIC{mark} {result.bic:.1f} ({counted(result.n_parameters, 'parameter')})"
     )
-    source = None if result.responses is None else result.responses.source
     return [
         f"{result.model} fitted to {n}{synthetic} × {n_items}",
         f"{state} after {steps} on {counted(result.quadrature.n_nodes, 'node')}",
         criteria,
         *([] if source is None else [printable(str(source))]),
-        *said,
+        *(f"{one.severity}: {one}" for one in found),
     ]
 
 
@@ -77,10 +75,15 @@ def notes(result: FitResult) -> Iterator[Finding]:
         yield _note("fixed-items", n=int(result.fixed.sum()), **scale)
     elif result.model == "Rasch":
         yield _note("ability-sd", sd=result.latent_sd)
-    items, doubted = result.items, result.one_ability_doubted
-    varied = items["average_error"].between(0, 1, inclusive="neither")
-    slope = items["discrimination"].where(varied).to_numpy()
-    yield from negative_items(items["p_negative"].to_numpy(), slope, doubted=doubted)
+    error = result.counts.average_error
+    slope = np.where((error > 0) & (error < 1), result.parameters.discrimination, np.nan)
+    called = called_negative(result.verdict.p_negative, slope=slope)
+    n, n_unsure = int(called.sum()), int(((slope < 0) & ~called).sum())
+    if n:
+        doubted = result.one_ability_doubted
+        yield called_items(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted, n_unsure=n_unsure)
+    elif n_unsure:
+        yield _note("slopes-below-0", n=n_unsure)
     if flat := result.status.count("flat"):
         yield _note("flat-items", n=flat)
     yield from silent_items(result)
@@ -90,21 +93,12 @@ def _note(code: str, **values: Any) -> Finding:
     return Finding(code, "note", values)
 
 
-def negative_items(p_negative: Array, slope: Array, *, doubted: bool) -> Iterator[Finding]:
-    """How many items are called negative, and how many slopes below 0 are not believed.
+def called_items(n: int, n_items: int, fdr: float, *, doubted: bool, n_unsure: int = 0) -> Finding:
+    """How many items are called negative, 1 or more, and at which rate of false discoveries.
 
     Where one ability does not explain the responses (``doubted``), no error rate is stated.
+    ``n_unsure`` slopes are estimated below 0 and not called.
     """
-    called = called_negative(p_negative, slope=slope)
-    n, unsure = int(called.sum()), int(((slope < 0) & ~called).sum())
-    if n:
-        yield called_items(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted, n_unsure=unsure)
-    elif unsure:
-        yield _note("slopes-below-0", n=unsure)
-
-
-def called_items(n: int, n_items: int, fdr: float, *, doubted: bool, n_unsure: int = 0) -> Finding:
-    """How many items are called negative, 1 or more, and at which rate of false discoveries."""
     code = "negative-items-doubted" if doubted else "negative-items"
     return _note(code, n=n, n_items=n_items, fdr=fdr, n_unsure=n_unsure)
 
@@ -130,34 +124,26 @@ def silent_items(result: FitResult) -> Iterator[Finding]:
 
 def _tables(result: FitResult) -> list[str]:
     """The hardest items, and the ablest respondents."""
-    items, respondents = result.items, result.respondents
-    guessing = ["guessing"] if result.model == "3PL" else []
-    component = ["component"] if result.components is not None else []
-    columns = ["discrimination", "difficulty", *guessing, "average_error", "n_responses"]
-    real = respondents.iloc[result.best_first]
-    lines = []
-    if len(hardest := hardest_first(items)[[*columns, *component, "status"]]):
-        room = LABEL - sum(len(f"{name} ") for name in (*guessing, *component))
-        shown, _ = folded(hardest, result.alike, _SHOWN, room)
-        caption = "items with the highest average error, of those that some get right"
-        if shown["difficulty"].isna().any():
-            caption += "\n(difficulty is blank where an item is flat or its slope is below 0)"
-        lines += [
-            f"{caption}:",
-            plain(table_of(shown, ["status"])),
-            "",
-        ]
+    component = ["component"] * (result.components is not None)
+    added = ["guessing"] * (result.model == "3PL")
+    shown = ["discrimination", "difficulty", *added, "average_error", "n_responses"]
+    real, lines = result.respondents.iloc[result.best_first], []
+    if len(hardest := hardest_first(result.items)[[*shown, *component, "status"]]):
+        room = LABEL - sum(len(f"{name} ") for name in (*added, *component))
+        first, _ = folded(hardest, result.alike, _SHOWN, room)
+        lines.append("items with the highest average error, of those that some get right")
+        if first["difficulty"].isna().any():
+            lines.append("(difficulty is blank where an item is flat or its slope is below 0)")
+        lines[-1] += ":"
+        lines += [plain(table_of(first, ["status"])), ""]
     by = "highest-scoring" if result.at_chance else "ablest"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
     tied = n_first >= _SHOWN and not result.at_chance
     tie = f" ({n_first:,} are as able as the first)" if tied else ""
-    columns = ["ability", "ability_se", "accuracy", "n_responses", *component]
-    ablest = real[columns].head(_SHOWN)
+    ablest = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     lines += [f"{by} respondents{tie}:", plain(table_of(ablest))]
-    if component:
-        lines.append("(rows of different components cannot be compared)")
-    return lines
+    return [*lines, *["(rows of different components cannot be compared)"] * len(component)]
 
 
 def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
@@ -191,7 +177,7 @@ def folded(
     shown, n_alike = table.iloc[first[chosen]], n_alike[chosen]
     further = [f" +{n - 1} alike" if n > 1 else "" for n in n_alike]
     names = [
-        shortened(label, room - len(more)) + more
+        shortened(label, max(room - len(more), 1)) + more
         for label, more in zip(shown.index, further, strict=True)
     ]
     return shown.set_axis(pd.Index(names, name="item")), int(n_alike.sum())

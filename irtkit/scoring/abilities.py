@@ -155,7 +155,13 @@ def abilities(
                 estimate, at_end = _highest(method, curves, right, answered, likelihood, tails)
             for room, values in zip(found, estimate, strict=False):
                 room[rows] = values
-            by_node = _number_right_of_rest(curves, unasked, answered)
+            asked = None if answered is None else (answered > 0).astype(np.float64)
+            if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
+                asked = asked[:1]
+            by_node = [  # mean and variance of the number right of the items not answered
+                unasked.total(of, None) + curves.total(of, None) - curves.total(of, asked)
+                for of in (ItemParameters.probability, _variance)
+            ]
             found.rest[rows], found.rest_variance[rows] = number_right(posterior, *by_node)
             if limit is not None:
                 number, misfit = (part[rows, None] for part in limit)
@@ -164,39 +170,19 @@ def abilities(
                 heavy = posterior_of(likelihood, nodes, heavy_tailed=True)
                 found.above[rows] = (heavy * beyond).sum(axis=1)
             if residuals:
-                of_items = _residuals(
-                    posterior @ curves.each(ItemParameters.probability).T, right, answered
-                )
-                for room, values in zip(found[-3:], of_items, strict=True):
-                    room[rows] = values
+                p, share = posterior @ curves.each(ItemParameters.probability).T, right
+                if answered is not None:
+                    given = (right, answered)
+                    dense = (x if isinstance(x, np.ndarray) else x.toarray() for x in given)
+                    share, tried = dense
+                    share, p = share / np.maximum(tried, 1), p * (tried > 0)
+                sums = p, p * (1 - p), (share - p) ** 2
+                for room, values in zip(found[-3:], sums, strict=True):
+                    room[rows] = values.sum(axis=1)
             left.append(rows[at_end])
         waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER
     return found
-
-
-def _number_right_of_rest(
-    curves: ItemCurves, unasked: ItemCurves, answered: Any
-) -> tuple[Array, Array]:
-    """Mean and variance at each node of the number right of the items not answered."""
-    asked = None if answered is None else (answered > 0).astype(np.float64)
-    if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
-        asked = asked[:1]
-    mean, variance = (
-        unasked.total(of, None) + curves.total(of, None) - curves.total(of, asked)
-        for of in (ItemParameters.probability, _variance)
-    )
-    return mean, variance
-
-
-def _residuals(p: Array, right: Any, answered: Any) -> tuple[Array, Array, Array]:
-    """Σ p, Σ p(1 − p) and Σ (proportion right − p)² over the items that each answered."""
-    if answered is not None:
-        right, answered = (
-            part if isinstance(part, np.ndarray) else part.toarray() for part in (right, answered)
-        )
-        right, p = right / np.maximum(answered, 1), p * (answered > 0)
-    return p.sum(axis=1), (p * (1 - p)).sum(axis=1), ((right - p) ** 2).sum(axis=1)
 
 
 @np.errstate(under="ignore")

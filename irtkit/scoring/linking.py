@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items
-from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.checks import check_number, check_one_of
+from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
-from irtkit.printed import in_lines, percent
+from irtkit.printed import in_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,13 +60,9 @@ class Linking:
 
     def __str__(self) -> str:
         n, drifting = len(self.items), [*self.items.index[self.items["drifts"]]]
-        drift = f": {first_names(drifting)}" if drifting else ""
-        constants = (
-            f"{self.method} by {n - len(drifting)} of {n} common items: slope {self.slope:.3f} ± "
-            f"{self.slope_se:.3f}, intercept {self.intercept:+.3f} ± {self.intercept_se:.3f}"
-        )
-        rate = f"{len(drifting)} drifting at a false-discovery rate of {percent(self.fdr)}{drift}"
-        return in_lines([constants, rate])
+        counts = {"n": n, "n_drifting": len(drifting), "n_kept": n - len(drifting)}
+        values = {**vars(self), **counts, "items": drifting}
+        return in_lines(str(Finding(one, "note", values)) for one in ("linked", "drifting-items"))
 
 
 def link(
@@ -123,13 +120,10 @@ def link(
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
     both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
-    if both[0].labels is None or both[1].labels is None:
-        raise ValueError("items have no labels; give tables with labels as their index")
-    labels = both[0].labels
-    places = np.stack([items.places_of(labels) for items in both])
+    places = np.stack([items.places_of(both[0].labels or ()) for items in both])
     places = places[:, (places >= 0).all(axis=0)]
     if places.shape[1] < 2:
-        raise ValueError("the calibrations must have at least two items in common")
+        raise ValueError("the calibrations must have at least two items in common, by label")
     one, other = (items.chosen(at) for items, at in zip(both, places, strict=True))
     (slope, intercept), kept = _without_drifting(method, one, other, fdr)
     slope_se, intercept_se = _jackknife(method, one.chosen(kept), other.chosen(kept))
@@ -138,18 +132,16 @@ def link(
     of_scales = (mean, slope * other_mean, intercept * unit)
     intercept_se = float(np.linalg.norm([intercept_se, *of_scales]))
     earlier, linked = one.parameters, _moved(other.parameters, slope, intercept)
-    table = pd.DataFrame(
-        {
-            "discrimination": earlier.discrimination,
-            "linked_discrimination": linked.discrimination,
-            "difficulty": earlier.difficulty,
-            "linked_difficulty": linked.difficulty,
-            "difference": linked.difficulty - earlier.difficulty,
-            **_drift(one, other, slope, intercept),
-            "drifts": ~kept,
-        },
-        pd.Index(list(one.labels or ()), name="item"),
-    )
+    columns = {
+        "discrimination": earlier.discrimination,
+        "linked_discrimination": linked.discrimination,
+        "difficulty": earlier.difficulty,
+        "linked_difficulty": linked.difficulty,
+        "difference": linked.difficulty - earlier.difficulty,
+        **_drift(one, other, slope, intercept),
+        "drifts": ~kept,
+    }
+    table = pd.DataFrame(columns, pd.Index(list(one.labels or ()), name="item"))
     return Linking(slope, intercept, slope_se, intercept_se, method, table, fdr)
 
 
@@ -163,7 +155,13 @@ def _without_drifting(
     while True:
         found = _constants(method, one.chosen(kept), other.chosen(kept))
         if not np.isfinite(found).all() or not 1 / _MOST_SLOPE < found[0] < _MOST_SLOPE:
-            raise ValueError(_why_not(kept, one, other))
+            if kept.sum() < 2:
+                rule = f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are"
+                raise ValueError(f"{rule} left")
+            raise ValueError(
+                f"method={method!r} finds no A above 0. It needs two common items that discriminate"
+                ", with slopes of the same sign (mean-sigma: and different difficulties)"
+            )
         p_value = _drift(one, other, *found)["p_value"]
         drifts = np.zeros(len(kept), np.bool_)
         if fdr and (tested := np.isfinite(p_value)).any():
@@ -175,18 +173,6 @@ def _without_drifting(
         kept = ~drifts
 
 
-def _why_not(kept: Any, one: CalibratedItems, other: CalibratedItems) -> str:
-    """Why items give no constants."""
-    slopes = one.parameters.discrimination * other.parameters.discrimination
-    if kept.sum() < 2:
-        return f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are left"
-    if (kept & _discriminate(one) & _discriminate(other)).sum() < 2:
-        return "fewer than two common items discriminate; method='Stocking-Lord' takes all items"
-    if (slopes <= 0).all():
-        return "slopes of common items have opposite signs: no A above 0 makes them similar"
-    return "common items have one difficulty, without a spread; use method='mean-mean'"
-
-
 def _discriminate(calibrated: CalibratedItems) -> Any:
     """Which items have a slope that gives their difficulty a meaning."""
     return calibrated.parameters.discrimination * calibrated.latent_sd >= _LEAST_SLOPE
@@ -195,7 +181,11 @@ def _discriminate(calibrated: CalibratedItems) -> Any:
 def _drift(
     one: CalibratedItems, other: CalibratedItems, slope: float, intercept: float
 ) -> dict[str, Array]:
-    """Differences in difficulty by their standard errors, and p-values; NaN if unknown."""
+    """Differences in difficulty by their standard errors, and p-values; NaN if unknown.
+
+    z is divided by the SD that it has without drift, at most 1: in theory √(1 − 2/n), as n items
+    give A and B.
+    """
     from scipy.special import stdtr
 
     linked = replace(one, parameters=_moved(other.parameters, slope, intercept))
@@ -203,18 +193,11 @@ def _drift(
         difference = linked.parameters.difficulty - one.parameters.difficulty
         z = difference / np.hypot(one.standard_errors[:, 1], slope * other.standard_errors[:, 1])
     z[~_discriminate(one) | ~_discriminate(linked)] = np.nan
-    z /= _spread(np.abs(z[np.isfinite(z)]))
+    if (n := len(size := np.abs(z[np.isfinite(z)]))) > 2:
+        square = (np.quantile(size, _CENTRAL) / _CENTRAL_Z) ** 2
+        square = (n * square + _WORTH * (1 - 2 / n)) / (n + _WORTH)
+        z /= np.clip(np.sqrt(square), _LEAST_SPREAD, 1)
     return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}
-
-
-def _spread(size: Array) -> float:
-    """SD of z without drift, from |z|, at most 1: in theory √(1 − 2/n), as n items give A and B."""
-    n = len(size)
-    if n < 3:
-        return 1.0
-    square = (np.quantile(size, _CENTRAL) / _CENTRAL_Z) ** 2
-    square = (n * square + _WORTH * (1 - 2 / n)) / (n + _WORTH)
-    return float(np.clip(np.sqrt(square), _LEAST_SPREAD, 1))
 
 
 def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParameters:
@@ -255,7 +238,7 @@ def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tup
 
 
 def _jackknife(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
-    """Standard errors of A and B over items, in groups if items are many ."""
+    """Standard errors of A and B over items, in groups if items are many."""
     n = min(one.parameters.n_items, _MOST_GROUPS)
     if n < 3:
         return np.nan, np.nan

@@ -151,9 +151,8 @@ def score(
     if design is not None:
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
-    calibrated = items_for_scores(items, latent_sd)
+    calibrated, matrix = items_for_scores(items, latent_sd), as_responses(responses, **reading)
     calibrated = replace(calibrated, design=design or calibrated.design)
-    matrix = as_responses(responses, **reading)
     table, findings = score_table(matrix, calibrated, method, level, random_items)
     for finding in findings:
         warn(finding)
@@ -195,14 +194,12 @@ def score_table(
         "ability_se": sd * found.se,
         "ability_low": mean + sd * found.low,
         "ability_high": mean + sd * found.high,
-        "accuracy": counts.accuracy,
+        **({} if calibrated.design == "chosen" else {"accuracy": counts.accuracy}),
         "n_responses": counts.respondent_responses,
         **dict(zip(columns_of_scores, scores, strict=True)),
         "status": np.where(nothing, "no responses", status).astype(object),
     }
     table = pd.DataFrame(values, index=pd.Index(matrix.respondents, name="respondent"))
-    if calibrated.design == "chosen":
-        table = table.drop(columns="accuracy")
 
     n_items, of = int(calibrated.known.sum()), calibrated.selected_of
     if of is not None and of > n_items:

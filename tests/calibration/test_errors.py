@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
 from irtkit.calibration.fitting import silently
+from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,63 +95,55 @@ def test_intervals_of_abilities_hold_the_truth_where_items_are_many() -> None:
     assert without < 0.85
 
 
-def test_sparse_rows_and_copies_of_items_have_the_errors_of_dense_ones() -> None:
-    responses, _ = drawn(60, 80, missing=0.4)
-    rows, columns = np.nonzero(responses.values >= 0)
-    frame = pd.DataFrame({"respondent": rows, "item": columns})
-    frame["response"] = responses.values[rows, columns]
-    dense, sparse = (fit(ResponseMatrix.from_long(frame, sparse=kind)) for kind in (False, True))
+def test_sparse_rows_have_the_errors_of_dense_ones() -> None:
+    responses = crowd("incomplete").responses
+    dense, sparse = fitted("incomplete"), fit(responses.to_sparse())
     for name in ("ability_se", "board_se"):
         assert getattr(sparse, name) == pytest.approx(getattr(dense, name), rel=1e-4)
 
 
 def test_without_standard_errors_of_items_all_errors_are_posterior_sds(tmp_path: Path) -> None:
-    responses, _ = drawn(40, 10)
-    result = fit(responses, standard_errors=False)
+    result, full = fitted("small", standard_errors=False), fitted("small")
     assert np.array_equal(result.ability_se, result.posterior_sd)
     assert np.array_equal(result.board_se, result.posterior_sd)
-    families = np.arange(40) // 2
+    families = np.arange(60) // 2
     with pytest.raises(ValueError, match="standard_errors=True"):
         result.with_clustered_errors(families=families)
-    full = fit(responses)
     full.save(tmp_path / "result.npz")
-    again, first = (
-        one.with_clustered_errors(families=families)
-        for one in (load(tmp_path / "result.npz"), full)
-    )
+    both = load(tmp_path / "result.npz"), full
+    again, first = (one.with_clustered_errors(families=families) for one in both)
     assert np.array_equal(again.board_se, first.board_se)
 
 
-def test_near_duplicates_widen_errors_of_items() -> None:
-    responses, _ = drawn(40, 60)
-    copies = ResponseMatrix(np.repeat(responses.values, 4, axis=0))
-    result, alone = fit(copies), fit(responses)
-    joint = result.item_covariance
-    assert joint is not None
-    plain = np.sqrt(joint.of_items()[:, 1, 1])
-    ratio = result.standard_errors[:, 3] / plain
-    assert np.median(ratio) == pytest.approx(2.0, rel=0.1)  # four copies of each
-    assert ratio.max() < 2.1
-    assert np.median(result.standard_errors / alone.standard_errors, axis=0)[3] == pytest.approx(
-        1, abs=0.15
-    )
+@pytest.mark.parametrize("first", ["families", "clusters"])
+def test_clustered_again_errors_are_as_if_clustered_once(first: str) -> None:
+    result, family, cluster = fitted("small"), np.arange(60) // 4, np.arange(20) // 2
+    once = result.with_clustered_errors(family, cluster)
+    before = {first: np.arange(60 if first == "families" else 20) // 5}
+    twice = result.with_clustered_errors(**before).with_clustered_errors(clusters=cluster)
+    twice = twice.with_clustered_errors(families=family)
+    for name in ("standard_errors", "ability_se", "board_se"):
+        np.testing.assert_array_equal(getattr(twice, name), getattr(once, name))
+    assert (once.ability_se > result.ability_se).any()
+    by_family = result.with_clustered_errors(family)
+    boards = [one.leaderboard(clusters=cluster) for one in (by_family, twice)]
+    pd.testing.assert_frame_equal(*boards)
 
 
-def test_clusters_of_one_change_nothing_and_families_count_once() -> None:
-    responses, _ = drawn(60, 30)
-    result = fit(responses)
-    single = result.with_clustered_errors(families=range(60), clusters=range(30))
+def test_clusters_of_one_change_nothing_and_copies_count_once() -> None:
+    result, (responses, _) = fitted("small"), drawn(40, 60)
+    single = result.with_clustered_errors(families=range(60), clusters=range(20))
     for name in ("standard_errors", "ability_se", "board_se"):
         assert getattr(single, name) == pytest.approx(getattr(result, name), nan_ok=True)
-    family = np.repeat(np.arange(60), 3)
     with silently():
-        copied = fit(ResponseMatrix(np.repeat(responses.values, 3, axis=0)))
-    labels = dict(zip(copied.respondent_labels, family, strict=True))
-    errors = copied.with_clustered_errors(families=labels).standard_errors[:, 3]
+        copied = fit(ResponseMatrix(np.repeat(responses.values, 4, axis=0)))
+    labels = dict(zip(copied.respondent_labels, np.repeat(np.arange(40), 4), strict=True))
     joint = copied.item_covariance
     assert joint is not None
-    ratio = errors / np.sqrt(joint.of_items()[:, 1, 1])
-    assert np.median(ratio) == pytest.approx(3**0.5, rel=0.05)
+    for one in (copied, copied.with_clustered_errors(families=labels)):
+        ratio = one.standard_errors[:, 3] / np.sqrt(joint.of_items()[:, 1, 1])
+        assert np.median(ratio) == pytest.approx(2.0, rel=0.1)  # four copies of each
+        assert ratio.max() < 2.3
 
 
 def test_passages_widen_errors_of_abilities_until_they_are_right() -> None:
@@ -160,17 +153,11 @@ def test_passages_widen_errors_of_abilities_until_they_are_right() -> None:
     right = g.random((200, 100)) < expit(ability[:, None] + own - g.normal(size=100))
     with silently():
         result = fit(ResponseMatrix(right.astype(int)))
-    names = pd.Series(passage, result.item_labels)
-    found = result.with_clustered_errors(clusters=names)
-    off = np.abs(found.ability - ability)
+    found = result.with_clustered_errors(clusters=passage)
     # 0.95 and 0.89 in benchmarks/ability_intervals.py, with an SD between data sets of 0.02
-    assert (off < 1.96 * found.ability_se).mean() == pytest.approx(0.95, abs=0.04)
+    held = np.abs(found.ability - ability) < 1.96 * found.ability_se
+    assert held.mean() == pytest.approx(0.95, abs=0.04)
     assert (found.ability_se / result.ability_se).mean() == pytest.approx(1.22, abs=0.05)
-    board = result.leaderboard(clusters=names)
-    plain = result.leaderboard()
-    width, before = (one["ability_high"] - one["ability_low"] for one in (board, plain))
-    wider = pd.Series(found.ability_se / result.ability_se, result.respondent_labels)
-    assert (width / before).to_numpy() == pytest.approx(wider[board.index].to_numpy())
 
 
 def test_fixed_items_are_known_and_synthetic_respondents_have_errors() -> None:

@@ -140,32 +140,6 @@ def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(
         assert errors == pytest.approx(of_items(expected, f"{theirs}_se"), rel=0.01)
 
 
-@pytest.mark.filterwarnings("ignore:Not converged")
-@pytest.mark.filterwarnings("ignore:No finite estimate")
-@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
-def test_3pl_without_a_prior_is_at_least_as_likely_as_where_mirt_stopped(
-    classical_test: Callable[[str], Any], name: str
-) -> None:
-    responses, mirt = classical_test(name)
-    result = fit(responses, "3PL", prior=None, quadrature=MIRT_GRID, standard_errors=False)
-    assert not mirt["3PL"]["converged"]
-    assert result.log_likelihood >= mirt["3PL"]["logLik"] - 1e-3
-
-
-@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
-@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
-def test_abilities_are_those_of_mirt(
-    classical_test: Callable[[str], Any], name: str, model: ModelName
-) -> None:
-    responses, mirt = classical_test(name)
-    result = fit(responses, model, prior=None, quadrature=MIRT_GRID)
-    rows = {"".join(map(str, row)): k for k, row in enumerate(responses.values)}
-    for entry in mirt[model]["eap_first20"]:
-        found = result.respondents.iloc[rows[entry["pattern"]]]
-        assert found["ability"] == pytest.approx(entry["theta"], abs=2e-4)
-        assert found["posterior_sd"] == pytest.approx(entry["se"], abs=2e-4)
-
-
 def simulated(name: str) -> ResponseMatrix:
     if name == "repeated":
         return ResponseMatrix.from_counts(cells("repeated_right"), cells("repeated_trials"))

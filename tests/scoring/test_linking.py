@@ -56,6 +56,10 @@ def test_drifting_items_are_named_and_constants_are_within_their_errors() -> Non
     assert "drifting" in str(linking)
 
 
+def with_errors(items: pd.DataFrame, error: float) -> pd.DataFrame:
+    return items.assign(difficulty_se=error)
+
+
 @pytest.mark.parametrize("shared", [0.0, 0.1])
 def test_errors_that_all_items_share_make_no_item_drift_more_or_less(shared: float) -> None:
     """Errors of 0.1, and what all items share, which the link takes out: 1,200 p-values."""
@@ -123,32 +127,30 @@ def test_items_that_were_fixed_share_the_scale_without_error() -> None:
     assert (linking.slope_se, linking.intercept_se) == pytest.approx((0, 0), abs=1e-6)
 
 
-def with_errors(items: pd.DataFrame, error: float = 0.1) -> pd.DataFrame:
-    return items.assign(difficulty_se=error)
-
-
-def test_if_all_items_drift_that_is_said() -> None:
-    first = with_errors(table([1.0, 1.0, 1.2, 0.8], [-1.0, 0.0, 1.0, 2.0]), 0.01)
-    second = with_errors(table([1.0, 1.0, 1.2, 0.8], [2.0, -1.0, 0.5, -1.0]), 0.01)
-    with pytest.raises(ValueError, match="common items drift, and fewer than two are left"):
-        link(first, second)
-    assert not link(first, second, fdr=0).items["drifts"].any()
-
-
-def test_slopes_that_are_reversed_make_no_link() -> None:
-    first = table([1.0, 1.2, 0.8, 1.1], [-1.0, 0.0, 1.0, 2.0])
-    for method in LINKS:
-        with pytest.raises(ValueError, match=r"slope|discriminate"):
-            link(first, first.assign(a=-first["a"]), method)
-    with pytest.raises(TypeError, match="second must be a FitResult, ItemParameters"):
-        link(first, 5)
+@pytest.mark.parametrize(
+    ("change", "method", "message"),
+    [
+        ({"b": [2.0, -1.0, 0.5, -1.0]}, "Haebara", "items drift, and fewer than two are left"),
+        ({"a": -1.0}, "Haebara", "slopes of the same sign"),
+        ({"a": -1.0}, "mean-mean", "two common items that discriminate"),
+        ({"b": 0.0}, "mean-sigma", "different difficulties"),
+    ],
+)
+def test_what_cannot_be_linked_is_refused(change: Any, method: Any, message: str) -> None:
+    first = with_errors(table([1.0, 1.2, 0.8, 1.1], [-1.0, 0.0, 1.0, 2.0]), 0.01)
+    second = first.assign(**change)
+    with pytest.raises(ValueError, match=message):
+        link(first, second, method)
+    if "drift" in message:
+        assert not link(first, second, method, fdr=0).items["drifts"].any()
 
 
 def test_without_common_items_there_is_no_link() -> None:
     first = table(np.ones(3), np.arange(3.0))
-    with pytest.raises(ValueError, match="at least two items in common"):
-        link(first, first.set_axis(["x", "y", "z"]))
-    with pytest.raises(ValueError, match="labels"):
-        link(first, ItemParameters.from_difficulty([1.0], [0.0]))
+    for other in (first.set_axis(["x", "y", "z"]), ItemParameters.from_difficulty([1.0], [0.0])):
+        with pytest.raises(ValueError, match="at least two items in common, by label"):
+            link(first, other)
     with pytest.raises(ValueError, match="method must be one of"):
         link(first, first, "equipercentile")
+    with pytest.raises(TypeError, match="second must be a FitResult, ItemParameters"):
+        link(first, 5)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pytest
 
-from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
+from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit.calibration.fitting import silently
 from irtkit.data.patterns import patterns_of
 from irtkit.scoring.scores import (
     Cells,
@@ -18,24 +19,20 @@ from irtkit.scoring.scores import (
     misfit_of_each,
 )
 
-if TYPE_CHECKING:
-    from irtkit import FitResult
-    from irtkit.data.patterns import Places
-
 N_ITEMS = 60
 ALL = np.arange(N_ITEMS)
 
 
-def two_abilities(n: int, seed: int) -> ResponseMatrix:
+def two_abilities(n: int, seed: int, slope: float = 4.0) -> ResponseMatrix:
     """Answers to 60 items, of which every other one asks for a further ability."""
     generator = np.random.default_rng(seed)
     theta, other = generator.normal(size=(2, n, 1))
-    logits = theta - np.linspace(-2, 2, N_ITEMS) + 4 * other * (np.arange(N_ITEMS) % 2)
+    logits = theta - np.linspace(-2, 2, N_ITEMS) + slope * other * (np.arange(N_ITEMS) % 2)
     return ResponseMatrix((generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int))
 
 
 def quick_fit(responses: ResponseMatrix) -> FitResult:
-    with warnings.catch_warnings(action="ignore"):
+    with silently():
         return fit(responses, standard_errors=False)
 
 
@@ -70,25 +67,34 @@ def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
     assert 0.65 < np.mean(of_fitted) / np.mean(of_others) < 1.2
 
 
-def per_item(places: Places) -> float:
-    """A misfit that is told by the number of items asked."""
-    return 1 / len(places)
+def test_intervals_of_scores_hold_what_the_model_leaves_unexplained() -> None:
+    result, new = quick_fit(two_abilities(400, 0, 2.5)), two_abilities(1000, 1, 2.5)
+    first = ResponseMatrix(new.values[:, :12], items=new.items[:12])
+    truth, held = new.values.mean(axis=1), []
+    for items in (result.items, result):
+        with warnings.catch_warnings(action="ignore"):
+            found = score(first, items)
+        inside = (found["expected_score_low"] <= truth) & (truth <= found["expected_score_high"])
+        held.append(inside.mean())
+    assert held[0] < 0.9
+    assert 0.93 <= held[1] <= 0.98
 
 
-@pytest.mark.parametrize("kind", ["dense", "repeated", "sparse"])
-@pytest.mark.parametrize("n_sets", [5, 200])
+@pytest.mark.parametrize(("kind", "n_sets"), [("dense", 5), ("repeated", 200), ("sparse", 200)])
 def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) -> None:
     """Set by set where they are few, else between sets by how many items they have."""
     generator = np.random.default_rng(0)
     sets = generator.random((n_sets, N_ITEMS)) < np.linspace(0.2, 0.9, n_sets)[:, None]
     tried = np.repeat(sets, 3, axis=0).astype(int)
     tried[0], tried[1] = 1, 0  # one answered all, and one nothing
-    responses = ResponseMatrix.from_counts(generator.binomial(tried, 0.5), tried)
-    if kind == "repeated":
-        responses = ResponseMatrix.from_counts(generator.binomial(2 * tried, 0.5), 2 * tried)
+    trials = 2 * tried if kind == "repeated" else tried
+    responses = ResponseMatrix.from_counts(generator.binomial(trials, 0.5), trials)
     responses = responses.to_sparse() if kind == "sparse" else responses
-    n_asked = tried.sum(axis=1)
-    patterns = patterns_of(responses, synthetic_is_real=True)
+    n_asked, patterns = tried.sum(axis=1), patterns_of(responses, synthetic_is_real=True)
+
+    def per_item(places: Any) -> float:
+        return 1 / len(places)
+
     found = misfit_of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
     wanted = 1 / np.maximum(n_asked, 1)
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)

@@ -6,8 +6,8 @@ e ~ N(0, 1): a covariance of blocks plus low rank, in time linear in the items. 
 part of the guide: the bound integrates over their posterior given the items.
 
 The covariance is the inverse of the expected information (Louis 1982; see
-:mod:`irtkit.calibration.information`) minus the expected second derivative of the log prior, where
-a normal approximation is stationary (Opper & Archambeau 2009).
+:mod:`irtkit.calibration.standard_errors`) minus the expected second derivative of the log prior,
+where a normal approximation is stationary (Opper & Archambeau 2009).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from irtkit.calibration.information import System, minus_missing_information
+from irtkit.calibration.standard_errors import System, minus_missing_information
 from irtkit.calibration.variational.target import Point
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.likelihood import MarginalLikelihood, synthetic_sd
+from irtkit.calibration.standard_errors import System, expected_of, system_of
 from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
 from irtkit.calibration.variational.target import Point
 from irtkit.irf import Items

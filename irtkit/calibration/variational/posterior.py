@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from irtkit.calibration.information import common_ability_basis
+from irtkit.calibration.standard_errors import common_ability_basis
 from irtkit.calibration.variational.bent import NODE_WEIGHTS, Bent
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.inference import Abilities
