@@ -30,7 +30,7 @@ test: $(STAMP)
 	$(PYTEST) -m "not slow and not browser"
 
 test-all: $(STAMP)
-	$(PYTEST)
+	$(PYTEST) --durations=25
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -49,9 +49,7 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """What the commands print about themselves, 80 columns wide."""
         found: list[str] = []
-        with click.Context(
-            cli, info_name="irtkit", terminal_width=80, max_content_width=80
-        ) as context:
+        with click.Context(cli, info_name="irtkit") as context:
             for name in cli.list_commands(context):
                 command: Any = cli.get_command(context, name)
                 with click.Context(command, info_name=name, parent=context) as of:

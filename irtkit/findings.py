@@ -530,7 +530,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "places-changed": "Places changed: {n:pair} of systems change places significantly between "
     "accuracy and ability (Spearman correlation {spearman:.3f}), most of all {systems}",
     "item-errors-ignored": "Item errors ignored: not all systems answered the same items, and "
-    "these intervals take item parameters as known. result.leaderboard() includes their errors",
+    "these intervals take item parameters as known. The leaderboard includes their errors",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "

@@ -1,8 +1,9 @@
-"""The command line as a user calls it, in this process or, a second slower, in one of its own."""
+"""The command line as a user calls it, in this process."""
 
 from __future__ import annotations
 
 import io
+import shlex
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -11,16 +12,17 @@ from unittest.mock import patch
 
 import pytest
 
-from irtkit.cli.commands import main
+from irtkit.cli import main
+from tests.crowds import crowd
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a command prints and how it ends, in this process."""
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a command prints, and its exit code. The line is without the word irtkit."""
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
-    typed = ["irtkit", *map(str, arguments)]
+    typed = ["irtkit", *shlex.split(line)]
     with (
         chdir(folder),
         patch.object(sys, "argv", typed),
@@ -33,7 +35,24 @@ def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str
     return subprocess.CompletedProcess(typed, ended.value.code, out, err)
 
 
-def run_in_a_process(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own."""
-    command = [sys.executable, "-c", "from irtkit.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def printed(line: str, folder: Path, *, code: int = 0) -> str:
+    """What a command prints on standard output, in lines of 80 columns, with its exit code."""
+    done = run(line, folder)
+    assert done.returncode == code, done.stderr
+    assert max(map(len, done.stdout.splitlines()), default=0) <= 80
+    assert max(map(len, done.stderr.splitlines()), default=0) <= 80
+    return done.stdout
+
+
+def refused(line: str, folder: Path) -> str:
+    """The one line on standard error of a command that is refused."""
+    done = run(line, folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("irtkit: error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def write_crowd(folder: Path, name: str = "small", file: str = "results.csv") -> None:
+    """Write the responses of a named crowd as a wide table."""
+    crowd(name).responses.to_frame().to_csv(folder / file)

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, files, exit codes, one clear line."""
+"""The commands as a user meets them: what they print, write and exit with."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
-from tests.commands import run, run_in_a_process
+from tests.commands import printed, refused, run, write_crowd
+from tests.crowds import crowd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,27 +22,39 @@ WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    path = tmp_path / "results.csv"
-    path.write_text(WIDE)
-    return path
+def here(tmp_path: Path) -> Path:
+    """Folder with a table of three items and one of twenty."""
+    (tmp_path / "few.csv").write_text(WIDE)
+    write_crowd(tmp_path)
+    return tmp_path
 
 
-def test_fit_prints_a_summary_and_writes_its_files(results: Path, tmp_path: Path) -> None:
-    done = run_in_a_process("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
-    told = f"irtkit: 4 respondents × 3 items. Read from {results} (wide table).\n"
+def test_fit_prints_a_summary_and_writes_its_files(here: Path) -> None:
+    done = run("fit few.csv --model 1PL --out tables", here)
+    told = "irtkit: 4 respondents × 3 items. Read from few.csv (wide table).\n"
     assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
     assert "\nnext: irtkit audit looks for " in done.stdout
-    written = sorted(path.name for path in (tmp_path / "tables").iterdir())
+    written = sorted(path.name for path in (here / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "result.npz", "summary.json"]
-    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    items = irtkit.read_table(here / "tables" / "items.csv")
     assert items["average_error"].to_dict() == {"q1": 0.5, "q2": 0.5, "q3": 0.25}
-    summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
-    for key in ("model", "method", "settings", "converged", "log_likelihood", "aic", "bic"):
-        assert key in summary
+    summary = json.loads((here / "tables" / "summary.json").read_text())
+    assert {"model", "method", "settings", "converged", "log_likelihood", "aic"} <= {*summary}
     assert summary["counts"]["responses"] == 12
     assert {"irtkit", "numpy", "jax", "python"} <= set(summary["versions"])
+
+
+def test_synthetic_respondents_and_a_chance_level_are_options_of_fit(here: Path) -> None:
+    (here / "labels.csv").write_text("item,label\nq1,cat\nq2,dog\nq3,cat\n")
+    kinds = "--synthetic always-right,class-prior --labels labels.csv --draws 2"
+    printed(f"fit few.csv {kinds} --model 1PL --out tables", here)
+    table = irtkit.read_table(here / "tables" / "respondents.csv")
+    added = list(table.index[table["synthetic"]])
+    assert added == ["always-right", "class-prior-1", "class-prior-2"]
+    printed("fit results.csv --model 3PL --chance 0.25 --no-standard-errors --out tables", here)
+    summary = json.loads((here / "tables" / "summary.json").read_text())
+    assert summary["settings"]["prior"]["chance"] == 0.25
 
 
 @pytest.mark.parametrize("method", ["mantel-haenszel", "likelihood-ratio"])
@@ -51,164 +65,80 @@ def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> N
     right = rng.random((400, 12)) < 1 / (1 + np.exp(-rng.normal(size=(400, 1)) - easier))
     responses = irtkit.ResponseMatrix(right)
     responses.to_frame().to_csv(tmp_path / "results.csv")
-    pairs = zip(responses.respondents, np.where(late, "late", "early"), strict=True)
-    lines = ["system,era", *(",".join(pair) for pair in pairs)]
-    (tmp_path / "eras.csv").write_text("\n".join(lines) + "\n")
-    options = ("--groups", "eras.csv", "--method", method, "--out", "found.csv")
-    done = run("differential", "results.csv", *options, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    told = " ".join(done.stdout.split())
+    eras = pd.Series(np.where(late, "late", "early"), responses.respondents, name="era")
+    eras.to_csv(tmp_path / "eras.csv")
+    line = f"differential results.csv --groups eras.csv --method {method}"
+    told = " ".join(printed(f"{line} --out found.csv", tmp_path).split())
     assert "1 of 12 items tested differ between early (reference group) and late" in told
     assert "item-4 early" in told
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    found = irtkit.read_table(tmp_path / "found.csv")
-    assert found.loc["item-4", "q_value"] < 0.001
-    given = ("--groups", "eras.csv", "--method", method, "--anchors", "item-1,item-2,item-3")
-    anchored = run("differential", "results.csv", *given, folder=tmp_path)
-    assert "1 of 9 items tested differ" in anchored.stdout
-    refused = run("differential", "results.csv", "--groups", "family", folder=tmp_path)
-    assert refused.returncode == 2
-    assert "no column 'family'" in refused.stderr
+    assert irtkit.read_table(tmp_path / "found.csv").loc["item-4", "q_value"] < 0.001
+    anchored = printed(f"{line} --anchors item-1,item-2,item-3", tmp_path)
+    assert "1 of 9 items tested differ" in anchored
+    line = "differential results.csv --groups family"
+    assert "no column 'family'" in refused(line, tmp_path)
 
 
-def test_new_systems_are_scored_on_the_items_of_a_fit(results: Path, tmp_path: Path) -> None:
-    run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
-    (tmp_path / "new.csv").write_text("model,q3,q1\nnew,1,0\n\x1b[31mred,0,0\n")
-    done = run("score", "new.csv", "tables", "--out", "scores.csv", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "wrote scores.csv" in done.stdout
-    assert "\x1b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    scores = irtkit.read_table(tmp_path / "scores.csv")
+def test_new_systems_are_scored_on_the_items_of_a_fit(here: Path) -> None:
+    printed("fit few.csv --model 1PL --out tables", here)
+    (here / "new.csv").write_text("model,q3,q1\nnew,1,0\n\x1b[31mred,0,0\n")
+    assert "\x1b" not in printed("score new.csv tables --out scores.csv", here)
+    scores = irtkit.read_table(here / "scores.csv")
     assert scores.loc["new", "accuracy"] == 0.5
-    expected = scores.loc["new", "expected_score"]
-    assert 1 / 3 <= expected <= 2 / 3
+    assert 1 / 3 <= scores.loc["new", "expected_score"] <= 2 / 3
 
 
-def test_items_are_selected_of_responses_and_of_a_saved_result(tmp_path: Path) -> None:
-    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
-    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 80), seed=1)
-    responses.to_frame().to_csv(tmp_path / "results.csv")
-    run("fit", "results.csv", "--out", "tables", folder=tmp_path)
-    of_result = run("select", "tables", "-k", "12", "--out", "items.csv", folder=tmp_path)
-    assert of_result.returncode == 0, of_result.stderr
-    of_responses = run("select", "results.csv", "-k", "12", folder=tmp_path)
-    assert of_responses.stdout in of_result.stdout
-    assert "12 of 30 items" in of_result.stdout
-    assert max(map(len, of_result.stdout.splitlines())) <= 80
-    table = irtkit.read_table(tmp_path / "items.csv")
-    assert table["rank"].tolist() == list(range(1, 13))
-    result = irtkit.load(tmp_path / "tables" / "result.npz")
-    assert tuple(table.index) == irtkit.select_items(result, 12).items
-    drawn = run("select", "tables", "-k", "12", "--design", "stratified", folder=tmp_path)
-    assert "12 of 30 items, stratified" in drawn.stdout
-    too_many = run("select", "tables", "-k", "31", folder=tmp_path)
-    assert (too_many.returncode, too_many.stdout) == (2, "")
-    new = responses.to_frame()[list(table.index)].head(3)
-    new.to_csv(tmp_path / "new.csv")
-    told = run("score", "new.csv", "tables", "--design", "random", folder=tmp_path).stdout
-    assert "under any model" in told
-    for_score = run("select", "tables", "-k", "12", "--out", "few.npz", folder=tmp_path)
-    assert "wrote few.npz" in for_score.stdout
-    scored = run("score", "new.csv", "few.npz", folder=tmp_path)
-    assert "accuracy" not in scored.stdout
-    assert "expected of all calibrated items" in scored.stdout
-    scored = run("score", "new.csv", "items.csv", folder=tmp_path)
-    assert "12 items selected from 30" in scored.stderr
-    assert "expected" not in scored.stdout
+def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(here: Path) -> None:
+    printed("fit results.csv --out tables", here)
+    of_result = printed("select tables -k 8 --out items.csv", here)
+    assert printed("select results.csv -k 8", here) in of_result
+    assert "8 of 20 items" in of_result
+    table = irtkit.read_table(here / "items.csv")
+    assert table["rank"].tolist() == list(range(1, 9))
+    result = irtkit.load(here / "tables" / "result.npz")
+    assert tuple(table.index) == irtkit.select_items(result, 8).items
+    assert "8 of 20 items, strat" in printed("select tables -k 8 --design stratified", here)
+    assert run("select tables -k 31", here).returncode == 2
+    crowd("small").responses.to_frame()[list(table.index)].head(3).to_csv(here / "new.csv")
+    assert "under any model" in printed("score new.csv tables --design random", here)
+    assert "wrote few.npz" in printed("select tables -k 8 --out few.npz", here)
+    scored = printed("score new.csv few.npz", here)
+    assert "accuracy" not in scored
+    assert "expected on all calibrated items" in scored
+    done = run("score new.csv items.csv", here)
+    assert "8 items selected from 20" in " ".join(done.stderr.split())
+    assert "expected" not in done.stdout
 
 
-def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path: Path) -> None:
-    labels = tmp_path / "labels.csv"
-    labels.write_text("item,label\nq1,cat\nq2,dog\nq3,cat\n")
-    kinds = "always-right,class-prior"
-    options = ("--synthetic", kinds, "--labels", labels, "--draws", "2", "--model", "1PL")
-    done = run("fit", results, *options, "--out", "tables", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    table = irtkit.read_table(tmp_path / "tables" / "respondents.csv")
-    added = list(table.index[table["synthetic"]])
-    assert added == ["always-right", "class-prior-1", "class-prior-2"]
-
-
-def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: Path) -> None:
-    done = run("compare", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Same order: average_error" in done.stdout
-    table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
+def test_compare_writes_measures_of_difficulty_and_of_systems(here: Path) -> None:
+    assert "Same order: average_error" in printed("compare few.csv --model 1PL --out to", here)
+    table = irtkit.read_table(here / "to" / "difficulties.csv")
     assert {"average_error", "difficulty"} <= set(table.columns)
-    systems = irtkit.read_table(tmp_path / "tables" / "systems.csv")
+    systems = irtkit.read_table(here / "to" / "systems.csv")
     assert {"rank_by_accuracy", "rank_by_ability", "passes"} <= set(systems.columns)
 
 
-def test_metrics_stand_beside_average_error_and_say_their_direction(
-    results: Path, tmp_path: Path
-) -> None:
+def test_metrics_are_printed_with_their_direction(here: Path) -> None:
     cells = enumerate(product("abcd", ("q1", "q2", "q3")))
     lines = [f"{who},{item},{k % 7},{k % 5}" for k, (who, item) in cells]
-    path = tmp_path / "m.csv"
-    path.write_text("\n".join(["model,item,s,t", *lines]))
-    options = ("--metrics", path, "--higher-is-better", "t", "--model", "1PL", "--out", "tables")
-    done = run("fit", results, *options, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Higher is better for t. Lower is better for s" in " ".join(done.stdout.split())
-    header = (tmp_path / "tables" / "items.csv").read_text().splitlines()[0]
-    assert '"average_error","expected_error","quality_standard","n_responses"' in header
-    summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
+    (here / "m.csv").write_text("\n".join(["model,item,s,t", *lines]))
+    given = "few.csv --metrics m.csv --model 1PL --out tables --higher-is-better"
+    told = "Higher is better for t. Lower is better for s"
+    assert told in " ".join(printed(f"fit {given} t", here).split())
+    summary = json.loads((here / "tables" / "summary.json").read_text())
     assert summary["settings"]["metrics"]["higher_is_better"] == {"s": False, "t": True}
-    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
-    compared = run("compare", results, *options, folder=tmp_path)
-    assert "Higher is better for t. Lower is better for s" in " ".join(compared.stdout.split())
-    table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
+    items = irtkit.read_table(here / "tables" / "items.csv")
+    assert told in " ".join(printed(f"compare {given} t", here).split())
+    table = irtkit.read_table(here / "tables" / "difficulties.csv")
     assert table["quality_standard"].equals(items["quality_standard"])
-    turned = run("fit", results, *options[:2], "--higher-is-better", "none", folder=tmp_path)
-    assert "Lower is better for s, t" in " ".join(turned.stdout.split())
+    assert "Lower is better for s, t" in " ".join(printed(f"fit {given} none", here).split())
 
 
 def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
-    done = run("demo", "--out", "my tables", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
+    lines = printed("demo --out 'my tables'", tmp_path).splitlines()
     assert len(lines) <= 40
     assert lines[0].startswith("digit-1658 is probably mislabelled. The answer key says 9")
     assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
-    program, *typed = shlex.split(lines[-1])
-    assert program == "irtkit"
-    assert run(*typed, folder=tmp_path).returncode == 0
-    assert (tmp_path / "report.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["fit", "nothing.csv"], "nothing.csv"),
-        (["fit", "graded.csv"], "threshold"),
-        (["fit", "results.csv", "--model", "5PL"], "5PL"),
-        (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
-        (["fit", "results.csv", "--synthetic", "class-prior"], "labels"),
-        (["fit", "results.csv", "--out", "results.csv"], "not a folder"),
-        (["fit", "results.csv", "--labels", "graded.csv"], "--labels"),
-        (["fit", "results.csv", "--out", "taken"], "items.csv"),
-        (["fit", "results.csv", "--metrics", "m.csv"], "higher_is_better= must name"),
-        (["compare", "results.csv", "--higher-is-better", "t"], "-better is for --metrics"),
-    ],
-)
-def test_bad_input_ends_with_code_2_and_one_line(
-    results: Path, tmp_path: Path, arguments: list[str], said: str
-) -> None:
-    (tmp_path / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
-    (tmp_path / "m.csv").write_text("model,item,s,t\na,q1,1,2\n")
-    (tmp_path / "empty").touch()
-    (tmp_path / "taken" / "items.csv").mkdir(parents=True)
-    done = run(*arguments, folder=results.parent)
-    assert done.returncode == 2
-    assert done.stderr.startswith("irtkit: error: ")
-    assert done.stderr.count("\n") == 1
-    assert said in done.stderr
-
-
-def test_help_and_version_are_there(tmp_path: Path) -> None:
-    assert "fit" in run("--help", folder=tmp_path).stdout
-    assert irtkit.__version__ in run("--version", folder=tmp_path).stdout
+    assert shlex.split(lines[-1])[-2:] == ["report", "my tables"]
 
 
 def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:
@@ -220,51 +150,145 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
         ]
         header = {"version": 2, "status": "success", "eval": {"model": model, "task": "sums"}}
         (tmp_path / f"{model}.json").write_text(json.dumps(header | {"samples": samples}))
-    shown = run("inspect", ".", folder=tmp_path)
-    assert shown.returncode == 0
-    command = shown.stdout.splitlines()[-1].split()
-    assert command == ["irtkit", "fit", ".", "--metric", "match", "--repeats", "count"]
-    done = run(*command[1:], folder=tmp_path)
-    assert done.returncode == 0
+    typed = printed("inspect .", tmp_path).splitlines()[-1].strip()
+    assert typed == "irtkit fit . --metric match --repeats count"
+    done = run(typed.removeprefix("irtkit "), tmp_path)
     assert done.stderr.startswith("irtkit: 3 respondents × 3 items. Read from . (inspect")
     assert "2PL fitted to 3 respondents × 3 items" in done.stdout
-    refused = run("fit", ".", folder=tmp_path)
-    assert refused.returncode == 2
-    assert "--metric match" in refused.stderr
+    assert "--metric match" in refused("fit .", tmp_path)
 
 
-def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("model,item,correct\ne,q1,1\n")
-    done = run("merge", results, other, "--out", "all.parquet", folder=tmp_path)
-    assert done.returncode == 0
-    assert "irtkit: 4 respondents × 3 items. Read from " in done.stderr
-    assert "irtkit: 1 respondent × 1 item. Read from " in done.stderr
-    assert "5 respondents × 3 items" in done.stdout
-    assert irtkit.read_responses(tmp_path / "all.parquet").respondents == tuple("abcde")
-    refused = run("merge", results, results, "--out", "all.parquet", folder=tmp_path)
-    assert refused.returncode == 2
-    assert "--repeats count" in refused.stderr
-    counted = run(
-        "merge", results, results, other, "--repeats", "count", "--out", "all.csv", folder=tmp_path
-    )
-    assert "1.9 trials a cell" in counted.stdout
-    refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
-    assert "the file must end in .parquet or .csv" in refused.stderr
-    assert not run("merge", results, "--wide", "--out", "wide.csv", folder=tmp_path).returncode
-    assert (tmp_path / "wide.csv").read_text().startswith('"respondent","q1","q2"')
-    assert not run("merge", results, "--out", "all_samples.jsonl", folder=tmp_path).returncode
-    assert irtkit.read_responses(tmp_path / "all_samples.jsonl").source.format == "every-eval-ever"
+def test_merge_writes_a_table_that_is_read_back(here: Path) -> None:
+    (here / "other.csv").write_text("model,item,correct\ne,q1,1\n")
+    assert "5 respondents × 3 items" in printed("merge few.csv other.csv --out a.parquet", here)
+    assert irtkit.read_responses(here / "a.parquet").respondents == tuple("abcde")
+    assert "--repeats count" in run("merge few.csv few.csv --out a.csv", here).stderr
+    counted = printed("merge few.csv few.csv other.csv --repeats count --out a.csv", here)
+    assert "1.9 trials a cell" in counted
+    assert "the file must end in .parquet or .csv" in refused("merge few.csv --out a.xls", here)
+    printed("merge few.csv --wide --out wide.csv", here)
+    assert (here / "wide.csv").read_text().startswith('"respondent","q1","q2"')
+    printed("merge few.csv --out all_samples.jsonl", here)
+    assert irtkit.read_responses(here / "all_samples.jsonl").source.format == "every-eval-ever"
 
 
-def test_what_steers_a_terminal_is_spelled_out_in_one_line_of_bounded_length(
-    tmp_path: Path,
-) -> None:
-    label = "\x1b[31mred" + "x" * 200_000
-    (tmp_path / "results.csv").write_text(f"model,q1,{label}\n\x1b]0;title\x07,1,maybe\nb,0,1\n")
-    done = run("fit", "results.csv", folder=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.isascii() or done.stderr.replace("…", "").isascii()
-    assert "\x1b" not in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert len(done.stderr) < 2100
+def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
+    names = crowd("small").responses.respondents
+    families = "".join(f"{name},{'ab'[k % 2]}\n" for k, name in enumerate(names))
+    (here / "families.csv").write_text(f"respondent,family\n{families}")
+    line = "leaderboard results.csv --families families.csv --top 5 --out board.csv"
+    told = printed(line, here)
+    assert "… and 55 more" in told
+    assert "best of each family" in told
+    board = irtkit.read_table(here / "board.csv")
+    assert board["rank"].is_monotonic_increasing
+    assert set(board["family"]) == {"a", "b"}
+
+
+def test_two_systems_are_compared_in_words_and_all_in_a_table(here: Path) -> None:
+    board = irtkit.fit(here / "results.csv").leaderboard().index
+    told = printed(f"compare-systems results.csv {board[0]} {board[-1]}", here)
+    assert f"{board[0]} is ahead of {board[-1]}" in told
+    assert "irtkit.compare" not in told
+    told = printed("compare-systems results.csv --out pairs.csv", here)
+    assert "of 1,770 pairs of systems differ significantly" in " ".join(told.split())
+    assert "the first 20 of 59; --out writes all" in told
+    assert len(irtkit.read_table(here / "pairs.csv")) == 1770
+    line = f"compare-systems results.csv {board[0]}"
+    assert "two systems or more, or none" in refused(line, here)
+
+
+def test_a_gate_ends_with_1_where_it_fails_and_3_where_it_cannot_tell(tmp_path: Path) -> None:
+    for name, right in (("old.csv", 160), ("new.csv", 120), ("near.csv", 159)):
+        rows = "".join(f"m,q{k},{int(k < right)}\n" for k in range(200))
+        (tmp_path / name).write_text(f"model,item,correct\n{rows}")
+    line = "gate old.csv new.csv --max-drop 0.01 --summary s.md"
+    assert "gate failed" in printed(line, tmp_path, code=1)
+    assert (tmp_path / "s.md").read_text().startswith("## Gate failed")
+    assert "gate passed" in printed("gate old.csv old.csv", tmp_path)
+    for more, code in (("", 3), ("--allow-inconclusive", 0)):
+        assert "gate inc" in printed(f"gate old.csv near.csv {more}", tmp_path, code=code)
+
+
+def test_suspect_items_end_with_code_1_on_demand(tmp_path: Path) -> None:
+    write_crowd(tmp_path, "inverted")
+    told = printed("audit results.csv --fail-on negative --out found.csv", tmp_path, code=1)
+    assert "wrote found.csv" in told
+    found = irtkit.read_table(tmp_path / "found.csv")
+    assert "negative discrimination" in found["reasons"].iloc[0]
+    given = "--prior none --shuffles 1 --extreme-difficulty 9 --top 1"
+    assert "item-" in printed(f"audit results.csv {given}", tmp_path)
+
+
+def test_a_saved_fit_gives_the_same_text_and_page_as_its_responses(here: Path) -> None:
+    printed("fit results.csv --out tables", here)
+    for name in ("leaderboard", "audit", "compare --folds 2"):
+        fresh, saved = (printed(f"{name} {path}", here) for path in ("results.csv", "tables"))
+        assert fresh == saved
+    for given in ("results.csv", "tables"):
+        printed(f"report {given} --title A", here)
+    assert (here / "results.html").read_bytes() == (here / "tables.html").read_bytes()
+    for line in ("leaderboard tables", "select tables -k 5"):
+        told = refused(f"{line} --model 2PL --wrong no", here)
+        assert "--model, --wrong: tables holds a result" in told
+        printed(f"{line} --seed 1", here)
+
+
+def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> None:
+    responses = crowd("small").responses
+    answers = np.where(responses.values == 1, "A", "B")
+    pd.DataFrame(answers, responses.respondents, responses.items).to_csv(here / "answers.csv")
+    predicted = pd.Series(np.linspace(-2, 2, 20), responses.items, name="predicted")
+    predicted.to_csv(here / "hard.csv")
+    given = "--predictions answers.csv --predictions hard.csv --compare --title Spring"
+    assert printed(f"report results.csv {given}", here) == "wrote results.html\n"
+    text = (here / "results.html").read_text(encoding="utf-8")
+    for words in ("<h1>Spring</h1>", "Predicted difficulty", "Measures of difficulty compared"):
+        assert words in text
+    told = refused("report results.csv", here)
+    assert "results.html exists already. Add --out results.html to replace it" in told
+    assert (here / "results.html").read_text(encoding="utf-8") == text
+    printed("report results.csv --out results.html", here)
+    (here / "runs").mkdir()
+    write_crowd(here / "runs")
+    assert printed("report runs/", here) == "wrote runs.html\n"
+    assert "--out must name the page" in refused("report 'r*.csv'", here)
+    assert "ends in .html or .htm" in refused("report results.csv --out page.pdf", here)
+
+
+MANUAL = "sample,type,start,end\nclip-1,a,0,5\nclip-1,b,7,12\nclip-1,a,16,19\nclip-2,a,0,1\n"
+PREDICTED = """{
+    "clip-1": [{"type": "a", "start": 0, "end": 6}, {"type": "c", "start": 7, "end": 12},
+               {"type": "c", "start": 16, "end": 20}, {"type": "a", "start": 20, "end": 24}],
+    "clip-2": [{"type": "a", "start": 0, "end": 1}]
+}"""  # the worked example, impact 2/3, and a perfect sample
+
+
+def test_the_impact_of_annotations_is_that_of_the_worked_example(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(MANUAL)
+    (tmp_path / "p.json").write_text(PREDICTED)
+    (tmp_path / "lengths.csv").write_text("sample,duration\nclip-1,10\nclip-2,1\n")
+    (tmp_path / "bad.csv").write_text("sample,type,start,end\nclip-1,a,5,0\n")
+    told = printed("impact p.json m.csv", tmp_path)
+    assert "Mean of 2 samples, 0 of them above 1; 0.500 pooled" in told
+    rows = [line.split() for line in told.splitlines() if line.startswith("clip-")]
+    assert rows == [
+        ["clip-1", "0.667", "6.000", "9.000", "4", "1", "0"],
+        ["clip-2", "0.000", "0.000", "3.000", "0", "0", "0"],
+    ]
+    told = printed("impact p.json m.csv --max 0.3", tmp_path, code=1)
+    assert "mean impact 0.333333 is above --max 0.3" in told
+    assert "is above" not in printed("impact p.json m.csv --max 0.34", tmp_path)
+    costs = []
+    for more in ("", "--duration 10", "--duration lengths.csv", "--weights 0,0,0"):
+        printed(f"impact p.json m.csv {more} --out impact.csv", tmp_path)
+        costs.append(irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0])
+    assert costs == pytest.approx([4, 2, 2, 0])  # the worked values
+    assert "2 to fix" in printed("impact p.json m.csv --tolerance 1", tmp_path)
+    for line, told in {
+        "impact p.json bad.csv": "bad.csv: row 1: end must not be before start",
+        "impact p.json m.csv --duration 8s": "--duration must be a number or a CSV file, got '8s'",
+        "impact p.json m.csv --weights 1,1": "--weights must be TYPE,START,END",
+        "impact p.json": "MANUAL",
+    }.items():
+        assert told in refused(line, tmp_path)

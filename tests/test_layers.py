@@ -40,6 +40,7 @@ DOWNWARD = {
     PACKAGE / "suspects" / "audit.py": SHOWN,
     PACKAGE / "systems" / "leaderboard.py": SHOWN,
     PACKAGE / "systems" / "comparison.py": SHOWN,
+    PACKAGE / "cli" / "commands.py": {""},  # `irtkit` itself: a command calls a public function
 }
 """Imports from layers below, inside a method: people look for `result.leaderboard()` on the result,
 and ranks need scores, which are a layer below results; notebooks ask objects how to show them."""

@@ -13,25 +13,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.py"))
-MARKER = "# %%"
-ABSOLUTE_PATH = re.compile(r"""(?:^|[\s"'`(=])(?:/\w|~/|[A-Za-z]:[\\/])""", re.MULTILINE)
-
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-
-
-def cells(notebook: Path) -> list[tuple[str, list[str]]]:
-    """Kind of every cell, "" for code, and the lines below its marker."""
-    found: list[tuple[str, list[str]]] = []
-    for line in notebook.read_text(encoding="utf-8").splitlines():
-        if line.startswith(MARKER):
-            found.append((line.removeprefix(MARKER).strip(), []))
-        else:
-            found[-1][1].append(line)
-    return found
-
-
-def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS
 
 
 @pytest.mark.slow
@@ -60,23 +42,14 @@ def test_a_notebook_runs_without_a_display_and_leaves_no_file(
 
 
 @each_notebook
-def test_a_notebook_is_in_percent_format_and_begins_with_text(notebook: Path) -> None:
-    assert notebook.read_text(encoding="utf-8").startswith(f"{MARKER} [markdown]\n# # ")
-    for kind, lines in cells(notebook):
-        assert kind in {"", "[markdown]"}
+def test_a_notebook_is_in_percent_format_without_outputs_and_absolute_paths(notebook: Path) -> None:
+    text = notebook.read_text(encoding="utf-8")
+    assert text.startswith("# %% [markdown]\n# # ")
+    assert not re.search(r"""(?m)(?:^|[\s"'`(=])(?:/\w|~/|[A-Za-z]:[\\/])""", text)
+    for cell in text.split("# %%")[1:]:
+        kind, *lines = cell.splitlines()
         assert any(lines), "an empty cell"
-        if kind == "[markdown]":
+        if kind == " [markdown]":
             assert all(line.startswith("#") for line in lines if line)
-        else:
-            compile("\n".join(lines), notebook.name, "exec")
-
-
-@each_notebook
-def test_a_notebook_names_no_absolute_path(notebook: Path) -> None:
-    assert ABSOLUTE_PATH.findall(notebook.read_text(encoding="utf-8")) == []
-
-
-def test_notebooks_hold_no_outputs() -> None:
-    # the percent format has no place for them; only .ipynb files and stored figures do
-    kept = {path.name for path in FOLDER.iterdir() if path.is_file()}
-    assert kept == {path.name for path in NOTEBOOKS}
+    # the percent format has no place for outputs. Only .ipynb files and stored figures do
+    assert {path for path in FOLDER.iterdir() if path.is_file()} == {*NOTEBOOKS}

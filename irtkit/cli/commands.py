@@ -1,72 +1,50 @@
-"""The commands that read responses, fit them, and look at what the fit says."""
+"""The commands. The docstring of each declares its arguments, options and examples."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+import warnings
 from shlex import quote
 from shutil import which
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
-from irtkit.calibration import fit, load
+import irtkit
 from irtkit.calibration.fitting import silently
-from irtkit.calibration.result import saved_in
-from irtkit.cli.fitting import (
-    fitted,
-    model_option,
-    read,
-    reading_and_fitting,
-    result_of,
-    with_metrics,
-)
-from irtkit.cli.groups import differential_command
-from irtkit.cli.impact import impact_command
+from irtkit.calibration.result import AT_CHANCE, saved_in
+from irtkit.cli import outputs
 from irtkit.cli.inputs import (
+    column_or_name,
+    fitted,
     how_to_read,
-    read_families,
     read_labelled,
     read_rows,
-    reading_only,
+    result_of,
 )
-from irtkit.cli.outputs import (
-    COMPARISON_FILES,
-    described,
-    next_step,
-    prepared,
-    say_written,
-    write_comparison,
-    write_fit,
-)
-from irtkit.cli.paths import FIT_FILES, NAME, PATH, FileOut, FolderOut
+from irtkit.cli.options import Group, names_of, page_of
+from irtkit.cli.outputs import described, next_step, prepared, say_written, write, write_fit
 from irtkit.cli.process import run
-from irtkit.cli.report import report_command
-from irtkit.cli.scores import score_command
-from irtkit.cli.select import select_command
-from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
-from irtkit.data.slopes import FALSE_DISCOVERY_RATE
-from irtkit.datasets import load_digits_crowd
-from irtkit.difficulty import compare_difficulties
+from irtkit.difficulty.annotation import read_annotations, read_durations
+from irtkit.files import replacing
 from irtkit.findings import reasons_text
-from irtkit.io import write_table
 from irtkit.io.logs import holds_logs
 from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.overview import overview
 from irtkit.io.reading import FOR_LOGS, FOR_TABLES
-from irtkit.io.writing import format_by_name, side_tables, write_responses
-from irtkit.irf import EXTREME
+from irtkit.io.tables import is_file
+from irtkit.io.writing import format_by_name, side_tables
 from irtkit.printed import in_lines, printable, table_of
 from irtkit.responses.cells import check_repeats
-from irtkit.suspects import audit, shuffle_control
+from irtkit.suspects.families import SIMILAR
+from irtkit.systems.printed import board_text
 
-_LISTED = 5  # items and systems that the demo prints: a screen in all
-_FOLDER_HELP = "Folder to write the tables to."
-_COUNT = click.IntRange(min=0)
+if TYPE_CHECKING:
+    from types import SimpleNamespace
 
-
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+_LISTED = 5  # Items and systems that the demo prints: a screen in all.
+_INCONCLUSIVE = 3  # Exit code of a gate that neither passes nor fails.
 
 
 def main() -> None:
@@ -74,206 +52,97 @@ def main() -> None:
     run(cli)
 
 
-@click.group(context_settings=_SETTINGS)
-@click.version_option(package_name="irtkit")
-def cli() -> None:
+cli = Group(
     """Item response theory for evaluations of AI systems.
 
-    RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
-    per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
-    JSON lines; gzip is fine, and the format is recognised from the content. It may as well be an
-    evaluation log, or a folder or quoted pattern of logs of any harness and of many systems. What
-    was read is said on standard error.
+    RESPONSES is a file of right and wrong answers, a folder or a quoted glob. A wide table has a
+    row per system and a column per item, with cells 1, 0 or empty. A long table has columns of
+    systems, items and responses. Parquet, py-irt JSON lines, gzip and logs of evaluation harnesses
+    are read as well. The format is recognised from the content.
+
+    Commands that fit also take the folder that `irtkit fit --out` wrote, or a saved result.
+
+    irtkit demo
+    irtkit inspect runs/
+    irtkit audit results.csv
+    """,
+    {
+        "Read": "inspect merge demo",
+        "Items": "fit audit compare differential select",
+        "Systems": "leaderboard compare-systems gate score",
+        "Share": "report impact",
+    },
+)
+
+
+@cli.declare
+def _inspect(given: SimpleNamespace) -> None:
+    """Summarise a file or folder and suggest the next command.
+
+    inspect PATH
+    {READING}
+
+    irtkit inspect results.csv
+    irtkit inspect runs/
     """
-
-
-cli.add_command(differential_command)
-cli.add_command(impact_command)
-cli.add_command(score_command)
-cli.add_command(leaderboard_command)
-cli.add_command(compare_systems_command)
-cli.add_command(gate_command)
-cli.add_command(select_command)
-cli.add_command(report_command)
-
-
-@cli.command("fit")
-@reading_and_fitting
-@with_metrics
-@click.option("--out", type=FolderOut(*FIT_FILES), help=_FOLDER_HELP)
-@click.option(
-    "--chance",
-    type=float,
-    help="3PL: centre of the prior of guessing, such as 0.25; learned by default.",
-)
-@click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
-@click.option(
-    "--checkpoint", type=PATH, help="With --method vi: a file to go on from after an interruption."
-)
-def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -> None:
-    """Fit a model: difficulty and discrimination of items, ability of respondents."""
-    with prepared(out):
-        result = fitted(read(options), options, standard_errors=not no_standard_errors)
-        written = write_fit(result, out, source=printable(options["responses"]))
-    click.echo(f"{result}{written}")
-    next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
-
-
-@cli.command("compare")
-@reading_and_fitting
-@with_metrics
-@click.option("--out", type=FolderOut(*COMPARISON_FILES), help=_FOLDER_HELP)
-@click.option(
-    "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
-)
-def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
-    """Set average error beside IRT difficulty and say whether they order the items alike.
-
-    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
-    """
-    with prepared(out):
-        result = result_of(options, standard_errors=False)
-        comparison = compare_difficulties(result, folds=folds, seed=options["seed"])
-        written = write_comparison(comparison, out)
-    click.echo(f"{comparison}{written}")
-
-
-@cli.command("audit")
-@reading_and_fitting
-@click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
-@click.option(
-    "--extreme-difficulty",
-    default=EXTREME,
-    help="Difficulty, in SDs of ability, beyond which an item is extreme.",
-)
-@click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
-@click.option(
-    "--families",
-    type=NAME,
-    metavar="FILE",
-    help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
-    "families of those who answer alike; evidence then counts by family.",
-)
-@click.option(
-    "--predictions",
-    type=PATH,
-    help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
-)
-@click.option(
-    "--shuffles",
-    type=_COUNT,
-    default=0,
-    help="Fits of shuffled responses, to see what noise alone would give.",
-)
-@click.option("--top", type=_COUNT, default=20, help="Suspect items to show.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["negative", "any"]),
-    help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
-)
-@click.option(
-    "--out",
-    type=FileOut(),
-    help="File for all suspect and uninformative items: .csv, .json, .parquet and others.",
-)
-def audit_command(
-    *,
-    out: Path | None,
-    families: str | None,
-    predictions: Path | None,
-    shuffles: int,
-    top: int,
-    fail_on: str | None,
-    **options: Any,
-) -> int:
-    """List suspect items: their keys or texts deserve a look.
-
-    Items that hardly discriminate are listed as uninformative.
-    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
-    """
-    names = ("fdr", "extreme_difficulty", "chance")
-    thresholds = {name: options.pop(name) for name in names}
-    answers = None if predictions is None else read_labelled(predictions, "--predictions")
-    known = read_families(families)
-    result = result_of(options, standard_errors=True)
-    responses = result.responses
-    if shuffles and responses is None:
-        raise ValueError("--shuffles: the responses were not saved with this result")
-    found = audit(result, families=known, predictions=answers, **thresholds)
-    if out is not None:
-        about = None if responses is None else responses.item_table
-        items = found.items.assign(reasons=found.items["reasons"].map(reasons_text))
-        write_table(described(items, about), out)
-    Console().print(found.shown(top))
-    if shuffles and responses is not None:
-        seeds = range(shuffles)
-        control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
-        click.echo(f"\n{control}")
-    if out is not None:
-        say_written(out)
-    counted = {"any": len(found.suspects), "negative": found.n_negative}
-    return int(fail_on is not None and counted[fail_on] > 0)
-
-
-@cli.command("inspect")
-@click.argument("path", type=PATH)
-@reading_only
-def inspect_command(*, path: Path, **options: Any) -> None:
-    """Say what a file or folder holds, and the command that fits it."""
-    if (saved := saved_in(path)) != path:
-        said = f"{load(saved)!r}: a saved fit, which audit, compare, leaderboard and report take"
-        click.echo(in_lines([said]))
+    if (saved := saved_in(given.path)) != given.path:
+        about = f"{irtkit.load(saved)!r}: a saved fit"
+        click.echo(in_lines([f"{about}, which audit, compare, leaderboard and report take"]))
     else:
-        click.echo(str(overview(path, **how_to_read(options))))
+        click.echo(str(overview(given.path, **how_to_read(given))))
 
 
-@cli.command("merge")
-@click.argument("paths", type=PATH, nargs=-1, required=True)
-@reading_only
-@click.option(
-    "--out",
-    type=FileOut(""),  # the format says which
-    required=True,
-    help="File to write: .parquet, .csv, .tsv, .jsonl for py-irt, _samples.jsonl for Every Eval "
-    "Ever.",
-)
-@click.option("--wide", is_flag=True, help="A row per respondent, as for R's mirt: .csv or .tsv.")
-def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: Any) -> None:
-    """Put the responses of several files or folders into one file.
+@cli.declare
+def _merge(given: SimpleNamespace) -> None:
+    """Merge responses of several files or folders into one file.
 
-    Evaluation logs are read together, as if they were in one folder. What --repeats says holds for
-    them, for each of the tables, and for a response that several hold.
+    Evaluation logs are read together, as if they were in one folder. --repeats applies to the
+    logs, to each of the tables, and to a response that several of them hold.
+
+    merge PATHS...
+    --out OUT=*  File to write: .parquet, .csv, .tsv, .jsonl for py-irt, or _samples.jsonl for Every
+      Eval Ever.
+    --wide  Write a row per system, as for R's mirt. The file is .csv or .tsv.
+    {READING}
+
+    irtkit merge 2025.csv 2026.csv --out all.parquet
+    irtkit merge runs/ --wide --out runs.csv
     """
-    form = format_by_name(out, "wide" if wide else None)
-    how = how_to_read(options)
+    form = format_by_name(given.out, "wide" if given.wide else None)
+    how = how_to_read(given)
     repeats = how.pop("repeats", "error")
     check_repeats(repeats)
-    of_logs = [path for path in paths if holds_logs(path)]
-    tables = [path for path in paths if path not in of_logs]
+    logs = [path for path in given.paths if holds_logs(path)]
+    tables = [path for path in given.paths if path not in logs]
     for_logs, for_tables = (
         {name: value for name, value in how.items() if not (others and name in left_out)}
-        for others, left_out in ((tables, FOR_TABLES), (of_logs, FOR_LOGS))
+        for others, left_out in ((tables, FOR_TABLES), (logs, FOR_LOGS))
     )
-    part = repeats_of_parts(repeats) if len(paths) > 1 else repeats
-    matrices = [read_rows(of_logs, repeats=part, **for_logs)] if of_logs else []
+    part = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
+    matrices = [read_rows(logs, repeats=part, **for_logs)] if logs else []
     matrices += [read_rows(path, repeats=part, **for_tables) for path in tables]
     merged = merge_responses(matrices, repeats=repeats)
-    write_responses(merged, out, format=form)
-    click.echo(merged)
-    say_written(out, *side_tables(out).values())
+    irtkit.write_responses(merged, given.out, format=form)
+    click.echo(in_lines([str(merged)]))
+    say_written(given.out, *side_tables(given.out).values())
 
 
-@cli.command("demo")
-@model_option
-@click.option("--out", type=FolderOut(*FIT_FILES), default="irtkit-demo", help=_FOLDER_HELP)
-def demo_command(*, model: Any, out: Path) -> None:
-    """Fit the bundled example: 130 classifiers on 1,797 handwritten digits."""
-    crowd = load_digits_crowd()
+@cli.declare
+def _demo(given: SimpleNamespace) -> None:
+    """Fit the bundled example: 130 classifiers on 1,797 digits.
+
+    demo
+    --model MODEL=2PL  Rasch, 1PL, 2PL or 3PL.
+    --out FOLDER=irtkit-demo  Folder to write the tables to.
+
+    irtkit demo
+    """
+    crowd, out = irtkit.load_digits_crowd(), given.out
     with prepared(out):
         with silently():  # the summary says what it warns of
-            result = fit(crowd.responses, model)
+            result = irtkit.fit(crowd.responses, given.model)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    suspects = audit(result, predictions=crowd.predictions).suspects
+    suspects = irtkit.audit(result, predictions=crowd.predictions).suspects
     suspects = suspects.sort_values("wrong_key", ascending=False)
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
@@ -286,14 +155,376 @@ def demo_command(*, model: Any, out: Path) -> None:
     systems = result.respondents.iloc[result.best_first[:_LISTED]]
     Console().print(table_of(systems[["ability", "ability_se", "accuracy"]]))
     click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}{written}")
-    click.echo(f"\nTo make a page of these results, type:\n{_program()} report ", nl=False)
-    click.echo(f"{quote(str(out))} --out report.html")
+    program = "irtkit" if which("irtkit") else f"{quote(sys.executable)} -m irtkit"
+    click.echo(f"\nTo make a page of these results, type:\n{program} report {quote(str(out))}")
 
 
-def _program() -> str:
-    """How irtkit was started, as it can be typed again: it need not be on the path."""
-    started, known = Path(sys.argv[0]), which("irtkit")
-    if started.stem == "__main__":
-        return f"{quote(sys.executable)} -m irtkit"
-    on_path = known is not None and Path(known).parent.resolve() == started.parent.resolve()
-    return "irtkit" if on_path or started.stem != "irtkit" else quote(sys.argv[0])
+@cli.declare
+def _fit(given: SimpleNamespace) -> None:
+    """Fit an IRT model: item parameters and abilities of systems.
+
+    fit RESPONSES
+    {FITTING}
+    --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
+    --no-standard-errors  Leave standard errors out.
+    --checkpoint FILE  File to resume --method vi from after an interruption.
+    Options:
+    {METRICS}
+    --out FOLDER  Folder to write the tables to.
+    {READING}
+
+    irtkit fit results.csv --out tables
+    irtkit fit runs/ --metric match --model 1PL
+    """
+    more = {name: getattr(given, name) for name in ("chance", "checkpoint")}
+    with prepared(given.out):
+        result = fitted(given, standard_errors=not given.no_standard_errors, **more)
+        written = write_fit(result, given.out, source=printable(given.responses))
+    click.echo(f"{result}{written}")
+    next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
+
+
+@cli.declare
+def _audit(given: SimpleNamespace) -> int:
+    """List suspect items, whose keys or texts deserve a look.
+
+    Items that hardly discriminate are listed as uninformative.
+
+    audit RESPONSES
+    {FITTING}
+    --shuffles COUNT=0  Fits of shuffled responses, to see what chance alone gives.
+    {DIFFICULTY}
+    --chance NUMBER  Probability of guessing right for the 3PL, such as 0.25.
+    Options:
+    {FDR}
+    {FAMILIES}
+    --predictions FILE  Wide table of what each system answered, to name the answer of strong
+      systems.
+    --top COUNT=20  Suspect items to print.
+    --fail-on negative|any  Exit with code 1 if items have negative discrimination, or are suspect
+      at all.
+    --out TABLE  File for all suspect and uninformative items, such as .csv.
+    {READING}
+
+    irtkit audit results.csv
+    irtkit audit runs/ --metric match --out suspects.csv
+    """
+    thresholds = {name: getattr(given, name) for name in ("fdr", "extreme_difficulty", "chance")}
+    file = given.predictions
+    answers = None if file is None else read_labelled(file, "--predictions")
+    families = column_or_name(given, "families")
+    result = result_of(given)
+    responses = result.responses
+    if given.shuffles and responses is None:
+        raise ValueError("--shuffles: the responses were not saved with this result")
+    found = irtkit.audit(result, families=families, predictions=answers, **thresholds)
+    Console().print(found.shown(given.top))
+    if given.shuffles and responses is not None:
+        seeds = range(given.shuffles)
+        control = irtkit.shuffle_control(responses, result.model, seeds=seeds, **thresholds)
+        click.echo(f"\n{control}")
+    about = None if responses is None else responses.item_table
+    items = found.items.assign(reasons=found.items["reasons"].map(reasons_text))
+    write(described(items, about), given.out)
+    counted = {None: 0, "any": len(found.suspects), "negative": found.n_negative}
+    return int(counted[given.fail_on] > 0)
+
+
+@cli.declare
+def _compare(given: SimpleNamespace) -> None:
+    """Compare average error with IRT difficulty.
+
+    compare RESPONSES
+    {FITTING}
+    Options:
+    {METRICS}
+    --folds COUNT=5  Parts of the responses to hold out and predict. 0 skips this.
+    --out TABLES  Folder to write the tables to.
+    {READING}
+
+    irtkit compare results.csv --folds 2
+    irtkit compare results.csv --metrics metrics.csv --higher-is-better f1
+    """
+    with prepared(given.out):
+        result = result_of(given, standard_errors=False)
+        comparison = irtkit.compare_difficulties(result, folds=given.folds, seed=given.seed)
+        written = outputs.write_comparison(comparison, given.out)
+    click.echo(f"{comparison}{written}")
+
+
+@cli.declare
+def _differential(given: SimpleNamespace) -> None:
+    """Find items that are harder for one group at equal ability.
+
+    differential RESPONSES
+    --groups FILE|NAME=*  Table of systems and their groups, or a column that describes systems.
+    --method {TESTS}  Test of an item.
+    {FDR}
+    --reference GROUP  Reference group, if there are more than two groups.
+    --focal GROUP  Focal group. By default all others are the reference.
+    --anchors ITEMS  Items known to be equal for both groups: q1,q2,q3. By default all items that do
+      not differ.
+    --cut VALUE  Date or number at which the focal group begins.
+    --out TABLE  File for all items, such as .csv or .json.
+    {READING}
+
+    irtkit differential results.csv --groups families.csv
+    """
+    matrix = read_rows(given.responses, **how_to_read(given))
+    try:
+        cut = None if given.cut is None else float(given.cut)
+    except ValueError:
+        cut = given.cut  # a date
+    found = irtkit.differential_functioning(
+        matrix,
+        column_or_name(given, "groups"),
+        given.method,
+        fdr=given.fdr,
+        reference=given.reference,
+        focal=given.focal,
+        anchors=names_of(given.anchors) or None,
+        cut=cut,
+    )
+    click.echo(outputs.differential_text(found, given.fdr))
+    write(found, given.out)
+
+
+@cli.declare
+def _select(given: SimpleNamespace) -> None:
+    """Select a subset of items that predicts the full score.
+
+    The error is measured on held-out families of systems.
+
+    select RESPONSES
+    -k K=*  Items to select.
+    --design {DRAWN}  Draw the items at random. Scores are then unbiased for all systems, and less
+      precise.
+    {FAMILIES}
+    --folds PARTS=10  Parts to hold out.
+    --out TABLE|NPZ  File for the items, such as .csv, or .npz for irtkit score.
+    {FITTING}
+    {READING}
+
+    irtkit select results.csv -k 20
+    irtkit select results.csv -k 20 --out few.npz
+    """
+    families, result = column_or_name(given, "families"), result_of(given, standard_errors=False)
+    settings: Any = {"design": given.design, "folds": given.folds, "seed": given.seed}
+    selection = irtkit.select_items(result, given.k, families=families or SIMILAR, **settings)
+    out, known = given.out, None if result.responses is None else result.responses.item_table
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
+        click.echo(outputs.selection_text(selection))
+        if out is not None and out.suffix == ".npz":
+            selection.save(out)
+            say_written(out, then=f": irtkit score ANSWERS {out}")
+            return
+    write(described(selection.item_table.dropna(axis=1, how="all"), known), out)
+
+
+@cli.declare
+def _leaderboard(given: SimpleNamespace) -> None:
+    """Rank systems, with intervals for ranks and abilities.
+
+    leaderboard RESPONSES
+    {FAMILIES}
+    {INTERVALS}
+    --top COUNT=20  Systems to print.
+    --out TABLE  File for all systems, such as .csv or .json.
+    {FITTING}
+    {READING}
+
+    irtkit leaderboard results.csv
+    irtkit leaderboard results.csv --families families.csv --out board.csv
+    """
+    families, clusters = (column_or_name(given, name) for name in ("families", "clusters"))
+    result = result_of(given)
+    settings: Any = {"families": families, "clusters": clusters, "seed": given.seed}
+    board = result.leaderboard(level=given.level, **settings)
+    at_chance = [one for one in result.findings if one.code == AT_CHANCE]
+    if at_chance:
+        click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
+    sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
+    click.echo(board_text(board, level=given.level, sentences=sentences, top=given.top))
+    if result.responses is not None and result.responses.has_repeats:
+        click.echo(outputs.trials_text(result.responses, board, given.top))
+    write(board, given.out)
+    if len(board) > 1:
+        next_step("irtkit compare-systems with two of them says how sure their difference is")
+
+
+@cli.declare
+def _compare_systems(given: SimpleNamespace) -> None:
+    """Compare two systems, or all pairs of systems.
+
+    Without SYSTEMS, all pairs are compared. With more than two, all pairs of these are.
+
+    compare-systems RESPONSES [SYSTEMS]...
+    {INTERVALS}
+    --top COUNT=20  Pairs to print.
+    --out TABLE  File for all pairs, or for the items of two systems, such as .csv or .json.
+    {FITTING}
+    {READING}
+
+    irtkit compare-systems results.csv system-01 system-02
+    irtkit compare-systems results.csv --out pairs.csv
+    """
+    systems, clusters = given.systems, column_or_name(given, "clusters")
+    if len(systems) == 1:
+        raise ValueError("compare-systems takes two systems or more, or none for all; got 1")
+    how: Any = {"clusters": clusters, "level": given.level}
+    if len(systems) == 2:
+        found = irtkit.compare_systems(result_of(given), *systems, **how)
+        click.echo(found)
+        write(found.items, given.out)
+        return
+    how = {"systems": systems or None, "seed": given.seed, **how}
+    pairs = irtkit.compare_systems(result_of(given), **how)
+    click.echo(outputs.pairs_text(pairs, given.level, given.top))
+    write(pairs.astype({"system": object, "other": object}), given.out)
+
+
+@cli.declare
+def _gate(given: SimpleNamespace) -> int:
+    """Test whether a new version dropped by more than is allowed.
+
+    OLD and NEW hold responses of one system each to the same items, or of the same systems.
+
+    The exit code is 0 if a larger drop is ruled out and 1 if it is shown. It is 3 if the gate is
+    inconclusive because more items are needed.
+
+    gate OLD NEW
+    {DROP}
+    --level NUMBER=0.95  One minus the false-alarm rate.
+    {CLUSTERS}
+    --allow-inconclusive  Exit with code 0 if the gate is inconclusive.
+    --summary MARKDOWN  File for a summary, which ends in .md or .txt.
+    {READING}
+
+    irtkit gate old.csv new.csv --max-drop 0.01
+    irtkit gate old.csv new.csv --summary gate.md
+    """
+    how = how_to_read(given)
+    settings: Any = {"clusters": column_or_name(given, "clusters"), "level": given.level}
+    runs = [read_rows(path, **how) for path in (given.old, given.new)]
+    found = irtkit.gate(*runs, max_drop=given.max_drop, **settings)
+    click.echo(str(found))
+    if given.summary is not None:
+        with replacing(given.summary) as temporary:
+            temporary.write_text(found.markdown, encoding="utf-8")
+        say_written(given.summary)
+    inconclusive = 0 if given.allow_inconclusive else _INCONCLUSIVE
+    return {"passed": 0, "failed": 1, "inconclusive": inconclusive}[found.verdict]
+
+
+@cli.declare
+def _score(given: SimpleNamespace) -> None:
+    """Score systems on calibrated items.
+
+    ITEMS is the folder that `irtkit fit --out` wrote, a saved result, or a table with the columns
+    discrimination, and intercept or difficulty (and guessing).
+
+    score RESPONSES ITEMS
+    --method EAP|MAP|ML|WLE=EAP  Posterior mean or mode, maximum likelihood, or Warm's weighted
+      likelihood.
+    --level NUMBER=0.95  Coverage of the intervals.
+    --design {DRAWN}  How the items were drawn. Expected scores are then unbiased for all systems.
+    --random-items FILE  Text file of items, one per line, that were drawn at random from the rest
+      and asked after the others. They bound scores from above.
+    --out TABLE  File for all scores, such as .csv or .json.
+    {READING}
+
+    irtkit score new.csv tables
+    irtkit score new.csv tables --method WLE --out scores.csv
+    """
+    matrix = read_rows(given.responses, **how_to_read(given))
+    at_random = None
+    if given.random_items is not None:
+        lines = given.random_items.read_text(encoding="utf-8-sig").splitlines()
+        at_random = [*filter(None, lines)]
+    settings: Any = {"level": given.level, "design": given.design, "random_items": at_random}
+    scores = irtkit.score(matrix, given.items, given.method, **settings)
+    whom = "under any model" if given.design else "for systems like the calibrated ones"
+    click.echo(outputs.scores_text(scores, given.level, whom))
+    write(scores, given.out)
+
+
+@cli.declare
+def _report(given: SimpleNamespace) -> None:
+    """Write a report for the browser: one HTML file.
+
+    The page shows suspect items, all items and systems.
+
+    report RESPONSES
+    {FITTING}
+    Options:
+    {METRICS}
+    {FDR}
+    {FAMILIES}
+    --predictions FILES  Wide table of what each system answered, to name the answer of strong
+      systems. Or a table of items and predicted difficulties. Give the option twice for both.
+    --compare  Add what irtkit compare prints, which takes several fits.
+    --title TEXT  Heading of the page. By default the name of RESPONSES.
+    --out PAGE  File to write. By default the name of RESPONSES with .html, if it is free.
+    {READING}
+
+    irtkit report results.csv
+    irtkit report runs/ --metric match --title Spring --out spring.html
+    """
+    out = page_of(given.responses) if given.out is None else given.out
+    tables = [read_labelled(path, "--predictions") for path in given.predictions]
+    families = column_or_name(given, "families")
+    irtkit.report(
+        result_of(given),
+        out,
+        title=printable(given.title or given.responses.resolve().name or "responses"),
+        predictions=tables,
+        families=families,
+        compare=given.compare,
+        fdr=given.fdr,
+    )
+    click.echo(printable(f"wrote {out}"))
+
+
+@cli.declare
+def _impact(given: SimpleNamespace) -> int:
+    """Measure how much work predicted annotations save.
+
+    An impact of 0 saves all of it. Above 1, the predictions make more work.
+
+    PREDICTED and MANUAL hold annotations by sample: CSV with the columns sample, type, start and
+    end, or JSON, a list of these records or an object from the sample to its records.
+
+    impact PREDICTED MANUAL
+    --duration NUMBER|FILE  Duration of all samples, or a table with columns sample and duration.
+      Times in the cost of a pair are then fractions of the duration.
+    --tolerance NUMBER=0  Times that are this close need no fix.
+    --weights TYPE,START,END=1,1,1  Weights of the cost that decides which annotations are paired.
+    --max NUMBER  Exit with code 1 if the mean is higher.
+    --top COUNT=10  Samples to print.
+    --out TABLE  File for all samples, such as .csv or .json.
+
+    irtkit impact predicted.json manual.csv --tolerance 0.5 --max 0.9
+    """
+    duration, most = given.duration, given.max
+    if len(given.weights) != 3:
+        raise ValueError("--weights must be TYPE,START,END such as 1,1,1")
+    try:
+        duration = None if duration is None else float(duration)
+    except ValueError as error:
+        if not is_file(duration):
+            text = f"--duration must be a number or a CSV file, got {duration!r}"
+            raise ValueError(text) from error
+        duration = read_durations(duration)
+    summary = irtkit.impact(
+        read_annotations(given.predicted),
+        read_annotations(given.manual),
+        weights=dict(zip(("type", "start", "end"), given.weights, strict=True)),
+        duration=duration,
+        tolerance=given.tolerance,
+    )
+    click.echo(outputs.impact_text(summary, given.top))
+    write(summary.table, given.out)
+    too_high = most is not None and summary.exceeds(most)
+    if too_high:
+        click.echo(f"\nmean impact {summary.impact:.6g} is above --max {most:.6g}")
+    return int(too_high)

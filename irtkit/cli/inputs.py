@@ -1,73 +1,59 @@
-"""Options that say how responses are read, and tables of labels that commands take."""
+"""What options on reading and fitting stand for: responses, a result, tables of labels."""
 
 from __future__ import annotations
 
-import csv
+import logging
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from irtkit.cli.paths import refuse_outputs_within
-from irtkit.files import ordinary_file
+from irtkit import storage
+from irtkit.calibration import fit, load
+from irtkit.calibration.fitting import silently
+from irtkit.calibration.methods import Variational
+from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.result import FORMAT, RESULT_FILE, saved_in
+from irtkit.checks import counted
+from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
+from irtkit.cli.process import show_log
+from irtkit.data.limits import at_chance
+from irtkit.data.patterns import patterns_of
+from irtkit.difficulty.quality import quality_of
+from irtkit.files import TO_WRITE, ordinary_file
 from irtkit.io import read_responses
+from irtkit.io.logs import holds_logs, is_table, stands_for_several
+from irtkit.io.tables import TABLE_ENDINGS, is_file, read_metrics
 from irtkit.io.text import naming, read_text_table
-from irtkit.suspects.families import SIMILAR
+from irtkit.printed import printable
+from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from types import SimpleNamespace
 
     import pandas as pd
 
+    from irtkit.calibration import FitResult
     from irtkit.responses import ResponseMatrix
 
-_READING: tuple[tuple[str, Any, str], ...] = (
-    ("format", str, "Force the format: wide, long, parquet, py-irt or a harness."),
-    ("task", "NAMES", "Tasks or subsets to read."),
-    ("respondent", "COLUMNS", "Table: column of respondents, or columns to join."),
-    ("item", "COLUMNS", "Long table: column of items, or columns to join: task,question_id."),
-    ("response", str, "Long table: column of responses."),
-    ("key", str, "Right answers: a table of items and answers, or the label of a row."),
-    ("threshold", float, "Mark scores from this number on as right."),
-    ("right", "WORDS", "Words that are right: correct,C,pass."),
-    ("wrong", "WORDS", "Words that are wrong. All others by default."),
-    ("missing", "WORDS", "Words for a missing response: ERROR,refused."),
-    ("ignore", "COLUMNS", "Table: columns, or labels of rows, to leave out."),
-    ("keep", "COLUMNS", "Wide table: columns that are items."),
-    ("transpose", bool, "Table: rows are items, columns are respondents."),
-    ("repeats", str, "Several rows of one respondent and item: count, first, last, mean>=SHARE."),
-    ("metric", "NAMES", "Logs: metric that is right or wrong. The first that a task has counts."),
-    ("filter", "NAMES", "Logs: filter of answers that the metric is by."),
-    ("errors", click.Choice(["missing"]), "Logs: leave out answers that ended in an error."),
-    ("strict", bool, "Stop at a file that cannot be read, instead of skipping it."),
-)
-"""Settings of `irtkit.read_responses`: name, kind (a word stands for several names) and help."""
+
+_OF_READING = [str(one.name) for one in options(READING)]
+_FITTED_ANEW = {*_OF_READING, *(str(one.name) for one in options(f"{FITTING}\n{METRICS}"))} - {
+    "seed"
+}
 
 
-def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how responses are read."""
-    for name, kind, text in reversed(_READING):
-        how: dict[str, Any] = {"type": kind}
-        if kind is bool:
-            how = {"is_flag": True}
-        elif isinstance(kind, str):
-            how = {"metavar": kind, "multiple": True}
-        command = click.option(f"--{name}", help=text, **how)(command)
-    return command
-
-
-def names_of(given: Iterable[str]) -> list[str]:
-    """Names with commas between them; a name in double quotes may hold commas."""
-    return [name.strip() for row in csv.reader(given, skipinitialspace=True) for name in row]
-
-
-def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
+def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
     """Settings of `irtkit.read_responses` that the options give."""
     how = {}
-    for name, kind, _ in _READING:
-        value = names_of(options[name]) if isinstance(kind, str) else options[name]
-        if name in {"respondent", "item"} and len(value) == 1:
-            value = value[0]
+    for name in _OF_READING:
+        value = getattr(given, name)
+        if isinstance(value, tuple):
+            value = names_of(value)
+            if name in {"respondent", "item"} and len(value) == 1:
+                value = value[0]
         if not (value is None or value is False or value == []):
             how[name] = value
     return how
@@ -75,8 +61,100 @@ def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
 
 def read_rows(path: Any, **how: Any) -> ResponseMatrix:
     """Read responses, unless a file to write would be read with them the next time."""
-    refuse_outputs_within(path)
+    for name, target in TO_WRITE.get() if isinstance(path, Path) else ():
+        real, place = target.resolve(), path.resolve()
+        within = stands_for_several(path) and fnmatch(str(real), str(place))
+        if path.is_dir():
+            within = real.is_relative_to(place) and is_table(real) and not holds_logs(path)
+        if within or real == place / RESULT_FILE:
+            raise ValueError(f"{name}: would be read with {path} the next time: write elsewhere")
     return read_responses(path, **how)
+
+
+def _read(given: SimpleNamespace) -> ResponseMatrix:
+    """Read the responses, leave out some respondents and add the synthetic ones asked for."""
+    responses = read_rows(given.responses, **how_to_read(given))
+    if given.drop:
+        names = {*names_of(given.drop)}
+        if "at-chance" in names:
+            found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
+            names.remove("at-chance")
+            names.update(responses.respondents[k] for k in (found.rows if found else ()))
+        responses = responses.drop(names)
+        logging.getLogger("irtkit").info("%d systems left out by --drop", len(names))
+    if not given.synthetic:
+        if given.labels is not None:
+            raise ValueError("--labels is for --synthetic class-prior, which was not asked for")
+        return responses
+    kinds: Any = tuple(names_of(given.synthetic))
+    classes = None if given.labels is None else read_labelled(given.labels, "--labels").iloc[:, 0]
+    return add_synthetic(responses, kinds, labels=classes, draws=given.draws, seed=given.seed)
+
+
+def fitted(
+    given: SimpleNamespace,
+    *,
+    standard_errors: bool = True,
+    chance: float | None = None,
+    checkpoint: Path | None = None,
+) -> FitResult:
+    """Fit as the options say. The printed result repeats the warnings of the fit."""
+    responses, settings = _read(given), vars(given)
+    prior: Any = None if given.prior == "none" else given.prior
+    if chance is not None:
+        if prior != "weak" or given.model != "3PL":
+            raise ValueError("--chance is for --model 3PL with --prior weak")
+        prior = WeakPrior(chance=chance)
+    if checkpoint is not None and given.method != "vi":
+        raise ValueError(f"--checkpoint is for --method vi, and the method is {given.method}")
+    method: Any = Variational(checkpoint=checkpoint) if given.method == "vi" else "em"
+    metrics, higher = settings.get("metrics") or (), settings.get("higher_is_better") or ()
+    if higher and not metrics:
+        raise ValueError("--higher-is-better is for --metrics, which was not given")
+    quality = None
+    if metrics:
+        one_file = len(metrics) == 1 and is_file(metrics[0])
+        better = [name for name in names_of(higher) if name not in {"", "none"}]
+        named = read_metrics(metrics[0]) if one_file else names_of(metrics)
+        quality = quality_of(responses, named, better if higher else None)
+    show_log()
+    with silently():
+        result = fit(
+            responses,
+            given.model,
+            method=method,
+            prior=prior,
+            seed=given.seed,
+            fixed=given.fixed,
+            quadrature=given.quadrature or "adaptive",
+            standard_errors=standard_errors or given.method == "vi",  # which has them anyway
+        )
+    return result if quality is None else result.with_quality_standard(quality)
+
+
+def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitResult:
+    """Return the result that the responses stand for: saved before, or fitted now."""
+    saved = saved_in(given.responses)
+    if not saved.is_file() or storage.name_of(saved) != FORMAT.name:
+        return fitted(given, standard_errors=standard_errors)
+    context = click.get_current_context()
+    unused = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in _FITTED_ANEW
+        and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+    if unused:
+        raise ValueError(
+            f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
+            "fitted again. Give the responses instead"
+        )
+    result = load(saved)
+    n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
+    where = printable(str(given.responses))
+    logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
+    show_log()
+    return result
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:
@@ -98,16 +176,19 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
         return table.where(table != "", None)
 
 
-def read_column(path: Path, option: str, of: str) -> pd.Series[str]:
-    """Read a table of two columns, the first as index. ``of`` says what they hold."""
-    table = read_labelled(path, option)
-    if table.shape[1] != 1:
-        raise ValueError(f"{option} {path}: needs two columns, {of}, and has {table.shape[1] + 1}")
+_OF_COLUMN = {
+    "families": "the respondent and its family",
+    "groups": "the respondent and its group",
+    "clusters": "the item and its cluster",
+}
+
+
+def column_or_name(given: SimpleNamespace, name: str) -> Any:
+    """Read the table of labels and one more column that an option names, unless it is a word."""
+    value, option = getattr(given, name), f"--{name}"
+    if value is None or not (is_file(value) or value.endswith(TABLE_ENDINGS)):
+        return value
+    table = read_labelled(Path(value), option)
+    if (n := table.shape[1] + 1) != 2:
+        raise ValueError(f"{option} {value}: needs two columns, {_OF_COLUMN[name]}, and has {n}")
     return table.iloc[:, 0]
-
-
-def read_families(families: str | None) -> pd.Series[str] | str | None:
-    """Families that --families stands for."""
-    if families is None or families == SIMILAR:
-        return families
-    return read_column(Path(families), "--families", "the respondent and its family")

@@ -1,4 +1,4 @@
-"""Files that the commands write."""
+"""Files that the commands write, and tables as they print them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from irtkit.cli.paths import FIT_FILES
+from irtkit.cli.options import COMPARISON_FILES, FIT_FILES
+from irtkit.cli.process import wrapped
 from irtkit.data.slopes import called_negative
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
 from irtkit.io import write_table
-from irtkit.printed import WIDTH, in_lines, printable
+from irtkit.printed import (
+    in_lines,
+    percent,
+    plain,
+    printable,
+    short_labels,
+    shortened,
+    table_of,
+    two_digits,
+)
+from irtkit.systems import pass_k
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,13 +36,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
-    from irtkit.difficulty import DifficultyComparison
+    from irtkit.difficulty import DifficultyComparison, Impact
+    from irtkit.responses import ResponseMatrix
+    from irtkit.selection import Selection
 
-COMPARISON_FILES = (
-    *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
-    *("held_out.csv", "systems.csv"),
-)
-"""What ``irtkit compare --out`` writes."""
+_TOP, _LABEL = 20, 22  # Rows of a table that are printed, and characters of a label.
+SCORES = "ability ability_se=se accuracy expected_score=score expected_score_low=low \
+expected_score_high=high status"
+"""What is printed of a score, with another heading after the sign of equality."""
+_DIFFERENCES = "harder_for=harder_for log_odds_ratio slope_difference difficulty_difference \
+score_difference statistic q_value=q"
+_PAIRS = "other points from…to p_better=P differ more_items"
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
     *("n_parameters", "latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se"),
@@ -38,14 +54,21 @@ _OUTCOMES = (
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
+def write(table: pd.DataFrame, out: Path | None) -> None:
+    """Write a table and print where it is."""
+    if out is not None:
+        write_table(table, out)
+        say_written(out)
+
+
 def say_written(*files: Path, then: str = "") -> None:
-    """Say which files were written, and how to go on from there."""
+    """Print which files were written, and how to go on from there."""
     line = f"wrote {', '.join(map(str, files))}{then}"
-    click.echo(f"\n{printable(line)}")
+    click.echo(f"\n{wrapped(printable(line))}")
 
 
 def next_step(command: str) -> None:
-    """Say which command goes on from here."""
+    """Print which command goes on from here."""
     click.echo(f"\n{in_lines([f'next: {command}'])}")
 
 
@@ -146,6 +169,104 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
 
 
 def _written(files: Iterable[str], out: Path) -> str:
-    """What was written where; a folder whose name is longer than a line stays in one piece."""
     line = printable(f"wrote {', '.join(files)} to {out}")
-    return f"\n\n{in_lines([line]) if len(str(out)) < WIDTH // 2 else line}"
+    return f"\n\n{wrapped(line)}"
+
+
+def headings(columns: str) -> dict[str, str]:
+    """Names of columns and their headings."""
+    return {one.partition("=")[0]: one.rpartition("=")[2] for one in columns.split()}
+
+
+def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str:
+    """The first rows of the columns that are there, and how many rows there are."""
+    names = {name: told for name, told in headings(columns).items() if name in table}
+    first = table[[*names]].rename(columns=names).head(top)
+    labels = short_labels(first.index, _LABEL)
+    more = f"\nthe first {top} of {len(table):,}; --out writes all" if len(table) > top else ""
+    return plain(table_of(first.set_axis(labels).rename_axis(kind), ["other"])) + more
+
+
+def scores_text(scores: pd.DataFrame, level: float, whom: str) -> str:
+    """The first scores, and what their columns are."""
+    legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
+    if "expected_score" in scores:
+        legend.append(
+            "score: proportion correct that is expected on all calibrated items, with a "
+            f"{percent(level)} interval from low to high {whom}"
+        )
+    if "beyond" in set(scores["status"]):
+        legend.append("beyond: the score may be above those of nearly all calibrated systems")
+    return f"{_shown(scores, SCORES, 'respondent')}\n\n{in_lines(legend)}"
+
+
+def differential_text(found: pd.DataFrame, fdr: float) -> str:
+    """How many items differ between groups, and the most significant ones."""
+    reference, focal = found.attrs["reference"], found.attrs["focal"]
+    differ = found[found["harder_for"] != ""].sort_values("p_value", kind="stable")
+    tested = int(found["p_value"].notna().sum())
+    sentence = (
+        f"{len(differ)} of {tested} items tested differ between {reference} (reference group) and "
+        f"{focal} (focal group) at a false-discovery rate of {percent(fdr)}"
+    )
+    short = differ.assign(harder_for=[*map(shortened, differ["harder_for"])])
+    table = f"\n\n{_shown(short, _DIFFERENCES, 'item')}" if len(differ) else ""
+    return in_lines([sentence]) + table
+
+
+def selection_text(selection: Selection) -> str:
+    """The first selected items, and how well they predict the full score."""
+    columns = "rank discrimination difficulty average_error"
+    return f"{_shown(selection.item_table, columns, 'item', _TOP // 2)}\n\n{selection}"
+
+
+def impact_text(summary: Impact, top: int) -> str:
+    """The mean and the samples with the most work."""
+    columns = "impact penalty scratch fixes deletes adds"
+    about = in_lines(str(summary).splitlines())
+    return f"{about}\n\n{_shown(summary.table, columns, 'sample', top)}"
+
+
+def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
+    """pass^k and pass@k of the first systems, for the largest k."""
+    table = pass_k(responses).loc[board.index]
+    k = table.shape[1] // 5  # pass^k and pass@k with errors, and the number of items
+    if k < 2:
+        return ""
+    columns = f"pass^1 pass^2 pass^{k} pass@2 pass@{k} pass^{k}_items"
+    legend = [
+        "pass^k: all of k trials of an item are right",
+        "pass@k: one of k trials is right",
+        f"pass^{k} items: items with at least {k} trials, for pass^{k} and pass@{k}",
+    ]
+    return f"\n{_shown(table, columns, 'system', top)}\n\n{in_lines(legend)}"
+
+
+def pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:
+    """How many pairs differ significantly, and neighbours on the board."""
+    headline = (
+        f"{int(pairs['different'].sum()):,} of {len(pairs):,} pairs of systems differ "
+        f"significantly, with an error among them in {percent(1 - level)} of boards at most."
+    )
+    closest = pairs.drop_duplicates("system").set_index("system")
+    needed = np.maximum(closest["items_needed"] - closest["n_items"], 0)
+    more = [None if n is None else f"{n:,}" for n in map(two_digits, needed)]
+    bounds = zip(100 * closest["low"], 100 * closest["high"], strict=True)
+    closest = closest.assign(
+        other=short_labels(closest["other"].tolist(), _LABEL),
+        points=[f"{100 * value:.2f}" for value in closest["difference"]],
+        differ=np.where(closest["different"], "yes", ""),
+        more_items=np.where(closest["different"], "", np.array(more, dtype=object)),
+        **{"from…to": [f"{low:.1f}…{high:.1f}" for low, high in bounds]},
+    )
+    legend = [
+        "system, other: neighbours on the leaderboard",
+        "points: difference in percentage points of accuracy on the items of both",
+        f"from…to: {percent(level)} interval of the difference, for this pair individually",
+        "P: probability that system is better on items like these",
+        "differ: significantly, adjusted for all pairs",
+        "more items: like these, that would show the difference of this pair",
+    ]
+    return (
+        f"{in_lines([headline])}\n\n{_shown(closest, _PAIRS, 'system', top)}\n\n{in_lines(legend)}"
+    )

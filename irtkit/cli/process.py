@@ -1,26 +1,33 @@
-"""How a command runs, what it says on standard error, and how it ends.
+"""How a command runs, what it prints on standard error, and how it ends.
 
 Every end has one exit code and at most one line: the end of the work, bad input, an interruption.
+Exit code and files do not depend on whether somebody reads what is printed.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import logging
+import os
+import re
 import signal
 import sys
+import textwrap
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from logging.handlers import MemoryHandler
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from irtkit.cli.streams import lasting_streams
-from irtkit.findings import IRTWarning, ReadingError, spelled_as_options
-from irtkit.printed import in_lines, printable
+from irtkit.findings import spelled_as_options
+from irtkit.printed import WIDTH, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
 _ENDS = {
     getattr(signal, name): word
@@ -28,37 +35,48 @@ _ENDS = {
     if hasattr(signal, name)  # Windows has no SIGHUP
 }
 """Signals that end a command, and the word that is printed."""
-_MOST_LINES = 1000  # of the log, held until all input is known to be good
-_LONGEST = 24 * 80  # characters of a message: a screen
+_MOST_LINES = 1000  # Lines of the log, held until all input is known to be good.
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
 """Errors that are shown in one line. All others leave their trace."""
 
 
-def run(cli: click.Command) -> None:
+def run(cli: click.Group) -> None:
     """Run the command line.
 
-    Exit codes: 0, 1 (``audit --fail-on`` found such items, ``impact --max`` was passed, or
-    a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
-    (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
+    Exit codes: 0, 1 (a gate failed, ``audit --fail-on`` found items or ``impact --max`` was
+    passed), 2 (bad input, or standard output that cannot be written), 3 (a gate is inconclusive),
+    129 (hung up), 130 (interrupted), 143 (terminated).
     """
+    spelled = {
+        str(param.name): param.opts[0]
+        for command in cli.commands.values()
+        for param in command.params
+        if isinstance(param, click.Option)
+    }
+
+    def show_warning(message: Warning | str, *_: Any) -> None:
+        text = message if isinstance(message, str) else _text_of(message, spelled)
+        _tell(f"warning: {_one_line(text)}")
+
     with (
         warnings.catch_warnings(),
         spelled_as_options(),
-        lasting_streams() as fault,
+        _lasting_streams() as output,
         _log_held_back(),
     ):
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        code = _code(cli)
-        if code in {0, 1}:
+        warnings.showwarning = show_warning  # type: ignore[assignment]  # fewer names, same use
+        code = _code(cli, spelled)
+        if code in {0, 1, 3}:
             show_log()
-        if code in {0, 1} and (reason := fault()):
-            _tell(f"error: standard output: {reason}. Files are written")
-            code = code or 2
+            output.flush()
+            if output.fault and output.fault.errno != errno.EPIPE:
+                _tell(f"error: standard output: {output.fault.strerror}. Files are written")
+                code = code or 2
     sys.exit(code)
 
 
-def _code(cli: click.Command) -> int:
+def _code(cli: click.Group, spelled: dict[str, str]) -> int:
     """Run a command, say what ended it, and return the exit code."""
     try:
         with _stoppable():
@@ -69,33 +87,37 @@ def _code(cli: click.Command) -> int:
         click.echo(error.format_message())
         return 0
     except (RuntimeError, _StoppedError) as error:
-        return _end_of(error)
+        # Python 3.11 wraps a request that comes while a class is made
+        if not isinstance(asked := error.__cause__ or error, _StoppedError):
+            raise
+        _tell(_ENDS[asked.number])
+        return 128 + asked.number
     except click.ClickException as error:
+        text = error.format_message()
         # a plain UsageError of a command is arguments too many: the shell expanded a pattern
-        context = error.ctx if type(error) is click.UsageError else None
-        expanded = context is not None and not isinstance(context.command, click.Group)
-        advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
-        return _failed(error.format_message() + advice * expanded)
+        if type(error) is click.UsageError and error.ctx and error.ctx.command is not cli:
+            text += "; quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
     except _OF_INPUT as error:
-        return _failed(_text_of(error))
+        text = _text_of(error, spelled)
+    line = f"irtkit: error: {_one_line(text)}"
+    click.echo(wrapped(line) if sys.stderr.isatty() else line, err=True)
+    return 2
 
 
-def _end_of(error: BaseException) -> int:
-    """End as was asked for. Python 3.11 wraps a request that meets the making of a class."""
-    asked = error.__cause__ or error
-    if not isinstance(asked, _StoppedError):
-        raise error
-    _tell(_ENDS[asked.number])
-    return 128 + asked.number
+class _Log(MemoryHandler):
+    """Lines of the log on what was read, held back until `show_log`."""
+
+    def flush(self) -> None:
+        """Print the lines on standard error."""
+        for record in self.buffer:
+            _tell(record.getMessage())
+        self.buffer.clear()
 
 
 @contextmanager
 def _log_held_back() -> Iterator[None]:
-    """Show what was read, lines of the log, on standard error, once it is about to be fitted."""
-    logger, shown = logging.getLogger("irtkit"), logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("irtkit: %(message)s"))
-    handler = MemoryHandler(_MOST_LINES, target=shown, flushOnClose=False)
-    level = logger.level
+    logger = logging.getLogger("irtkit")
+    handler, level = _Log(_MOST_LINES, flushOnClose=False), logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
@@ -103,6 +125,12 @@ def _log_held_back() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
+
+
+def show_log() -> None:
+    """Show what was read, which is held back until all that was given is known to be good."""
+    for handler in logging.getLogger("irtkit").handlers:
+        handler.flush()
 
 
 class _StoppedError(BaseException):
@@ -130,42 +158,81 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, before[number] or signal.SIG_DFL)
 
 
-def show_log() -> None:
-    """Show what was read, which is held back until all that was given is known to be good."""
-    for handler in logging.getLogger("irtkit").handlers:
-        handler.flush()
-
-
-def _text_of(problem: Exception) -> str:
-    """Text of an error or a warning, with settings as options."""
-    if isinstance(problem, ReadingError):
-        return problem.text(options=True)
-    if isinstance(problem, IRTWarning):
-        return problem.finding.text(options=True)
+def _text_of(problem: Exception, spelled: dict[str, str]) -> str:
+    """Text of an error or a warning. Settings are spelled as options: max_drop is --max-drop."""
+    text = str(problem) or "there is not enough memory"  # which has no other text
     if isinstance(problem, OSError) and problem.filename:  # without its number
-        return f"{problem.filename}: {problem.strerror}"
-    if isinstance(problem, MemoryError):
-        return ": ".join(["there is not enough memory", *filter(None, [str(problem)])])
-    return str(problem)
-
-
-def _failed(message: str) -> int:
-    _tell(f"error: {_one_line(message)}")
-    return 2
-
-
-def _show_warning(message: Warning | str, *_: Any) -> None:
-    text = message if isinstance(message, str) else _text_of(message)
-    _tell(f"warning: {_one_line(text)}")
+        text = f"{problem.filename}: {problem.strerror}"
+    names = "|".join(spelled)
+    longer = "|".join(name for name in spelled if "_" in name)
+    # a setting with a value, the argument that an error begins with, and names of several words
+    settings = rf"\b({names})=|^({names})(?= (?:must|has|holds|needs|is) )|\b({longer})\b=?"
+    return re.sub(settings, lambda at: spelled[at[at.lastindex or 0]] + " " * ("=" in at[0]), text)
 
 
 def _tell(message: str) -> None:
-    """Say something on standard error: one line, but for somebody who reads it on a terminal."""
-    line = f"irtkit: {message}"
-    click.echo(in_lines([line]) if sys.stderr.isatty() else line, err=True)
+    """Print something on standard error."""
+    click.echo(wrapped(f"irtkit: {printable(message)}"), err=True)
+
+
+def wrapped(line: str) -> str:
+    """Lines of 80 columns. A path that is longer stays in one piece."""
+    how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", **how)
 
 
 def _one_line(message: str) -> str:
     """A message as one line that steers no terminal, and is no longer than a screen."""
-    line = printable(" ".join(message.split()))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return shortened(" ".join(message.split()), 24 * WIDTH)
+
+
+class _Lasting:
+    """A stream that lets go what cannot be written, and keeps the reason."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self.stream = stream or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        self.fault: OSError | None = None
+        if isinstance(self.stream, io.TextIOWrapper):
+            self.stream.reconfigure(errors="replace")  # a θ that it cannot show becomes ?
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        with self._letting_go():
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what the stream holds back."""
+        with self._letting_go():
+            self.stream.flush()
+
+    @contextmanager
+    def _letting_go(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.fault = self.fault or error
+            with suppress(OSError):  # what the stream holds back has to go somewhere
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
+
+
+@contextmanager
+def _lasting_streams() -> Iterator[_Lasting]:
+    """Let standard output and error take all that is printed, whoever reads it."""
+    for number in range(3):  # lest a file that is written gets the number of a closed stream
+        with suppress(OSError):
+            os.fstat(number)
+            continue
+        os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    before = sys.stdout, sys.stderr
+    output, errors = map(_Lasting, before)
+    sys.stdout, sys.stderr = output, errors
+    try:
+        yield output
+    finally:
+        output.flush()
+        errors.flush()
+        sys.stdout, sys.stderr = before

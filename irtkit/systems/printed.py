@@ -49,7 +49,7 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
     if found.n_systems > 2:
         yield (
             "This is about a pair chosen beforehand. The best of many are ahead by chance, and "
-            f"irtkit.compare_systems(result) looks at all pairs of the {found.n_systems} systems."
+            f"a comparison of all pairs of the {found.n_systems} systems allows for that."
         )
     if found.n_clusters not in {1, found.n_items}:
         yield f"Errors are clustered by {found.n_clusters} clusters of items."

@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_no_file_and_is_told_with_the_name(responses: Path) -
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
         "from irtkit.cli import main; main()"
     )
-    command = [sys.executable, "-c", code, "fit", str(responses)]
+    command = [sys.executable, "-c", code, "fit", responses.name]
     done = subprocess.run(
         [*command, "--model", "1PL", "--out", "tables"],
         cwd=responses.parent,

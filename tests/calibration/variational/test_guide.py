@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.standard_errors import N_COMMON, System
 from irtkit.calibration.variational.guide import Guide, guide_of, information_at
 from irtkit.calibration.variational.target import Point

@@ -1,0 +1,292 @@
+"""How commands declare their arguments and options, and the help that they print.
+
+The docstring of a command is its help. Its last paragraphs declare the arguments and options, as
+the help shows them, and examples, which a test runs.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from inspect import cleandoc
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.calibration.result import RESULT_FILE
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
+from irtkit.diagnostics.functioning import METHODS
+from irtkit.files import check_writable, to_be_written
+from irtkit.io.logs import stands_for_several
+from irtkit.io.tables import TABLE_ENDINGS
+from irtkit.irf import EXTREME, MODELS
+from irtkit.printed import in_lines
+from irtkit.scoring import DESIGNS
+from irtkit.systems.gate import MAX_DROP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
+"""What ``irtkit fit --out`` writes."""
+COMPARISON_FILES = (
+    *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
+    *("held_out.csv", "systems.csv"),
+)
+"""What ``irtkit compare --out`` writes."""
+READING = """Reading:
+--format NAME  Format: wide, long, parquet, py-irt or a harness.
+--task NAMES  Tasks or subsets to read.
+--respondent COLUMNS  Column of systems in a table, or several to join.
+--item COLUMNS  Column of items in a long table, or several to join: task,question_id.
+--response COLUMN  Column of responses in a long table.
+--key FILE|LABEL  Right answers: a table of items and answers, or the label of a row.
+--threshold NUMBER  Mark scores at or above this number as right.
+--right WORDS  Words for a right response: correct,C,pass.
+--wrong WORDS  Words for a wrong response. By default all other words.
+--missing WORDS  Words for a missing response: ERROR,refused.
+--ignore COLUMNS  Columns of a table, or labels of rows, to leave out.
+--keep COLUMNS  Columns of a wide table that are items.
+--transpose  Read rows as items and columns as systems.
+--repeats RULE  Rule for several responses of a system to an item: count, first, last or
+  mean>=SHARE.
+--metric NAMES  Metric of logs that says right or wrong. The first that a task has is read.
+--filter NAMES  Filter of answers in logs that the metric uses.
+--errors missing  Leave out answers of logs that ended in an error.
+--strict  Stop at a file that cannot be read, instead of skipping it."""
+"""Settings of `irtkit.read_responses`."""
+FITTING = """Options:
+--model MODEL=2PL  Rasch, 1PL, 2PL or 3PL.
+--drop NAMES  Systems to leave out. at-chance: systems that score no better than guessing.
+--synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
+--fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items.
+Advanced:
+--method em|vi=em  Expectation maximisation, or variational inference for a posterior.
+--prior weak|empirical|none=weak  Prior of items: weak, learned from the items, or none for maximum
+  likelihood.
+--quadrature POINTS,LIMIT  Fixed quadrature grid: 61,6 as in R's mirt. By default adaptive.
+--labels FILE  Table of items and their classes, for class-prior.
+--draws INTEGER=1  Rows of each random kind of synthetic respondent.
+--seed INTEGER=0  Seed of all that is random."""
+"""Settings of `irtkit.fit`, and of respondents that are added or left out."""
+METRICS = """--metrics FILE|NAMES  Score items by more metrics: a table, or names of metrics in the
+  logs.
+--higher-is-better NAMES  Metrics that are better when higher, or none. Others are better when
+  lower."""
+FDR = f"--fdr NUMBER={FALSE_DISCOVERY_RATE}  False-discovery rate."
+FAMILIES = """--families FILE|NAME  Table of systems and their families, similar for families of
+  near-duplicates, or a column that describes systems."""
+CLUSTERS = """--clusters FILE|NAME  Table of items and their clusters, such as passages, or a column
+  that describes items. Standard errors are then clustered."""
+INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
+DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an
+  item is extreme."""
+DROP = f"--max-drop NUMBER={MAX_DROP}  Allowed drop in accuracy: 0.02 is 2 percentage points."
+TESTS, DRAWN = f"{'|'.join(METHODS)}={METHODS[0]}", "|".join(DESIGNS)
+
+
+class _Text(click.types.StringParamType):
+    """A path, a name or a number, which must not be empty as an unset variable of the shell is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.fspath(value):
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Given(_Text):
+    """A path. With `endings` it is a file to write, with `files` a folder to write these to."""
+
+    def __init__(self, *, endings: tuple[str, ...] = (), files: tuple[str, ...] = ()) -> None:
+        self._endings, self._files = endings, files
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Files that will be written there are not read from now on."""
+        path = Path(super().convert(value, param, ctx))
+        option = "--out" if param is None else param.opts[0]
+        targets = [path / name for name in self._files]
+        if self._endings:
+            check_out(path, self._endings, option)
+            targets = [path]
+        if ctx is not None:
+            named = [(f"{option} {target}", target) for target in targets]
+            ctx.find_root().with_resource(to_be_written(named))
+        return path
+
+
+def check_out(out: Path, endings: tuple[str, ...], option: str = "--out") -> None:
+    """Refuse a file before the long work if it cannot be written or is part of a saved fit."""
+    if not out.name.lower().endswith(endings):
+        known = " or ".join(endings)
+        raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
+    check_writable(out, option)
+    real = out.resolve()
+    if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
+        raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")
+
+
+def page_of(responses: Path) -> Path:
+    """The page next to the responses, with the same name. It must not be there yet."""
+    path = responses if responses.name else responses.absolute()
+    if stands_for_several(path) and not path.is_dir():
+        raise ValueError(f"--out must name the page, since {path} stands for several files")
+    stem = path.name if path.is_dir() else Path(path.name.removesuffix(".gz")).stem
+    page = path.with_name(f"{stem}.html")
+    if page.exists():
+        raise FileExistsError(f"{page} exists already. Add --out {page} to replace it")
+    check_out(page, _PAGES)
+    return page
+
+
+def _numbers(text: str) -> Any:
+    if text == "adaptive":
+        return text
+    return [int(word) if word.isdigit() else float(word) for word in text.split(",")]
+
+
+def names_of(given: Iterable[str]) -> list[str]:
+    """Names with commas between them; a name in double quotes may hold commas."""
+    return [name.strip() for row in csv.reader(given, skipinitialspace=True) for name in row]
+
+
+_PAGES = (".html", ".htm")
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("PATH", "FILE", "FILES"), Given()),
+    **dict.fromkeys(("FILE|NAME", "FILE|NAMES", "FILE|LABEL", "NUMBER|FILE"), _Text()),
+    "NUMBER": float,
+    "INTEGER": int,
+    "COUNT": click.IntRange(min=0),
+    "K": click.IntRange(min=1),
+    "PARTS": click.IntRange(min=2),
+    "MODEL": click.Choice(MODELS, case_sensitive=False),
+    "TABLE": Given(endings=TABLE_ENDINGS),
+    "TABLE|NPZ": Given(endings=(*TABLE_ENDINGS, ".npz")),
+    "OUT": Given(endings=("",)),  # the format says which
+    "PAGE": Given(endings=_PAGES),
+    "MARKDOWN": Given(endings=(".md", ".txt")),
+    "FOLDER": Given(files=FIT_FILES),
+    "TABLES": Given(files=COMPARISON_FILES),
+    **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END"), _numbers),
+}
+"""Types of options by the word of their help. Other words are texts."""
+_SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS", "FILES"}
+"""Words of options that may be given several times."""
+_LINE = re.compile(r"(-\S+)(?: ([^\s=]+)(?:=(\S+))?)? +(.*)")
+
+
+class _Option(click.Option):
+    section = "Options"
+
+
+def options(text: str) -> Iterator[_Option]:
+    """Options that a text declares, one to a line, as ``--name WORD=default  Help``.
+
+    A word such as ``em|vi`` is a choice, an option without a word is a flag, and one with the
+    default ``*`` is required. An indented line continues the help. A line of one word and a colon
+    begins a section of the help.
+    """
+    section = "Options"
+    for line in re.sub(r"\n +", " ", text).split("\n"):
+        if not (found := _LINE.fullmatch(line)):
+            section = line.rstrip(":")
+            continue
+        flag, word, default, told = found.groups()
+        how: dict[str, Any] = {"is_flag": True}
+        if word is not None:
+            kind = _TYPES.get(word)
+            if kind is None and ("|" in word or word.islower()):
+                kind = click.Choice(word.split("|"), case_sensitive=False)
+            how = {"metavar": word, "type": kind, "multiple": word in _SEVERAL}
+        if default == "*":
+            how["required"] = True
+            told += " [required]"
+        elif default is not None:
+            how["default"] = default
+            told += f" [default: {default}]"
+        made = _Option([flag], help=told, **how)
+        made.section = section
+        yield made
+
+
+class _Help(click.Command):
+    """Help in sections, 80 columns wide, in which no word is broken."""
+
+    examples = ""
+    column = 28  # Where the text about an option begins.
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return names and texts of the options by section."""
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], "Reading": [], "Advanced": []}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option):
+                name = f"{', '.join(param.opts)} {param.metavar or ''}".strip()
+                found[getattr(param, "section", "Options")].append((name, param.help or ""))
+        return found
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the description, the options by section, and the examples as they are typed."""
+        self.format_usage(ctx, formatter)
+        for paragraph in (self.help or "").split("\n\n"):
+            formatter.write(f"\n{in_lines([' '.join(paragraph.split())], bullet='  ')}\n")
+        for heading, rows in self.sections(ctx).items():
+            formatter.write(f"\n{heading}:\n" if rows else "")
+            for name, text in rows:
+                start = f"  {name}  ".ljust(self.column)
+                if len(start) > self.column:
+                    formatter.write(f"  {name}\n")
+                    start = " " * self.column
+                formatter.write(f"{in_lines([text], bullet=start)}\n")
+        formatter.write("\nExamples:\n" + re.sub("(?m)^", "  ", self.examples) + "\n")
+
+
+class Group(_Help, click.Group):
+    """Commands in sections. The text ends with examples, as the docstrings of commands do."""
+
+    column = 19
+
+    def __init__(self, text: str, sections: dict[str, str]) -> None:
+        settings = {"help_option_names": ["-h", "--help"]}
+        about, _, self.examples = cleandoc(text).rpartition("\n\n")
+        super().__init__("irtkit", help=about, context_settings=settings)
+        click.version_option(package_name="irtkit")(self)
+        self._sections = {name: commands.split() for name, commands in sections.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands in the order of the help."""
+        return [name for names in self._sections.values() for name in names]
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return names and summaries of the commands before the options."""
+        summaries = {name: (one.help or "").split("\n")[0] for name, one in self.commands.items()}
+        commands = {
+            section: [(name, summaries[name]) for name in names]
+            for section, names in self._sections.items()
+        }
+        return commands | super().sections(ctx)
+
+    def declare(self, function: Callable[[Any], Any]) -> None:
+        """Add a function of the values of the options as a command.
+
+        Its docstring has paragraphs of help, then the name, arguments and options (`options`), and
+        at last examples. An argument is a path, ``PATHS...`` several, ``[SYSTEMS]...`` any names.
+        """
+        *about, declared, examples = cleandoc(function.__doc__ or "").split("\n\n")
+        usage, _, text = declared.format_map(globals()).partition("\n")
+        name, *words = usage.split()
+        params: list[click.Parameter] = []
+        for word in words:
+            required = not word.startswith("[")
+            how: dict[str, Any] = {"nargs": -1} if word.endswith("...") else {}
+            how |= {"type": Given() if required else str, "required": required}
+            params.append(click.Argument([word.strip("[].").lower()], **how))
+
+        def callback(**values: Any) -> Any:
+            return function(SimpleNamespace(**values))
+
+        params += options(text)
+        made = _Help(name, params=params, callback=callback, help="\n\n".join(about))
+        made.examples = examples
+        self.add_command(made)

@@ -1,0 +1,285 @@
+"""Help, options, tables of labels and paths: what is accepted, and the one line that refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+import irtkit
+from irtkit.cli.commands import cli
+from irtkit.cli.inputs import column_or_name, how_to_read, read_labelled
+from irtkit.cli.options import READING, options
+from irtkit.io.overview import overview
+from tests.commands import printed, refused, run, write_crowd
+from tests.crowds import crowd, fitted
+
+
+def sections(told: str) -> dict[str, list[str]]:
+    """Names of commands or options under each heading of a help."""
+    blocks = re.findall(r"(?m)^([A-Z]\w+):\n((?:  .*\n?)+)", told)
+    return {name: re.findall(r"(?m)^  (\S+)", block) for name, block in blocks}
+
+
+@pytest.mark.parametrize("name", ["", *cli.commands])
+def test_help_fits_80_columns_and_breaks_no_word(name: str, tmp_path: Path) -> None:
+    told = printed(f"{name} --help", tmp_path)
+    params = cli.commands.get(name, cli).params
+    texts = " ".join(one.help or "" for one in params if isinstance(one, click.Option))
+    assert {*texts.split()} <= {*told.split()}
+    assert not re.search(r"…|\.\.\.(?<!\]\.\.\.)(?<!S\.\.\.)", told)
+    found = sections(told)
+    assert found.get("Examples")
+    assert len(found["Options"]) <= 15
+    if name:
+        assert {*found} <= {"Options", "Reading", "Advanced", "Examples"}
+    else:
+        listed = [one for part in ("Read", "Items", "Systems", "Share") for one in found[part]]
+        assert sorted(listed) == sorted(cli.commands)
+
+
+def test_the_version_is_printed(tmp_path: Path) -> None:
+    assert irtkit.__version__ in printed("--version", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "how"),
+    [
+        ("", {}),
+        ("--item task,id --respondent model", {"item": ["task", "id"], "respondent": "model"}),
+        ("--task gsm8k,arc --task mmlu", {"task": ["gsm8k", "arc", "mmlu"]}),
+        ("--missing -1,refused --right C", {"missing": ["-1", "refused"], "right": ["C"]}),
+        (
+            "--transpose --strict --threshold 0",
+            {"transpose": True, "strict": True, "threshold": 0.0},
+        ),
+    ],
+)
+def test_options_are_settings_of_read_responses(typed: str, how: dict[str, Any]) -> None:
+    command = click.Command("read", params=[*options(READING)], callback=SimpleNamespace)
+    assert how_to_read(command.main(typed.split(), standalone_mode=False)) == how
+
+
+REPEATED = "model,{},question_id,correct\na,0,1,1\na,5,1,0\nb,0,1,0\nb,5,1,1\n"
+ANSWERS = "model,q1,q2\na,A,B\nb,C,B\n"
+"""Right is A, then B."""
+
+
+@pytest.mark.parametrize(
+    ("table", "option", "codes"),
+    [
+        ("model,q1,q2\na,0.2,0.9\nb,0.7,0.1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
+        ("model,q1,q2\na,pass,fail\n", "--right pass --wrong fail", [[1, 0]]),
+        ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
+        ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
+        (REPEATED.format("fewshot"), "--item fewshot,question_id", [[1, 0], [0, 1]]),
+        (REPEATED.format("epoch"), "--repeats first", [[1], [0]]),
+        (ANSWERS + "KEY,A,B\n", "--key KEY", [[1, 1], [0, 1]]),
+    ],
+)
+def test_what_an_error_says_to_add_works(
+    tmp_path: Path, table: str, option: str, codes: list[list[int]]
+) -> None:
+    (tmp_path / "r.csv").write_text(table)
+    assert option in refused("merge r.csv --out all.csv", tmp_path)
+    printed(f"merge r.csv --out all.csv {option}", tmp_path)
+    read = irtkit.read_responses(tmp_path / "all.csv", format="long", repeats="last")
+    assert read.values.tolist() == codes
+
+
+TABLE = 'model,q1,q2\n007,"1",NA\nNA,,b\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [TABLE, TABLE.replace(",", ";"), "\ufeff" + TABLE.replace("\n", "\r\n") + "\r\n"],
+)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_labels_and_cells_stay_as_they_are_written(
+    tmp_path: Path, content: str, compress: type[bytes]
+) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_bytes(compress(content.encode()))
+    table = read_labelled(path, "--predictions")
+    assert table.to_dict("index") == {"007": {"q1": "1", "q2": "NA"}, "NA": {"q1": None, "q2": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("model\na\n", "needs a column of labels and at least one more"),
+        ("model,q1\na,1\na,2\n", "'a' occurs twice"),
+        ("model,q1\n ,1\n", "row 1 has no label"),
+        ("model,q1\na,1,2\n", "line 2 has 3 cells"),
+    ],
+)
+def test_a_bad_table_is_refused_with_option_and_file(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=f"^--labels labels.csv: {message}"):
+        read_labelled(path, "--labels")
+
+
+def test_families_are_a_name_or_a_table_of_two_columns(tmp_path: Path) -> None:
+    path = tmp_path / "families.csv"
+    path.write_text("model,family\na,x\nb,x\n")
+    table = column_or_name(SimpleNamespace(families=str(path)), "families")
+    assert dict(table) == {"a": "x", "b": "x"}
+    for name in ("similar", None):
+        assert column_or_name(SimpleNamespace(families=name), "families") is name
+    path.write_text(TABLE)
+    with pytest.raises(ValueError, match="needs two columns, the respondent and its family"):
+        column_or_name(SimpleNamespace(families=str(path)), "families")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        column_or_name(SimpleNamespace(families="simlar.csv"), "families")
+
+
+LOG = {"version": 2, "status": "success", "eval": {"model": "a", "task": "sums"}}
+SAMPLES = [{"id": k, "scores": {"match": {"value": "CI"[k % 2]}}} for k in range(4)]
+STEERING = "a\x1b]0;title\x07\x1b[31m'z.csv"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with responses, tables about them, a fit of them, logs, and what cannot be written."""
+    place = tmp_path_factory.mktemp("made")
+    for folder in ("runs", "logs", "o", "folder.csv", "taken/systems.csv", "fitted/items.csv"):
+        (place / folder).mkdir(parents=True)
+    for name in ("r.csv", "runs/r.csv", STEERING):
+        write_crowd(place, file=name)
+    (place / "link.csv").symlink_to("r.csv")
+    (place / "loop.csv").symlink_to("loop.csv")
+    os.mkfifo(place / "pipe.csv")
+    responses = crowd("small").responses
+    lines = {"groups.csv": responses.respondents, "labels.csv": responses.items}
+    for name, labels in lines.items():
+        pairs = (f"{label},{k % 2}\n" for k, label in enumerate(labels))
+        (place / name).write_text("label,kind\n" + "".join(pairs))
+    (place / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    (place / "m.csv").write_text("model,item,s,t\nrespondent-1,item-1,1,2\n")
+    (place / "a.json").write_text('{"clip": []}')
+    (place / "logs" / "run.json").write_text(json.dumps(LOG | {"samples": SAMPLES}))
+    fitted("small").save(place / "o" / "result.npz")
+    (place / "o" / "summary.json").write_text("{}")
+    return place
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Path:
+    def copy(source: str, target: str) -> None:
+        if Path(source).is_file():
+            shutil.copy(source, target, follow_symlinks=False)
+
+    folder = tmp_path / "here"
+    shutil.copytree(made, folder, symlinks=True, copy_function=copy)
+    os.mkfifo(folder / "pipe.csv")
+    return folder
+
+
+REFUSED = {
+    # what is read is not written over
+    "audit r.csv --out ../here/r.csv": "is a file to read from",
+    "audit link.csv --out r.csv": "is a file to read from",
+    "audit r.csv --out link.csv": "is a file to read from",
+    "audit r.csv --families groups.csv --out groups.csv": "is a file to read from",
+    "audit logs --metric match --out logs/run.json": "is a file to read from",
+    "differential r.csv --groups groups.csv --out groups.csv": "is a file to read from",
+    "impact a.json a.json --out a.json": "is a file to read from",
+    "score r.csv labels.csv --out labels.csv": "is a file to read from",
+    "audit o --out o/summary.json": "summary.json: is a file of the fit in ",
+    "select o -k 4 --out o/result.npz": "is a file of the fit in ",
+    # nor what would be read with the responses the next time
+    "fit runs --out runs": "write elsewhere",
+    "fit runs/ --out runs/deep/er": "write elsewhere",
+    "merge 'runs/*.csv' --out runs/all.csv": "write elsewhere",
+    # what cannot be written is refused before anything is fitted
+    "audit r.csv --out loop.csv": "it is not an ordinary file",
+    "audit r.csv --out pipe.csv": "it is not an ordinary file",
+    "audit r.csv --out folder.csv": "it is a folder",
+    "audit r.csv --out nowhere/a.csv": "nowhere does not exist",
+    "report r.csv --out /proc/page.html": "cannot be written",
+    "fit r.csv --out r.csv": "not a folder",
+    "fit r.csv --out loop.csv/tables": "symbolic links",
+    "fit r.csv --out fitted": "items.csv: cannot be written, it is a folder",
+    "compare r.csv --out taken": "systems.csv: cannot be written, it is a folder",
+    # an empty path, as an unset variable of the shell is
+    "fit ''": "'RESPONSES'",
+    "merge r.csv '' --out all.csv": "'PATHS...'",
+    "fit r.csv --out ''": "'--out'",
+    "audit r.csv --families ''": "'--families'",
+    "fit r.csv --metrics ''": "'--metrics'",
+    # settings that are wrong or do not go together
+    "fit nothing.csv": "nothing.csv",
+    "fit graded.csv": "--threshold",
+    "fit r.csv --model 5PL": "5PL",
+    "fit r.csv --checkpoint state": "--checkpoint is for --method vi",
+    "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",
+    "fit r.csv --synthetic class-prior": "labels",
+    "fit r.csv --labels graded.csv": "--labels is for --synthetic class-prior",
+    "fit r.csv --metrics m.csv": "--higher-is-better must name",
+    "compare r.csv --higher-is-better t": "--higher-is-better is for --metrics",
+    "gate r.csv r.csv --max-drop 2": "--max-drop must be at least 0 and below 1",
+    "merge r.csv --repeats some --out all.csv": "--repeats must",
+    "select r.csv -k 0": "'-k'",
+    "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
+    "fit r.csv runs/r.csv": "quote a pattern",
+}
+
+
+@pytest.mark.parametrize("typed", REFUSED)
+def test_what_is_wrong_ends_with_code_2_and_one_line_before_any_fit(
+    here: Path, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "/proc" in typed and not Path("/proc/self").exists():
+        pytest.skip("there is no /proc")
+    monkeypatch.setattr("irtkit.cli.inputs.fit", None)  # were it called, this would be a TypeError
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    assert REFUSED[typed] in refused(typed, here)
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_a_file_beside_those_that_are_read_may_be_written_again(here: Path) -> None:
+    for _ in range(2):
+        printed("audit o --out o/suspects.csv", here)
+        printed("compare o --folds 0 --out o", here)
+    (here / "logs" / "suspects.csv").touch()  # as of an earlier audit
+    told = run("audit logs --metric match --out logs/suspects.csv", here).stderr
+    assert re.search("skipped 1 table.*suspects.csv", " ".join(told.split()))
+    assert irtkit.load(here / "o" / "result.npz").model == "2PL"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["inspect NAME", "fit NAME --out NAME.d", "report NAME", "gate NAME NAME --summary N.md"],
+)
+def test_names_of_files_steer_no_terminal(here: Path, typed: str) -> None:
+    done = run(typed.replace("NAME", shlex.quote(STEERING)), here)
+    assert "\\x1b]0;title\\x07\\x1b[31m" in done.stdout + done.stderr
+    assert not {"\x1b", "\x07"} & {*done.stdout, *done.stderr}
+
+
+@pytest.mark.parametrize("name", [STEERING, "it's 2.csv", "b\udcffe.csv"])
+def test_what_inspect_says_to_type_names_the_file(
+    here: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Bash takes it, where there is one."""
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("there is no bash")
+    monkeypatch.chdir(here)
+    Path(name).write_bytes(Path("r.csv").read_bytes())
+    typed = overview(name).command.replace("irtkit fit", "printf %s", 1)
+    found = subprocess.run([bash, "-c", typed], capture_output=True, check=True).stdout
+    assert found == os.fsencode(name)

@@ -1,0 +1,191 @@
+"""How commands end and what a terminal shows, whoever reads it and under any settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+
+import irtkit
+from irtkit.cli import main
+from irtkit.cli.process import _text_of
+from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, spelled_as_options
+from tests.commands import printed, refused
+from tests.crowds import crowd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import TextIO
+
+FULL = Path("/dev/full")
+RUN = "from irtkit.cli import main; main()"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Current folder, with systems, the same with all answers wrong, and with a reversed key."""
+    values = crowd("small").responses.values
+    reversed_key = values.copy()
+    reversed_key[:, 6] = 1 - values[:, 6]
+    for name, cells in (("good", values), ("bad", 0 * values), ("reversed", reversed_key)):
+        irtkit.ResponseMatrix(cells).to_frame().to_csv(tmp_path / f"{name}.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def left() -> TextIO:
+    """A pipe whose reader has left."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return os.fdopen(writer, "w", encoding="utf-8")
+
+
+def full() -> TextIO:
+    """A disk without space."""
+    return FULL.open("w", encoding="utf-8")
+
+
+@pytest.mark.parametrize("stream", [left, full])
+@pytest.mark.parametrize("line", ["gate good.csv bad.csv", "audit reversed.csv --fail-on any"])
+@pytest.mark.usefixtures("here")
+def test_a_verdict_is_that_of_the_command_whoever_reads_it(
+    monkeypatch: pytest.MonkeyPatch, line: str, stream: Callable[[], TextIO]
+) -> None:
+    if stream is full and not FULL.exists():
+        pytest.skip("there is no /dev/full")
+    monkeypatch.setattr(sys, "argv", ["irtkit", *line.split()])
+    with stream() as output, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", output)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
+@pytest.mark.parametrize("early", [True, False])
+def test_closed_streams_end_no_command_and_get_into_no_file(here: Path, *, early: bool) -> None:
+    """Closed before Python starts, its streams are None; after, they fail."""
+    command = f"import os; [os.close(n) for n in {() if early else (0, 1, 2)}]; {RUN}"
+    asked = [sys.executable, "-c", command, "fit", "good.csv", "--model", "1PL", "--out", "tables"]
+    shell = f'exec "$@" {"0>&- 1>&- 2>&-" if early else ""}'
+    subprocess.run(["/bin/sh", "-c", shell, "sh", *asked], cwd=here, check=True)
+    assert len(irtkit.read_table(here / "tables" / "items.csv")) == 20
+    assert irtkit.load(here / "tables" / "result.npz").model == "1PL"
+
+
+OF_PANDAS = ("mode.copy_on_write", True, "future.infer_string", False)
+SETTINGS: dict[str, Callable[[], AbstractContextManager[object]]] = {
+    "pandas": lambda: pd.option_context(*OF_PANDAS),
+    "NumPy": lambda: np.errstate(all="raise"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # pandas 3 warns that its options go
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_commands_run_under_settings_of_others(here: Path, setting: str) -> None:
+    with SETTINGS[setting]():
+        printed("fit good.csv --out tables", here)
+        for line in (
+            "audit reversed.csv --out suspects.csv",
+            "compare tables --folds 2 --out compared",
+            "leaderboard tables --out board.csv",
+            "compare-systems tables",
+            "score bad.csv tables --out scores.csv",
+            "select tables -k 5 --out chosen.csv",
+            "merge good.csv bad.csv --repeats first --out all.csv",
+            "report tables",
+        ):
+            printed(line, here)
+
+
+def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_path: Path) -> None:
+    label = "\x1b[31mred" + "x" * 200_000
+    (tmp_path / "results.csv").write_text(f"model,q1,{label}\n\x1b]0;title\x07,1,maybe\nb,0,1\n")
+    told = refused("fit results.csv", tmp_path)
+    assert told.replace("…", "").isascii()
+    assert "\x1b" not in told
+    assert len(told) < 2100
+
+
+def test_errors_and_warnings_speak_of_options() -> None:
+    values = {"respondent": "a", "item": "q", "value": 9}
+    finding = Finding("scores", "error", values, (Remedy({"threshold": 5}, "threshold"),))
+    spelled = {"max_drop": "--max-drop", "k": "-k", "prior": "--prior"}
+    with spelled_as_options():
+        for problem in (ReadingError(finding, "runs.csv"), IRTWarning(finding)):
+            assert "--threshold 5 to mark" in _text_of(problem, spelled)
+    for given, told in {
+        "max_drop must be at least 0": "--max-drop must be at least 0",
+        "k must be at most 3": "-k must be at most 3",
+        "prior='empirical' is for the 2PL": "--prior 'empirical' is for the 2PL",
+        "the prior must be proper": "the prior must be proper",
+    }.items():
+        assert _text_of(ValueError(given), spelled) == told
+    assert _text_of(MemoryError(), spelled) == "there is not enough memory"
+
+
+@pytest.fixture(scope="module")
+def long_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a table whose labels are as long as those of models."""
+    place = tmp_path_factory.mktemp("terminal")
+    frame = crowd("inverted").responses.to_frame()
+    frame.index = [f"organisation/a-model-of-some-length-{k}b-instruct" for k in range(150)]
+    frame.columns = [f"quiz/a question with a long label, number {k}" for k in range(60)]
+    frame.to_csv(place / "results.csv")
+    (place / "twice.csv").write_text("model,item,correct\n" + "a model,an item,1\n" * 9)
+    return place
+
+
+def on_a_terminal(line: str, width: int, folder: Path, *, code: int = 0) -> list[str]:
+    """Lines that a terminal of a width would keep, of the output or of what ends in an error."""
+    fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    named = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, *line.split()],
+        cwd=folder,
+        env=named | {"TERM": "xterm-256color"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs if code else subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    written = b""
+    try:
+        while part := os.read(ours, 65536):
+            written += part
+    except OSError:  # as Linux says that nobody writes any more
+        pass
+    os.close(ours)
+    assert process.wait() == code, written.decode()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
+    return [one.split("\r")[-1].rstrip() for one in text.replace("\r\n", "\n").split("\n")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["demo", "audit results.csv", "leaderboard results.csv"])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(
+    line: str, long_labels: Path
+) -> None:
+    wide, lines = (on_a_terminal(line, width, long_labels) for width in (120, 80))
+    assert max(map(cell_len, lines)) <= 80, max(lines, key=cell_len)
+    new = {word for one in lines for word in one.split()} - set(" ".join(wide).split())
+    assert {word for word in new if "…" not in word} == set()
+
+
+def test_a_long_error_is_broken_between_words_on_a_terminal(long_labels: Path) -> None:
+    lines = on_a_terminal("fit twice.csv", 80, long_labels, code=2)
+    assert max(map(cell_len, lines)) <= 80
+    text = " ".join(map(str.strip, lines))
+    assert "item 'an item' occurs in several identical rows (and 7 more rows)" in text
