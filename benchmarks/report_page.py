@@ -53,7 +53,7 @@ _MEASURE = """async () => {
     if (panel.dataset.item !== before) click.push(taken);
   }
   document.querySelector("#items").scrollIntoView({behavior: "instant"});
-  while (!document.querySelector("#rows tbody button")) await frame();
+  while (!document.querySelector("#rows tbody a")) await frame();
   for (const name of ["difficulty", "item", "p_negative", "item"]) {
     const button = document.querySelector(`#rows button[data-column=${name}]`);
     sort.push(await timed(() => button.click()));

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit import pictures
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_whole, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
-from irtkit.pictures.colours import INK, ITEM, RULE, SUSPECT
+from irtkit.pictures import fitted
+from irtkit.pictures.picture import COLOURS
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -28,13 +28,19 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from irtkit.pictures import ItemPoints
+    from irtkit.pictures.picture import Picture
 
 __all__ = ["average_error", "characteristic_curves", "information", "item_curves", "item_map",
            "leaderboard", "learning_surface", "trace", "wright_map"]  # fmt: skip
 
 _MOST_CURVES = 12  # Items of one picture, which readers can still distinguish.
 _LABEL = 28  # Columns of a label on an axis.
+_POINTS: dict[str, dict[str, Any]] = {
+    "cloud": {"s": 8, "alpha": 0.45, "linewidth": 0},
+    "dots": {"s": 20},
+    "rings": {"s": 32, "facecolor": "none"},
+    "triangles": {"s": 44, "marker": "^"},
+}
 
 
 def item_curves(
@@ -53,15 +59,10 @@ def item_curves(
     places = _axes(len(labels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
     if places.size != len(labels):
         raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
-    for curve, place in zip(pictures.item_curves(result, labels), places, strict=True):
-        one, seen = _one(place), curve.observed
-        for some, dashed in curve.pieces:
-            style = "--" if dashed else "-"
-            one.plot(curve.ability[some], curve.probability[some], style, color=ITEM)
-        bars = np.stack([seen.share - seen.low, seen.high - seen.share]).clip(min=0)
-        one.errorbar(seen.ability, seen.share, bars, fmt="o", color=INK, markersize=4, linewidth=1)
-        one.set_title(_label(curve.item), fontsize="medium")
-        _framed(one, "ability", "share right", curve.x, ylim=(-0.03, 1.03))
+    curves = fitted.item_curves(result, labels)
+    for label, curve, place in zip(labels, curves, places, strict=True):
+        _draw(curve, place).set(ylabel="share right")
+        place.set_title(_label(label), fontsize="medium")
         if ax is None:
             place.label_outer()
     return places[0] if isinstance(items, str) else places
@@ -75,7 +76,7 @@ def item_map(
     Axes show 99 % of the items, without all-correct and all-incorrect items. `suspects` are what
     :func:`irtkit.flag_items` returns by default.
     """
-    return _points(pictures.item_map, result, suspects, ("difficulty", "discrimination"), ax)
+    return _of_items(fitted.item_map, result, suspects, ax)
 
 
 def average_error(
@@ -85,8 +86,7 @@ def average_error(
 
     Items without discrimination, with a negative slope, all-correct or all-incorrect are left out.
     """
-    labels = "average error", "difficulty"
-    return _points(pictures.error_and_difficulty, result, suspects, labels, ax)
+    return _of_items(fitted.error_map, result, suspects, ax)
 
 
 def leaderboard(
@@ -98,14 +98,10 @@ def leaderboard(
     """
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
-    drawn = pictures.ranking(result.leaderboard() if board is None else board, top)
-    ax = _one(ax, height=1 + 0.24 * len(drawn.system))
-    rows = np.arange(len(drawn.system))
-    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=ITEM, alpha=0.4, linewidth=5)
-    ax.plot(drawn.rank, rows, "o", color=ITEM)
-    ax.set_yticks(rows, [_label(name) for name in drawn.system])
-    ax.grid(axis="x", color=RULE, alpha=0.3)
-    return _framed(ax, "rank, 1 is best", "", drawn.x, ylim=(len(rows) - 0.5, -0.5))
+    first = (result.leaderboard() if board is None else board).head(top)
+    ax = _draw(fitted.ranking(first), _one(ax, 1 + 0.24 * len(first)))
+    ax.grid(axis="x", color=COLOURS["grid"])
+    return ax
 
 
 def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
@@ -115,32 +111,19 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
     bars, items without a clear difficulty are left out.
     """
     check_type("result", result, FitResult)
-    drawn, ax = pictures.wright_map(result), _one(ax)
-    middles, height = (drawn.edges[:-1] + drawn.edges[1:]) / 2, float(np.diff(drawn.edges)[0])
-    sides = ((drawn.respondents, -1, RULE, "respondents"), (drawn.items, 1, ITEM, "items"))
-    for counts, side, colour, name in sides:
-        most = int(counts.max())
-        ax.barh(middles, side * counts / max(most, 1), 0.92 * height, color=colour)
-        ax.text(side * 0.5, 1.01, f"{name} (longest bar: {most:,})", ha="center", va="bottom",
-                transform=ax.get_xaxis_transform())  # fmt: skip
-    return _framed(ax, "", "ability and difficulty", y=drawn.scale, xlim=(-1.05, 1.05), xticks=[])
+    return _draw(fitted.wright_map(result)[0], _one(ax))
 
 
 def information(result: FitResult, ax: Axes | None = None) -> Axes:
     """Draw the information of all items by ability, and real respondents as marks on the axis."""
     check_type("result", result, FitResult)
-    drawn, ax = pictures.precision(result), _one(ax)
-    ax.plot(drawn.ability, drawn.information, color=ITEM)
-    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=INK, clip_on=False)
-    return _framed(ax, "ability", "information", drawn.x, drawn.y)
+    return _draw(fitted.precision(result)[0], _one(ax))
 
 
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     """Draw the log-likelihood, or lower bound of "vi", in nats after every step of the fit."""
     check_type("result", result, FitResult)
-    drawn, ax = pictures.trace(result), _one(ax)
-    ax.plot(drawn.step, drawn.value, ".-", color=ITEM)
-    return _framed(ax, "step", drawn.name, drawn.x, drawn.y)
+    return _draw(fitted.trace(result), _one(ax))
 
 
 def characteristic_curves(
@@ -162,7 +145,8 @@ def characteristic_curves(
         bars = ax.errorbar(one["difficulty"], one["accuracy"], reach, fmt="o", ms=4, capsize=2)
         ax.plot(one["difficulty"], one["smooth"], lw=1, color=bars[0].get_color(), label=name)
     ax.legend(frameon=False)
-    return _framed(ax, "difficulty", "share right", ylim=(-0.02, 1.02))
+    ax.set(xlabel="difficulty", ylabel="share right", ylim=(-0.02, 1.02))
+    return ax
 
 
 def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = None) -> Axes:
@@ -181,7 +165,8 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     ax.clabel(drawn, fontsize=8)
     if surface.axis.kind == "log":
         ax.set_xscale("log")
-    return _framed(ax, covariate.replace("_", " "), "difficulty", title=system)
+    ax.set(xlabel=covariate.replace("_", " "), ylabel="difficulty", title=system)
+    return ax
 
 
 def _axes(n: int = 1, size: tuple[float, float] | None = None) -> Any:
@@ -198,10 +183,12 @@ def _axes(n: int = 1, size: tuple[float, float] | None = None) -> Any:
     )
     for empty in places.flat[n:]:
         figure.delaxes(empty)
+    for ax in places.flat[:n]:
+        ax.spines[["top", "right"]].set_visible(False)
     return places.flat[:n]
 
 
-def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
+def _one(ax: Axes | None, height: float = 4.5) -> Any:
     """The given axes, or axes of a new figure."""
     if ax is None:
         return _axes(size=(7, height))[0]
@@ -211,36 +198,39 @@ def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
     return ax
 
 
-def _points(
-    picture: Any, result: FitResult, suspects: Any, labels: tuple[str, str], ax: Any
-) -> Axes:
+def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     from irtkit.suspects import flag_items
 
     check_type("result", result, FitResult)
-    drawn: ItemPoints = picture(result, flag_items(result) if suspects is None else suspects)
-    ax = _one(ax)
-    x, y = drawn.x.clipped(drawn.x_values), drawn.y.clipped(drawn.y_values)
-    kinds = (
-        (pictures.ORDINARY, "items", {"s": 8, "color": ITEM, "alpha": 0.45, "linewidth": 0}),
-        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": SUSPECT}),
-        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": SUSPECT}),
-    )
-    shown = [(drawn.visible & (drawn.kind == kind), name, style) for kind, name, style in kinds]
-    for some, name, style in (one for one in shown if one[0].any()):
-        ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
-    if drawn.y.low < 0 < drawn.y.high:
-        ax.axhline(0, color=RULE, linewidth=0.8)
-    if any(some.any() for some, _, _ in shown[1:]):
-        ax.legend(frameon=False)
-    return _framed(ax, *labels, drawn.x, drawn.y)
+    drawn: Picture = picture(result, flag_items(result) if suspects is None else suspects)
+    axes = _draw(drawn, _one(ax))
+    if drawn.n_items["suspect"] or drawn.n_items["called negative"]:
+        axes.legend(frameon=False)
+    return axes
 
 
-def _framed(ax: Any, across: str, up: str, x: Any = None, y: Any = None, **further: Any) -> Axes:
-    """The axes with labels and the ends of two scales."""
-    ends = {"xlim": x, "ylim": y}
-    limits = {name: (scale.low, scale.high) for name, scale in ends.items() if scale is not None}
-    ax.set(xlabel=across, ylabel=up, **limits, **further)
-    ax.spines[["top", "right"]].set_visible(False)
+def _draw(picture: Picture, ax: Any) -> Axes:
+    """Draw the marks of a picture and its axes."""
+    from matplotlib.collections import LineCollection
+
+    for mark in (one for one in picture.marks if len(one.x)):
+        colour, x, y = COLOURS[mark.colour], picture.x.clipped(mark.x), picture.y.clipped(mark.y)
+        if mark.shape in _POINTS:
+            look = {"edgecolor": colour, "facecolor": colour} | _POINTS[mark.shape]
+            ax.scatter(x, y, label=mark.name, clip_on=False, zorder=2, **look)
+        elif mark.x_end is None or mark.y_end is None:
+            ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
+        elif mark.shape == "bars":
+            ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=colour)
+        else:
+            width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)
+            ends: Any = np.stack([x, y, mark.x_end, mark.y_end], axis=1).reshape(-1, 2, 2)
+            ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, alpha=alpha))
+    ax.set(xlim=picture.x[:2], ylim=picture.y[:2], xlabel=picture.x.name, ylabel=picture.y.name)
+    for axis, given in ((ax.xaxis, picture.x), (ax.yaxis, picture.y)):
+        if given.ticks is not None:
+            places, texts = zip(*given.ticks, strict=True)
+            axis.set_ticks(places, [_label(text) for text in texts])
     return ax  # type: ignore[no-any-return]
 
 

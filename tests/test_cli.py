@@ -240,7 +240,7 @@ def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> Non
     pd.DataFrame(answers, responses.respondents, responses.items).to_csv(here / "answers.csv")
     predicted = pd.Series(np.linspace(-2, 2, 20), responses.items, name="predicted")
     predicted.to_csv(here / "hard.csv")
-    given = "--predictions answers.csv --predictions hard.csv --compare --title Spring"
+    given = "--predictions answers.csv --difficulties hard.csv --compare --title Spring"
     assert printed(f"report results.csv {given}", here) == "wrote results.html\n"
     text = (here / "results.html").read_text(encoding="utf-8")
     for words in ("<h1>Spring</h1>", "Predicted difficulty", "Measures of difficulty compared"):

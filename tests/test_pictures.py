@@ -1,112 +1,128 @@
-"""Claims about what pictures show."""
+"""Claims about what pictures show, and about those of matplotlib."""
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 import irtkit
-from irtkit import pictures
-from irtkit.curves.characteristic import wilson_interval
-from irtkit.pictures.scales import Scale, number_text, tick_text
+from irtkit import plots
+from irtkit.pictures import fitted as pictures
+from irtkit.pictures.picture import Axis, axis_over, usual_axis
+from irtkit.pictures.svg import svg
+from irtkit.report.templates import number_text
+from tests import crowds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module")
 def result() -> irtkit.FitResult:
-    items = irtkit.ItemParameters.from_difficulty(
-        [*np.linspace(0.5, 2, 38), -1.5, 0.001], np.linspace(-2, 2, 40)
-    )
-    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=0)
+    """150 respondents × 60 items, the first four inverted, with labels that mean mathematics."""
+    responses = crowds.crowd("inverted").responses
+    labels = [f"$q_{k}$" for k in range(60)]
     with warnings.catch_warnings(action="ignore"):
-        return irtkit.fit(responses)
+        return irtkit.fit(irtkit.ResponseMatrix(responses.values, items=labels))
 
 
-@pytest.mark.parametrize("n", [1, 7, 150])
-def test_intervals_are_those_of_statsmodels(n: int) -> None:
-    right = np.arange(n + 1)
-    expected = proportion_confint(right, n, method="wilson")
-    np.testing.assert_allclose(wilson_interval(right / n, n), expected, atol=1e-12)
+@pytest.fixture(scope="module")
+def suspects(result: irtkit.FitResult) -> pd.DataFrame:
+    with warnings.catch_warnings(action="ignore"):
+        return irtkit.flag_items(result)
 
 
-@pytest.mark.parametrize(("n", "groups"), [(1, 1), (4, 2), (12, 3), (130, 10), (5000, 10)])
-def test_groups_are_of_one_size_and_in_order_of_ability(n: int, groups: int) -> None:
-    ability = np.linspace(-1, 1, n)
+@pytest.mark.parametrize(("n", "n_groups"), [(1, 1), (4, 2), (12, 3), (130, 10), (5000, 10)])
+def test_groups_are_of_one_size_and_in_order_of_ability(n: int, n_groups: int) -> None:
     items = irtkit.ItemParameters.from_difficulty([1.0, 1.2, 0.8], [0.0, 0.3, -0.4])
+    responses = irtkit.simulate_responses(items, np.linspace(-1, 1, n), seed=1)
     with warnings.catch_warnings(action="ignore"):
-        found = irtkit.fit(irtkit.simulate_responses(items, ability, seed=1))
-    cut = pictures.ability_groups(found)
-    assert len(cut.ability) == groups
-    sizes = np.bincount(cut.number)
-    assert np.ptp(sizes) <= 1
-    assert (np.diff(cut.ability) >= 0).all()
-    low_to_high = found.ability[np.argsort(cut.number, kind="stable")]
-    ends = np.cumsum(sizes)[:-1]
-    assert all(low_to_high[:k].max() <= low_to_high[k:].min() + 1e-12 for k in ends)
+        found = irtkit.fit(responses)
+    ability, observed = pictures.ability_groups(found)
+    order = np.argsort(found.ability, kind="stable")
+    groups = [order[np.arange(n) * n_groups // n == k] for k in range(n_groups)]
+    assert np.ptp([len(rows) for rows in groups]) <= 1
+    if n % n_groups == 0:
+        np.testing.assert_allclose(ability, [found.ability[rows].mean() for rows in groups])
+        expected = [(responses.values[rows] == 1).mean(axis=0) for rows in groups]
+        np.testing.assert_allclose(observed[0].T, expected)
+    assert ability.shape == (n_groups,)
+    assert (np.diff(ability) >= 0).all()
 
 
-def test_counts_are_the_same_however_responses_are_kept(result: irtkit.FitResult) -> None:
+def test_shares_are_the_same_however_responses_are_kept(result: irtkit.FitResult) -> None:
     with warnings.catch_warnings(action="ignore"):
         sparse = irtkit.fit(result.responses.to_sparse())
-    groups = pictures.ability_groups(result)
     some = np.array([3, 1])
     for one, other in zip(
-        pictures.group_counts(result, groups, some),
-        pictures.group_counts(sparse, groups, some),
-        strict=True,
+        pictures.ability_groups(result, some), pictures.ability_groups(sparse, some), strict=True
     ):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, other)
 
 
 def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> None:
     crowd = irtkit.add_synthetic(result.responses, ("always-right", "always-wrong"))
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.fit(crowd)
-    assert (pictures.ability_groups(found).number[-2:] == -1).all()
-    assert pictures.wright_map(found).respondents.sum() == 200
-    assert len(pictures.precision(found).respondents) == 200
+    low, high = found.ability[:150].min(), found.ability[:150].max()
+    _, ability, inside = pictures.curve_axes(found)
+    assert (ability[inside][0], ability[inside][-1]) == (low, high)
+    seen = pictures.precision(found)[0].marks[1].x
+    assert (seen.min(), seen.max()) == pytest.approx((low, high), abs=1e-3)
 
 
-def test_a_curve_is_inside_where_respondents_are(result: irtkit.FitResult) -> None:
-    [curve] = pictures.item_curves(result, ["item-7"])
-    inside = curve.ability[curve.inside]
-    assert (inside[0], inside[-1]) == (result.ability.min(), result.ability.max())
-    assert curve.ability[0] < inside[0]
-    np.testing.assert_array_equal(
-        curve.probability, result.probability(curve.ability)["item-7"].to_numpy()
-    )
+def test_a_curve_is_drawn_through_where_respondents_are(result: irtkit.FitResult) -> None:
+    [curve] = pictures.item_curves(result, ["$q_7$"])
+    before, line, after = curve.marks[:3]
+    assert (line.x[0], line.x[-1]) == (result.ability.min(), result.ability.max())
+    assert (before.x[-1], after.x[0]) == (line.x[0], line.x[-1])
+    np.testing.assert_array_equal(line.y, result.probability(line.x)["$q_7$"])
 
 
-def test_maps_place_what_has_a_place_and_count_the_rest(result: irtkit.FitResult) -> None:
-    with warnings.catch_warnings(action="ignore"):
-        suspects = irtkit.flag_items(result)
+def test_maps_place_what_has_a_place_and_count_the_rest(
+    result: irtkit.FitResult, suspects: pd.DataFrame
+) -> None:
     drawn = pictures.item_map(result, suspects)
-    assert drawn.visible.all()
-    inverted = result.item_labels.index("item-39")
-    assert drawn.kind[inverted] == pictures.NEGATIVE
-    assert not drawn.y.is_beyond(drawn.y_values[inverted])
-    assert (drawn.kind == pictures.ORDINARY).sum() == 40 - suspects["suspect"].sum()
-    errors = pictures.error_and_difficulty(result, suspects)
-    assert not errors.visible[inverted]
-    assert errors.n_left_out == 40 - errors.visible.sum()
-    predicted = pd.Series({"item-1": 0.5, "item-39": 0.5, "elsewhere": 1.0})
-    both = pictures.predicted_and_fitted(result, suspects, predicted)
-    assert list(np.flatnonzero(both.visible)) == [0]
+    called = next(mark.items for mark in drawn.points if mark.name == "called negative")
+    assert set(called) == {0, 1, 2, 3}
+    assert sum(drawn.n_items.values()) == 60
+    assert drawn.n_items["items"] == 60 - suspects["suspect"].sum()
+    y = result.parameters.discrimination[called]
+    assert (drawn.y.clipped(y) == y).all()
+    errors = pictures.error_map(result, suspects)
+    assert errors.n_items["called negative"] == 0
+    predicted = pd.Series({"$q_7$": 0.5, "$q_0$": 0.5, "elsewhere": 1.0})
+    both = pictures.error_map(result, suspects, predicted)
+    assert [list(mark.items) for mark in both.points] == [[7], [], []]
+    shown = {one.get_label(): len(one.get_offsets()) for one in plots.item_map(result).collections}
+    assert shown["called negative"] == 4
+    assert shown["items"] == drawn.n_items["items"]
 
 
 def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
-    values = [*np.linspace(-1, 1, 1000), -2969.0, 40.0]
-    axis = Scale.by_quantiles(values, within=6.0)
+    values = np.array([*np.linspace(-1, 1, 1000), -2969.0, 40.0])
+    axis = usual_axis("", values, reach=6.0)
     assert -1.2 < axis.low < -0.9
     assert list(axis.clipped([-2969, 0, 40])) == [axis.low, 0, axis.high]
-    assert axis.is_beyond([-2969, 0, 40]).tolist() == [True, False, True]
-    wide = Scale.by_quantiles(np.linspace(-100, 100, 1000), within=6.0, about=1.0)
+    wide = usual_axis("", np.linspace(-100, 100, 1000), 1.0, 6.0)
     assert (round(wide.low, 1), round(wide.high, 1)) == (-5.6, 7.6)
-    assert Scale.by_quantiles([np.nan]).low < 0
-    assert Scale.over([3.0, 3.0]).high > Scale.over([3.0, 3.0]).low
+    assert usual_axis("", np.array([np.nan])).low < 0
+    assert axis_over("", [3.0, 3.0]).high > axis_over("", [3.0, 3.0]).low
 
 
 @pytest.mark.parametrize(
@@ -114,21 +130,83 @@ def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
     [(0, 1), (-3.3, 2.9), (0.001, 0.002), (-9e4, 3e5), (1, 59), (0, 7), (0, 14), (0, 70)],
 )
 def test_ticks_are_round_few_and_within(low: float, high: float) -> None:
-    axis = Scale(low, high)
-    ticks = axis.ticks(7)
-    assert 2 <= len(ticks) <= 7
-    assert all(low <= tick <= high for tick in ticks)
+    ticks = [tick for tick, _ in Axis(low, high).ticks_within(7)]
+    assert 2 <= len(ticks) <= 8
+    assert all(low <= tick <= high + 1e-9 for tick in ticks)
     assert np.allclose(np.diff(ticks), ticks[1] - ticks[0])
 
 
 def test_numbers_have_a_true_minus_and_no_more_digits_than_they_need() -> None:
-    assert [tick_text(value) for value in (-2.0, 0.5, 9000, 12_000)] == ["−2", "0.5", "9000", "12k"]
     told = [number_text(value) for value in (-0.001, -1.239, float("nan"), -2969.0, float("inf"))]
     assert told == ["0.00", "−1.24", "", "−3.0e+03", "inf"]
 
 
 def test_a_wright_map_counts_every_item_with_a_difficulty(result: irtkit.FitResult) -> None:
-    drawn = pictures.wright_map(result)
-    assert drawn.items.sum() + drawn.n_left_out == 40
-    assert drawn.n_left_out >= 1
-    assert drawn.respondents.sum() == 200
+    drawn, _, n_left_out = pictures.wright_map(result)
+    n_items = int(re.search(r"at most (\d+)", drawn.x.ticks[1][1])[1])
+    lengths = drawn.marks[1].x_end - drawn.marks[1].x
+    assert round(lengths.sum() * n_items) == 60 - n_left_out
+    assert n_left_out >= 4
+
+
+OF_RESULTS = ("average_error", "information", "item_map", "leaderboard", "trace", "wright_map")
+
+
+@pytest.mark.parametrize("name", OF_RESULTS)
+def test_every_picture_draws_on_the_axes_given_and_returns_them(
+    name: str, result: irtkit.FitResult
+) -> None:
+    figure, ax = plt.subplots()
+    assert getattr(plots, name)(result, ax=ax) is ax
+    figure.canvas.draw()
+    assert ax.get_ylabel() or ax.get_yticklabels()
+    assert getattr(plots, name)(result).figure is not figure
+
+
+def test_matplotlib_and_svg_draw_the_same_curve(result: irtkit.FitResult) -> None:
+    one = plots.item_curves(result, "$q_3$")
+    assert one.get_title() == r"\$q_3\$"
+    [curve] = pictures.item_curves(result, ["$q_3$"])
+    share = curve.marks[-1].y
+    np.testing.assert_array_equal(one.collections[-1].get_offsets()[:, 1], share)
+    path = re.findall(' d="(.*?)"', svg(curve))[-1]
+    y = np.array(re.findall(r"M\S+ ([\d.]+)", path), float)
+    np.testing.assert_allclose(y, 344 - (share + 0.03) / 1.06 * 330, atol=0.051)
+    several = plots.item_curves(result, [f"$q_{k}$" for k in range(5)])
+    assert several.shape == (5,)
+    axes = plt.subplots(1, 2)[1]
+    assert list(plots.item_curves(result, ["$q_1$", "$q_2$"], ax=axes)) == list(axes)
+    with pytest.raises(ValueError, match=r"result has no item 'q_3'"):
+        plots.item_curves(result, "q_3")
+
+
+@pytest.mark.slow
+def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> None:
+    curves = irtkit.characteristic_curves(result, bins=4)
+    names = ["respondent-3", "respondent-140"]
+    ax = plots.characteristic_curves(curves, names)
+    labels = [line.get_label() for line in ax.get_lines()]
+    assert [label for label in labels if label[0] != "_"] == names
+    table = curves.table.loc["respondent-140"]
+    dots = vars(ax.containers[-1])["lines"][0].get_xydata()
+    np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
+    smooth = ax.get_lines()[-1].get_xydata()
+    np.testing.assert_allclose(smooth, table[["difficulty", "smooth"]])
+    with pytest.raises(ValueError, match="there is no curve of 'nobody'"):
+        plots.characteristic_curves(curves, "nobody")
+    answers: Any = irtkit.datasets.load_digits_learning()
+    answers["difficulty"] = pd.factorize(answers["item"])[0].astype(float)
+    surface = irtkit.learning_surface(answers)
+    system = answers["respondent"].iloc[0]
+    ax = plots.learning_surface(surface, system)
+    assert (ax.get_title(), ax.get_xscale()) == (system, "log")
+    with pytest.raises(ValueError, match="no surface over difficulty of 'nobody'"):
+        plots.learning_surface(surface, "nobody")
+
+
+def test_without_matplotlib_the_extra_is_named(
+    result: irtkit.FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'irtkit\[plots\]'"):
+        plots.trace(result)

@@ -460,8 +460,9 @@ def _report(given: SimpleNamespace) -> None:
     {METRICS}
     {FDR}
     {FAMILIES}
-    --predictions FILES  Wide table of what each system answered, to name the answer of strong
-      systems. Or a table of items and predicted difficulties. Give the option twice for both.
+    --predictions FILE  Wide table of what each system answered, to name the answer of strong
+      systems.
+    --difficulties FILE  Table of items and predicted difficulties, drawn beside those of the fit.
     --compare  Add what irtkit compare prints, which takes several fits.
     --title TEXT  Heading of the page. By default the name of RESPONSES.
     --out PAGE  File to write. By default the name of RESPONSES with .html, if it is free.
@@ -471,16 +472,21 @@ def _report(given: SimpleNamespace) -> None:
     irtkit report runs/ --metric match --title Spring --out spring.html
     """
     out = page_of(given.responses) if given.out is None else given.out
-    tables = [read_labelled(path, "--predictions") for path in given.predictions]
+    names = ("predictions", "difficulties")
+    tables = {
+        name: read_labelled(path, f"--{name}")
+        for name in names
+        if (path := getattr(given, name)) is not None
+    }
     families = column_or_name(given, "families")
     irtkit.report(
         result_of(given),
         out,
         title=printable(given.title or given.responses.resolve().name or "responses"),
-        predictions=tables,
         families=families,
         compare=given.compare,
         fdr=given.fdr,
+        **tables,
     )
     click.echo(printable(f"wrote {out}"))
 

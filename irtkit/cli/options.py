@@ -154,7 +154,7 @@ def names_of(given: Iterable[str]) -> list[str]:
 
 _PAGES = (".html", ".htm")
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("PATH", "FILE", "FILES"), Given()),
+    **dict.fromkeys(("PATH", "FILE"), Given()),
     **dict.fromkeys(("FILE|NAME", "FILE|NAMES", "FILE|LABEL", "NUMBER|FILE"), _Text()),
     "NUMBER": float,
     "INTEGER": int,
@@ -172,7 +172,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END"), _numbers),
 }
 """Types of options by the word of their help. Other words are texts."""
-_SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS", "FILES"}
+_SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS"}
 """Words of options that may be given several times."""
 _LINE = re.compile(r"(-\S+)(?: ([^\s=]+)(?:=(\S+))?)? +(.*)")
 

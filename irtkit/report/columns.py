@@ -1,9 +1,7 @@
-"""What a script in the page reads: columns of numbers, labels, and who got what right.
+"""What the script of the page reads: columns of numbers, labels, and who got what right.
 
-One block of JSON. Numbers are little-endian columns in base64, which keeps NaN, is a third of the
-digits, and holds the numbers of `result.items` in 32 bits, but for those that are shares or were
-given, in 64: they may lie half-way between two that are shown, and 32 bits would shift them. A
-column that is the same throughout is one number.
+One block of JSON. Numbers are little-endian columns in base64, which keeps NaN and is a third of
+the digits. A column that is the same throughout is one number.
 """
 
 from __future__ import annotations
@@ -13,202 +11,142 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
+from irtkit.calibration.summary import readable_difficulty
 from irtkit.findings import reasons_text
-from irtkit.pictures import ability_groups, ability_scale, group_counts, tick_text
-from irtkit.report.findings import LEVEL, strong_answer
-from irtkit.report.words import LABEL, TEXT, cut
+from irtkit.pictures import fitted
+from irtkit.pictures.svg import Frame
+from irtkit.report.templates import TEXT, cut, strong_answer
 from irtkit.responses import item_texts
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
-    from irtkit.report.findings import Findings
+    from irtkit.pictures.picture import Picture
+    from irtkit.suspects import Audit
 
-_MOST_TEXT = 1_500_000
-"""Characters of texts of all items: more, and only those of suspects are kept. A page of 42,000
-items takes 2.5 MB without, and 4 MB are the most that it should."""
-_MOST_ANSWERS = 6_000_000
-"""Bytes of packed answers of all items: more, and only those of suspects are kept. 2,211 systems ×
-12,032 items take 3.3 MB, 10,000 × 10,000 take 12.5 MB."""
-_ITEM_COLUMNS = (
-    *("average_error", "difficulty", "discrimination", "discrimination_se", "intercept"),
-    *("p_negative", "n_responses"),
+_MOST_TEXT = 1_500_000  # Characters of texts of all items. A page of 42,000 items has 3 MB without.
+_MOST_ANSWERS = 6_000_000  # Bytes of packed answers: 2,211 × 12,032 take 3.3 MB.
+_SHOWN = (
+    *("average_error", "difficulty", "discrimination", "discrimination_se"),
+    *("p_negative", "n_responses", "guessing", "quality_standard", "intercept"),
 )
-_EXACT = {"average_error", "quality_standard"}
-"""Columns in 64 bits."""
-ON_ITEM_MAP, ON_ERROR_MAP, ON_PREDICTED_MAP = 1, 2, 4
-"""Flags of the pictures that an item is in."""
+EXACT = {"average_error", "quality_standard", "predicted_difficulty"}
+"""Columns in 64 bits: shares lie half-way between two that are shown, and 32 bits would shift
+them."""
+_NOWHERE = 2**16 - 1  # Half pixels of an item that is not drawn.
 
 
-def block(found: Findings) -> str:
+def data_block(
+    result: FitResult, audited: Audit, maps: list[Picture], difficulties: pd.Series[float] | None
+) -> Markup:
     """JSON that can stand in a page: no <, and nothing that does not print."""
-    text = json.dumps(contents(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    labels, items = result.item_labels, result.items
+    suspects = [result.places[str(label)] for label in audited.suspects.index]
+    answers = zip(suspects, audited.suspects.iterrows(), strict=True)
+    strong = {str(k): cut(text, TEXT) for k, (_, row) in answers if (text := strong_answer(row))}
+    cuts = {str(k): cut(label) for k, label in enumerate(labels)}
+    table = items.assign(difficulty=readable_difficulty(items))
+    columns = {name: table[name] for name in _SHOWN if name in table}
+    if result.model != "3PL":
+        del columns["guessing"]
+    if audited.clustered:
+        del columns["p_negative"]  # that of the suspects counts by family
+    if difficulties is not None:
+        columns["predicted_difficulty"] = difficulties.reindex(labels)
+    notes = items["status"].where(items["status"] != "ok", "").to_numpy(dtype=object, copy=True)
+    listed = audited.items["reasons"].map(reasons_text)
+    notes[[result.places[str(label)] for label in listed.index]] = listed.to_numpy()
+    words, codes = np.unique(notes.astype(str), return_inverse=True)
+    contents = {
+        "items": list(labels),
+        "cut": {k: text for k, text in cuts.items() if text != labels[int(k)]},
+        "columns": {
+            name: column(values.to_numpy(np.float64 if name in EXACT else np.float32))
+            for name, values in columns.items()
+        },
+        "reasons": [str(word) for word in words],
+        "reason": column(codes.astype(np.uint16)),
+        "kind": column(fitted.kinds_of(result, audited.suspects).astype(np.uint8)),
+        "maps": [[column(half) for half in _half_pixels(one, len(labels))] for one in maps],
+        **_curves(result),
+        **_answers(result),
+        "texts": _texts(result, suspects) | {"strong": strong},
+    }
+    text = json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for raw in {*text}:
         if raw in "<>&" or not raw.isprintable():
-            text = text.replace(raw, _escaped(raw))
-    return text
+            spelled = f"\\u{ord(raw):04x}" if raw < "\U00010000" else json.dumps(raw)[1:-1]
+            text = text.replace(raw, spelled)
+    return Markup(text)  # noqa: S704  # without <
 
 
-def _escaped(character: str) -> str:
-    """A character as JSON spells it out, by its UTF-16 units."""
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
-
-
-def contents(found: Findings) -> dict[str, Any]:
-    """Everything the script reads, as plain values."""
-    result = found.result
-    suspects = [result.places[str(label)] for label in found.suspects.index]
-    cuts = ((k, label, cut(label, LABEL)) for k, label in enumerate(result.item_labels))
-    return {
-        "items": list(result.item_labels),
-        "cut": {str(k): text for k, label, text in cuts if text != label},
-        "columns": _numbers(found),
-        **_notes(found),
-        "kind": column(found.item_map.kind, np.uint8),
-        "drawn": column(_drawn(found), np.uint8),
-        "curve": _curve(result),
-        "groups": _groups(result),
-        **_answers(result, suspects),
-        "texts": _texts(result, suspects),
-        "strong": _strong(found, suspects),
-    }
-
-
-def _numbers(found: Findings) -> dict[str, Any]:
-    """Columns of `result.items` that are shown, and predicted difficulties."""
-    items = found.result.items
-    names = [*_ITEM_COLUMNS, *(name for name in ("quality_standard",) if name in items)]
-    names += ["guessing"] if found.result.model == "3PL" else []
-    if found.grouped:
-        names.remove("p_negative")  # that of the suspects counts by family
-    columns = {
-        name: column(items[name].to_numpy(), np.float64 if name in _EXACT else np.float32)
-        for name in names
-    }
-    if found.predicted_map is not None:
-        columns["predicted"] = column(found.predicted_map.x_values, np.float64)
-    return columns
-
-
-def _notes(found: Findings) -> dict[str, Any]:
-    """What is said of every item: reasons why it is listed, or its status where that is not ok."""
-    status = found.result.items["status"]
-    notes = status.where(status != "ok", "").to_numpy(dtype=object, copy=True)
-    listed = found.audit.items["reasons"].map(reasons_text)
-    notes[[found.result.places[str(label)] for label in listed.index]] = listed.to_numpy()
-    words, codes = np.unique(notes.astype(str), return_inverse=True)
-    return {"notes": [str(word) for word in words], "note": column(codes, np.uint16)}
-
-
-def _drawn(found: Findings) -> NDArray[np.int64]:
-    """In which pictures every item is."""
-    flags = ON_ITEM_MAP * found.item_map.visible + ON_ERROR_MAP * found.error_map.visible
-    if found.predicted_map is not None:
-        flags += ON_PREDICTED_MAP * found.predicted_map.visible
-    return flags
-
-
-def _curve(result: FitResult) -> dict[str, Any]:
-    """Where curves are drawn, and what the intervals of what was observed need."""
-    from scipy.special import ndtri
-
-    ability, inside, x = ability_scale(result)
-    return {
-        "ability": _rounded(ability),
-        "inside": np.flatnonzero(inside)[[0, -1]].tolist(),
-        "scale": [x.low, x.high],
-        "ticks": [[tick, tick_text(tick)] for tick in x.ticks()],
-        "z": float(ndtri((1 + LEVEL) / 2)),
-    }
-
-
-def _rounded(ability: NDArray[np.float64]) -> list[float]:
-    return [round(float(value), 5) for value in ability]
-
-
-def column(values: NDArray[Any], kind: Any = np.float32) -> Any:
+def column(values: NDArray[Any]) -> Any:
     """A column of numbers; of equal ones, the number."""
-    stored = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
-    if len(stored) and stored[0] == stored[-1] and (stored == stored[0]).all():
+    stored = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    if len(stored) and (stored == stored[0]).all():
         return float(stored[0])
     name = {8: "d", 4: "f", 2: "h", 1: "b"}[stored.dtype.itemsize]
     return {name: base64.b64encode(stored.tobytes()).decode("ascii")}
 
 
-def _groups(result: FitResult) -> dict[str, Any]:
-    """Responses of groups of ability, items × groups."""
-    groups = ability_groups(result)
-    counts = group_counts(result, groups)
-    payload: dict[str, Any] = {"ability": _rounded(groups.ability)}
-    for name, values in zip(("right", "trials"), counts[:2], strict=True):
-        payload[name] = _by_group(values)
-    if (counts.independent != counts.trials).any():
-        payload["independent"] = _by_group(counts.independent)
-    return payload
+def _half_pixels(picture: Picture, n_items: int) -> NDArray[np.uint16]:
+    """Where items are drawn, from the left and from above."""
+    frame, found = Frame(picture, "wide"), np.full((2, n_items), _NOWHERE, np.uint16)
+    for mark in picture.points:
+        found[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
+    return found
 
 
-def _by_group(values: NDArray[Any]) -> Any:
-    """A table of items × groups; of equal rows, the row."""
-    if (values == values[0]).all():
-        return [float(value) for value in values[0]]
-    whole = np.issubdtype(values.dtype, np.integer)
-    most = values.max(initial=0)
-    kind = np.float32 if not whole or most >= 2**16 else (np.uint16 if most >= 2**8 else np.uint8)
-    return column(values.ravel(), kind)
+def _curves(result: FitResult) -> dict[str, Any]:
+    """Where curves are drawn, in pixels of the panel, and where shares of groups, 255 if nowhere.
+
+    For each item and group, these are the share and the ends of its interval.
+    """
+    axes, ability, inside = fitted.curve_axes(result)
+    frame, (groups, observed) = Frame(axes, "panel"), fitted.ability_groups(result)
+    pixels = np.nan_to_num(np.round(frame.py(observed)), nan=255).astype(np.uint8)
+    return {
+        "curve": {
+            "ability": ability.round(5).tolist(),
+            "x": frame.px(ability).round(1).tolist(),
+            "groups": frame.px(groups).round(1).tolist(),
+            "ends": frame.py([0, 1]).tolist(),
+            "inside": [inside.start, inside.stop],
+        },
+        "observed": column(pixels.transpose(1, 2, 0).ravel()),
+    }
 
 
-def _answers(result: FitResult, suspects: list[int]) -> dict[str, Any]:
-    """Who got which item right, best system first; of all items, or of the suspects alone."""
-    patterns = result.patterns
-    who = result.best_first
-    payload: dict[str, Any] = {"systems": [cut(result.respondent_labels[k], LABEL) for k in who]}
-    if patterns.repeated:
-        return payload  # a cell is neither right nor wrong
+def _answers(result: FitResult) -> dict[str, Any]:
+    """Who got which item right, best system first, unless cells are counts or too many."""
+    patterns, who = result.patterns, result.best_first
     planes = 1 if patterns.complete else 2
-    n_bytes = planes * len(who) * patterns.n_items / 8
-    some = None if n_bytes <= _MOST_ANSWERS and not patterns.sparse else np.array(suspects, int)
-    if some is not None:
-        payload["answered_items"] = suspects
+    payload: dict[str, Any] = {"systems": [cut(result.respondent_labels[k]) for k in who]}
+    if patterns.repeated or planes * len(who) * patterns.n_items / 8 > _MOST_ANSWERS:
+        return payload
     if patterns.sparse:
-        right, tried = (
-            (table[who][:, some] > 0).toarray() for table in (patterns.cells, patterns.trials)
-        )
+        tables = [(part[who] > 0).toarray() for part in (patterns.cells, patterns.trials)]
     else:
-        cells = patterns.cells[who] if some is None else patterns.cells[np.ix_(who, some)]
-        right, tried = cells > 0, cells >= 0
-    payload["right"] = _packed(right)
-    if not patterns.complete:
-        payload["tried"] = _packed(tried)
+        tables = [patterns.cells[who] > 0, patterns.cells[who] >= 0]
+    for name, flags in zip(("answered_right", "answered")[:planes], tables, strict=False):
+        packed = np.packbits(flags.T.ravel()).tobytes()  # item after item, the first bit highest
+        payload[name] = base64.b64encode(packed).decode("ascii")
     return payload
 
 
-def _packed(flags: NDArray[np.bool_]) -> str:
-    """Bits, item after item, the first the highest of its byte."""
-    return base64.b64encode(np.packbits(flags.T.ravel()).tobytes()).decode("ascii")
-
-
-def _texts(result: FitResult, suspects: list[int]) -> dict[str, Any]:
-    """What items ask and what is right, by place, where known."""
-    table = item_texts(result.responses)
-    if table is None or not len(table.columns):
-        return {}
-    payload: dict[str, Any] = {}
-    for name in table.columns:
-        texts = table[name].to_numpy(dtype=object)
-        kept = {
-            k: cut(text, TEXT) for k, text in enumerate(texts) if isinstance(text, str) and text
+def _texts(result: FitResult, suspects: list[int]) -> dict[str, dict[str, str]]:
+    """What items ask and what is right, by place: of all items, or of suspects if that is much."""
+    table: Any = item_texts(result.responses)
+    payload = {}
+    for name in () if table is None else table:
+        texts = {
+            str(k): cut(text, TEXT) for k, text in enumerate(table[name]) if isinstance(text, str)
         }
-        if sum(map(len, kept.values())) > _MOST_TEXT:
-            kept = {k: kept[k] for k in suspects if k in kept}
-        payload[name] = {str(k): text for k, text in kept.items()}
+        if sum(map(len, texts.values())) > _MOST_TEXT:
+            texts = {str(k): texts[str(k)] for k in suspects if str(k) in texts}
+        payload[str(name)] = texts
     return payload
-
-
-def _strong(found: Findings, places: list[int]) -> dict[str, str]:
-    """What the ablest answer to the suspects, by place."""
-    rows = (row for _, row in found.suspects.iterrows())
-    answers = ((place, strong_answer(row)) for place, row in zip(places, rows, strict=True))
-    return {str(place): cut(text, TEXT) for place, text in answers if text}

@@ -1,81 +1,153 @@
-"""The page: sections in the order in which they are read, and what holds them together.
+"""The page of a fit, which the template `report.html.jinja` makes of an audit and a leaderboard.
 
-Nothing in it is loaded from elsewhere, and nothing runs but one script that the page names by its
-hash (Content-Security-Policy), and that may not make elements of texts. Without the script all is
-there but the panel of an item, the search, and the items after the first of their table.
+Nothing in the page is loaded from elsewhere. One script runs, which the page names by its hash
+(Content-Security-Policy), and which may not make elements of texts. Without it, only the panel of
+an item, the search, and the items after the hardest of their table are missing. The page says no
+more than :func:`irtkit.audit`, ``result.leaderboard()`` and ``result.findings`` do.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from html import escape
+from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from irtkit.report.beginning import lead
-from irtkit.report.columns import block
-from irtkit.report.item_maps import average_error, comparison, item_map_section, predicted
-from irtkit.report.reference import all_items, method
-from irtkit.report.standing import measurement, systems
-from irtkit.report.suspect_items import suspect_items
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from irtkit.calibration.result import AT_CHANCE
+from irtkit.calibration.summary import called_items, hardest_first
+from irtkit.difficulty.comparison import measures_legend
+from irtkit.difficulty.quality import quality_finding
+from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.findings import reasons_text
+from irtkit.pictures import fitted
+from irtkit.pictures.svg import svg
+from irtkit.report.columns import data_block
+from irtkit.report.templates import environment, link, number_text, strong_answer
+from irtkit.suspects.flags import negatives
+from irtkit.systems.leaderboard import ranked
+from irtkit.systems.printed import FROM_TO, board_legend, scores_in_words
+from irtkit.systems.standing import MOST_SYSTEMS
 
 if TYPE_CHECKING:
-    from irtkit.report.findings import Findings
+    from irtkit.calibration import FitResult
+    from irtkit.difficulty import DifficultyComparison
+    from irtkit.suspects import Audit
 
-_SECTIONS = (
-    *(suspect_items, item_map_section, average_error, comparison, predicted, systems),
-    *(measurement, all_items, method),
-)
-"""In the order in which they are read."""
-_LINKS = {
-    "suspects": "Suspect items",
-    "map": "Item map",
-    "error": "Average error",
-    "systems": "Systems",
-    "precision": "Precision",
-    "items": "All items",
-    "method": "Method",
-}
-"""Sections that the bar at the top leads to."""
+_LEVEL = 0.95  # Coverage of the intervals of the page.
+_CARDS = 8  # Suspects whose curves are drawn: two rows of four.
+_SUSPECTS, _HARDEST, _SYSTEMS = 100, 50, 40  # Rows of tables: a page or two of paper.
+_EVIDENCE = ("p_negative", "wrong_key", "discrimination", "average_error")
+HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
+"""Columns of the hardest items."""
 
 
-def page(found: Findings, title: str) -> str:
+def page_of(
+    result: FitResult,
+    title: str,
+    audited: Audit,
+    difficulties: pd.Series[float] | None,
+    comparison: DifficultyComparison | None,
+    fdr: float,
+) -> str:
     """The whole page, HTML."""
-    sections = [lead(found, title), *(write(found) for write in _SECTIONS)]
-    style, script = (_resource(f"report.{kind}") for kind in ("css", "js"))
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    suspects, n_items = audited.suspects, len(result.item_labels)
+    rankable = result.n_answering <= MOST_SYSTEMS
+    board, limits = ranked(result, level=_LEVEL) if rankable else (None, [])
+    maps = [fitted.item_map(result, suspects), fitted.error_map(result, suspects)]
+    rho = None
+    if difficulties is not None:
+        maps.append(fitted.error_map(result, suspects, difficulties))
+        x, y = np.hstack([(mark.x, mark.y) for mark in maps[2].points])
+        rho = spearman(levels(x), levels(y)) if len(x) > 1 else np.nan
+    doubted, standard = result.one_ability_doubted, result.quality_standard
+    called = called_items(audited.n_negative, n_items, fdr, doubted=doubted)
+    hidden = ["p_negative"] if audited.clustered else []  # that of the suspects is by family
+    style, script = (
+        files("irtkit.report").joinpath(f"report.{kind}").read_text(encoding="utf-8")
+        for kind in ("css", "js")
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        '<a class="skip" href="#found">Skip to what was found</a>\n'
-        f"{_header(title)}\n<main>\n"
-        + "\n".join(filter(None, sections))
-        + '\n</main>\n<p id="status" class="quiet" role="status"></p>\n'
-        f'<script type="application/json" id="data">{block(found)}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
+    digests = [hashlib.sha256(text.encode()).digest() for text in (style, script)]
+    template = environment().get_template("report.html.jinja")
+    return template.render(
+        title=title,
+        result=result,
+        audit=audited,
+        fdr=fdr,
+        first=[f"{one}." for one in result.findings if one.code == AT_CHANCE],
+        called=called if audited.n_negative else None,
+        cautions=[*audited.limits, *audited.details, *(f"{one}." for one in limits)],
+        cards=_cards(result, suspects),
+        suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
+        maps=maps,
+        rho=rho,
+        comparison=comparison,
+        pairs=None if comparison is None else pairs_table(comparison),
+        measures=None if comparison is None else measures_legend(comparison.table),
+        board=board,
+        systems=None if board is None else board_table(board, _SYSTEMS),
+        legend=[] if board is None else board_legend(board, _LEVEL, [FROM_TO]),
+        hardest=hardest_first(result.items).head(_HARDEST)[list(HARDEST)].drop(columns=hidden),
+        quality=standard is not None and quality_finding(standard, result.settings.metrics or {}),
+        level=_LEVEL,
+        version=version("irtkit"),
+        style=Markup(style),  # noqa: S704  # of the package
+        script=Markup(script),  # noqa: S704
+        hashes=[base64.b64encode(digest).decode() for digest in digests],
+        data=data_block(result, audited, maps, difficulties),
     )
 
 
-def _resource(name: str) -> str:
-    return files("irtkit.report").joinpath(name).read_text(encoding="utf-8")
+def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """The first suspects with their curves, and how many items have the same responses."""
+    alike = result.alike.loc[suspects.index]
+    chosen = suspects[~alike.duplicated()].head(_CARDS)
+    curves = fitted.item_curves(result, list(chosen.index))
+    n_alike = alike.map(alike.value_counts())[chosen.index] - 1
+    rows = (row for _, row in chosen.iterrows())
+    return list(zip(chosen.index, rows, curves, n_alike, strict=True))
 
 
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
+    """Suspects as they are shown, with links."""
+    shown = suspects[list(_EVIDENCE)].copy()
+    shown.insert(0, "reasons", suspects["reasons"].map(reasons_text))
+    if "strong_answer" in suspects:
+        shown["strong_answer"] = [strong_answer(row) for _, row in suspects.iterrows()]
+    sign = Markup('<span class="mark" aria-hidden="true">{}</span> {}')
+    labels = [
+        sign.format("▲" if called else "○", link(str(label), result.places[str(label)]))
+        for called, label in zip(negatives(suspects), suspects.index, strict=True)
+    ]
+    return shown.set_axis(pd.Index(labels, dtype=object, name="item"))
 
 
-def _header(title: str) -> str:
-    listed = "".join(f'<li><a href="#{name}">{text}</a></li>' for name, text in _LINKS.items())
-    return (
-        f'<header class="top"><p class="name">{escape(title)}</p>'
-        f'<nav aria-label="Sections"><ul>{listed}</ul></nav>'
-        '<button type="button" id="theme" class="scripted">Dark theme</button>'
-        "</header>"
-    )
+def board_table(board: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The first systems of a leaderboard as they are shown, each with its rank drawn."""
+    some = board.head(most)
+    places = [slice(k, k + 1) for k in range(len(some))]
+    low, high = some["ability_low"].map(number_text), some["ability_high"].map(number_text)
+    columns = {
+        f"rank drawn, 1 to {some['rank_high'].max():,}": [
+            svg(fitted.ranking(some, place), "bar", width=200, height=18) for place in places
+        ],
+        "rank": some["rank"],
+        "between": some["rank_low"].astype(str) + "…" + some["rank_high"].astype(str),
+        "tied": some["group"],
+        "score": scores_in_words(some),
+        "ability": some["ability"],
+        FROM_TO: low + " … " + high,
+        "n_responses": some["n_responses"],
+    }
+    known = {name: some[name].fillna("") for name in ("family", "component") if name in some}
+    return pd.DataFrame(columns | known, some.index.rename("system"), dtype=object)
+
+
+def pairs_table(comparison: DifficultyComparison) -> pd.DataFrame:
+    """Pairs of measures as they are shown."""
+    columns = ["measure_2", "spearman", "spearman_low", "spearman_high", "kendall", "n_items"]
+    return comparison.pairs.set_index("measure_1")[columns]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, check_yes_or_no, short
+from irtkit.checks import check_type, check_unique, check_yes_or_no, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
 
 if TYPE_CHECKING:
     import os
+
+    import pandas as pd
 
     from irtkit.difficulty import DifficultyComparison
     from irtkit.suspects.families import Families
@@ -21,34 +23,34 @@ def report(
     path: str | os.PathLike[str],
     *,
     title: str = "What the responses say",
-    predictions: Any = None,
+    predictions: pd.DataFrame | None = None,
+    difficulties: Any = None,
     families: Families | None = None,
     compare: bool | DifficultyComparison = False,
     fdr: float = FALSE_DISCOVERY_RATE,
 ) -> None:
-    """Write a page of a fit: suspect items, the item map, systems, precision, all items.
+    """Write a page of a fit: suspect items, the item map, the leaderboard, information, all items.
 
-    It is one file of HTML that loads nothing from elsewhere, works without a network, and prints.
-    Without JavaScript there is no search, no choice of items, and of the table of all items the
-    first alone. What it says of items is what :func:`irtkit.audit` says, of systems what
-    ``result.leaderboard()`` says. What the fit warned of, and what these would warn of, stands in
-    the page. The same result gives the same bytes.
+    It is one file of HTML, which works without a network and prints. Without JavaScript there is
+    no search, no choice of items, and only the hardest items. It says what :func:`irtkit.audit` and
+    ``result.leaderboard()`` say, with their warnings. The same result gives the same bytes.
 
     Parameters
     ----------
     result
         What :func:`irtkit.fit` returned, with its responses. Texts and targets of items are shown
-        where ``result.responses.item_table`` has them.
+        if ``result.responses.item_table`` has them.
     path
         The file to write. It appears whole or not at all.
     title
         Heading of the page.
     predictions
-        What each respondent answered, a DataFrame respondents × items as in
-        :func:`irtkit.flag_items`: names the answers the strong agree on. Or predicted difficulties,
-        a Series by item or a DataFrame with items as its index and a column "predicted" or
-        "difficulty" (the first of these, or its only one): drawn beside those of the fit; items
-        without one are left out. Which it is is told by its labels. A list may hold one of each.
+        What each respondent answered, as in :func:`irtkit.flag_items`. It shows the answers that
+        able respondents agree on.
+    difficulties
+        Predicted difficulties, drawn beside those of the fit: a Series by item, or a table by item
+        with a column "predicted" (as :class:`irtkit.prediction.DifficultyPredictor` returns) or
+        only one. Items without one are left out.
     families
         Families of respondents, as in :func:`irtkit.flag_items`.
     compare
@@ -60,8 +62,8 @@ def report(
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is no FitResult or has no responses, predictions go with neither respondents
-        nor items or are two of a kind, or families do not go with the respondents.
+        If ``result`` is no FitResult or has no responses, or predictions, difficulties or families
+        do not fit it.
     OSError
         If the file cannot be written.
 
@@ -75,16 +77,45 @@ def report(
     >>> file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     True
     """
-    from irtkit.difficulty import DifficultyComparison
-    from irtkit.report.findings import findings
-    from irtkit.report.page import page
+    from irtkit.difficulty import DifficultyComparison, compare_difficulties
+    from irtkit.report.page import page_of
+    from irtkit.suspects import audit
 
     check_type("result", result, FitResult)
-    if not isinstance(compare, DifficultyComparison):
-        check_yes_or_no(compare=compare)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
-    found = findings(result, predictions=predictions, families=families, compare=compare, fdr=fdr)
-    text = page(found, title)
+    if result.responses is None:
+        raise ValueError("report needs the responses, which were not saved with this result")
+    predicted = None if difficulties is None else _by_item(difficulties, result)
+    audited = audit(result, fdr=fdr, families=families, predictions=predictions)
+    if isinstance(compare, DifficultyComparison):
+        comparison: DifficultyComparison | None = compare
+    else:
+        check_yes_or_no(compare=compare)
+        comparison = compare_difficulties(result) if compare else None
+    text = page_of(result, title, audited, predicted, comparison, fdr)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _by_item(difficulties: Any, result: FitResult) -> pd.Series[float]:
+    """Predicted difficulties as numbers by item."""
+    import pandas as pd
+
+    if isinstance(difficulties, pd.DataFrame):
+        one = "predicted" in difficulties
+        difficulties = difficulties["predicted"] if one else difficulties.squeeze("columns")
+    if not isinstance(difficulties, pd.Series):
+        raise TypeError(
+            "difficulties must be a Series by item, or a table by item with a column 'predicted', "
+            f"got {type(difficulties).__name__}"
+        )
+    labels = [str(label) for label in difficulties.index]
+    check_unique("difficulties must have one value per item", labels)
+    if result.places.keys().isdisjoint(labels):
+        first = f"the first is {short(labels[0])}" if labels else "there is none"
+        raise ValueError(f"difficulties must have labels of items of the result; {first}")
+    try:
+        return pd.to_numeric(difficulties.set_axis(labels)).astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"difficulties must be numbers: {error}") from error

@@ -7,20 +7,18 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 import irtkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-VOID = {"meta", "br", "input", "img", "link"}
 
 HOSTILE = (
     "<script>window.PWNED=1</script>",
@@ -37,62 +35,13 @@ HOSTILE = (
 """Labels that would do something where they are not taken as text."""
 
 
-class Page(HTMLParser):
-    """Elements in their order, rows of tables by caption, text, and scripts."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.tables: dict[str, list[list[str]]] = {}
-        self.words: list[str] = []
-        self.scripts: list[str] = []
-        self.styles: list[str] = []
-        self.open: list[str] = []
-        self._caption = ""
-        self.feed(text)
-        self.close()
-        assert not self.open, f"left open: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "caption":
-            self._caption = ""
-        if tag == "tr":
-            self.tables.setdefault(self._caption, []).append([])
-        if tag in {"td", "th"}:
-            self.tables[self._caption][-1].append("")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "script" in self.open:
-            self.scripts.append(data)
-            return
-        if "style" in self.open:
-            self.styles.append(data)
-            return
-        self.words.append(data)
-        if "caption" in self.open:
-            self._caption += data
-        elif {"td", "th"} & set(self.open) and "text" not in self.open:
-            self.tables[self._caption][-1][-1] += data
-
-
 @dataclass(frozen=True)
 class Written:
     """A page, and what it was written of."""
 
     path: Path
     result: irtkit.FitResult
-    listed: pd.DataFrame
-    """Suspect and uninformative items."""
+    listed: pd.DataFrame  # Suspect and uninformative items.
     labels: tuple[str, ...] = ()
 
     @property
@@ -104,13 +53,22 @@ class Written:
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
-    def page(self) -> Page:
-        return Page(self.text.removeprefix("<!DOCTYPE html>"))
+    def page(self) -> Any:
+        return BeautifulSoup(self.text, "html.parser")
+
+    @cached_property
+    def words(self) -> str:
+        """The text of the page, with one space between words."""
+        return " ".join(self.page.find("body").get_text().split())
+
+    def rows(self, caption: str) -> list[list[str]]:
+        """The rows of a table, without its head."""
+        table = self.page.find("caption", string=caption).parent
+        return [[cell.get_text() for cell in row] for row in table.find("tbody").find_all("tr")]
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.page.scripts[0])
-        return found
+        return dict(json.loads(self.page.find(id="data").string))
 
     def column(self, stored: Any) -> Any:
         """A column of numbers as the script reads it."""
@@ -121,22 +79,23 @@ class Written:
         return np.frombuffer(base64.b64decode(text), kinds[kind])
 
 
-@pytest.fixture(scope="session")
-def read_back() -> type[Written]:
-    """What reads a page that a test wrote."""
-    return Written
+def write(
+    factory: pytest.TempPathFactory, responses: Any, predictions: Any = None, **given: Any
+) -> Written:
+    """The page of a fit of responses."""
+    path = factory.mktemp("report") / "page.html"
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(responses)
+        listed = irtkit.flag_items(result, predictions=predictions)
+    irtkit.report(result, path, predictions=predictions, **given)
+    return Written(path, result, listed)
 
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """The page of the digits crowd."""
     crowd = irtkit.load_digits_crowd()
-    path = tmp_path_factory.mktemp("report") / "digits.html"
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(crowd.responses)
-        listed = irtkit.flag_items(result, predictions=crowd.predictions)
-    irtkit.report(result, path, predictions=crowd.predictions)
-    return Written(path, result, listed)
+    return write(tmp_path_factory, crowd.responses, crowd.predictions)
 
 
 def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
@@ -155,30 +114,23 @@ def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
 
 
 @pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A page whose items and systems have hostile labels, answers and texts."""
-    responses = draw(HOSTILE)
-    path = tmp_path_factory.mktemp("report") / "hostile.html"
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(responses)
-        answers = pd.DataFrame(
-            np.where(responses.values == 1, "<i>A</i>", HOSTILE[1]),
-            index=responses.respondents,
-            columns=responses.items,
-        )
-        predicted = pd.Series(np.linspace(-2, 2, 120), responses.items)
-        listed = irtkit.flag_items(result, predictions=answers)
-        comparison = irtkit.compare_difficulties(result, folds=0)
-    irtkit.report(
-        result, path, title=HOSTILE[0], predictions=[answers, predicted], compare=comparison
-    )
-    return Written(path, result, listed, HOSTILE)
-
-
-@pytest.fixture(scope="session")
 def inverted() -> Callable[..., irtkit.ResponseMatrix]:
     """What draws a matrix with three inverted items."""
     return draw
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page whose items and systems have hostile labels, answers and texts."""
+    responses = draw(HOSTILE)
+    given = np.where(responses.values == 1, "<i>A</i>", HOSTILE[1])
+    answers = pd.DataFrame(given, responses.respondents, responses.items)
+    predicted = pd.Series(np.linspace(-2, 2, 120), responses.items)
+    with warnings.catch_warnings(action="ignore"):
+        compared = irtkit.compare_difficulties(irtkit.fit(responses), folds=0)
+    further = {"title": HOSTILE[0], "difficulties": predicted, "compare": compared}
+    written = write(tmp_path_factory, responses, answers, **further)
+    return Written(written.path, written.result, written.listed, HOSTILE)
 
 
 @pytest.fixture(scope="session")
@@ -189,9 +141,4 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Written:
         generator.lognormal(0, 0.4, 42_000), generator.normal(0, 1.5, 42_000)
     )
     responses = irtkit.simulate_responses(items, np.linspace(-1.5, 2, 12), seed=0)
-    path = tmp_path_factory.mktemp("report") / "many.html"
-    with warnings.catch_warnings(action="ignore"):
-        result = irtkit.fit(responses)
-        listed = irtkit.flag_items(result)
-    irtkit.report(result, path)
-    return Written(path, result, listed)
+    return write(tmp_path_factory, responses)

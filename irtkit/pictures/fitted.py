@@ -1,0 +1,240 @@
+"""The pictures of a fit: item curves, items as points, ranks, Wright map, information, steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.summary import readable_difficulty
+from irtkit.checks import did_you_mean, short
+from irtkit.curves.characteristic import wilson_interval
+from irtkit.diagnostics import information
+from irtkit.irf import EXTREME
+from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, usual_axis
+from irtkit.suspects.flags import negatives
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.calibration import FitResult
+    from irtkit.diagnostics.reliability import Information
+    from irtkit.irf import Array
+    from irtkit.pictures.picture import Shape
+
+_MOST_GROUPS = 10  # Of ability; √n of fewer than 100 respondents.
+_CURVE_POINTS = 61  # Of a fitted curve, 1.7 % of the axis apart.
+_BEYOND = 0.25  # Part of the range of abilities that a curve shows on either side of it.
+_INFORMATION_POINTS = 81  # 1.2 % of the axis apart, 6 pixels on the page.
+_BINS = 30  # Of a Wright map: 12 pixels on the page, 0.2 SDs or more.
+_REACH, _WRIGHT_REACH = 4.0, 3.0  # SDs around the mean that are shown at least.
+_SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
+
+
+def ability_groups(result: FitResult, items: Any = slice(None)) -> tuple[Array, Array]:
+    """Mean abilities of groups of real respondents, and their shares right of items.
+
+    Groups have about the same size, the least able first. The shares and the ends of their Wilson
+    intervals (95 %, for independent respondents) are (3, n_items, n_groups), NaN without responses.
+    """
+    who = np.flatnonzero(result.answering)
+    ordered = who[np.argsort(result.ability[who], kind="stable")]
+    groups = np.array_split(ordered, int(np.clip(round(len(who) ** 0.5), 1, _MOST_GROUPS)))
+    patterns, correlation = result.patterns, result.settings.trial_correlation or 0.0
+    counts = []
+    for rows in groups:
+        right = patterns.cells[rows][:, items]
+        tried = right >= 0 if patterns.trials is None else patterns.trials[rows][:, items]
+        right = right > 0 if patterns.trials is None else right
+        worth = tried.astype(np.float64)
+        if patterns.sparse:
+            worth.data /= 1 + (worth.data - 1) * correlation
+        elif patterns.repeated:
+            worth /= 1 + np.maximum(worth - 1, 0) * correlation
+        counts.append([np.asarray(part.sum(axis=0)).ravel() for part in (right, tried, worth)])
+    right, tried, worth = np.array(counts, np.float64).transpose(1, 2, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = right / tried
+        observed = np.stack([share, *wilson_interval(share, worth)])
+    return np.array([result.ability[rows].mean() for rows in groups]), observed
+
+
+def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
+    """Axes of item curves, abilities at which they are drawn, and those within the respondents."""
+    low, high = (float(end(result.ability[result.answering])) for end in (np.min, np.max))
+    room = _BEYOND * max(high - low, result.latent_sd)
+    axis = Axis(low - room, high + room, "ability")
+    ability = np.unique([*np.linspace(axis.low, axis.high, _CURVE_POINTS), low, high])
+    first, last = np.searchsorted(ability, [low, high])
+    return Picture("", axis, _SHARES), ability, slice(int(first), int(last) + 1)
+
+
+def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
+    """Fitted curves of items, dashed where no respondent is, and observed shares by ability.
+
+    Without responses, nothing was observed. An unknown item is a ValueError.
+    """
+    for item in items:
+        if str(item) not in result.places:
+            asked = did_you_mean(item, result.item_labels)
+            raise ValueError(f"result has no item {short(str(item))}{asked}")
+    places = np.array([result.places[str(item)] for item in items], dtype=np.intp)
+    axes, ability, inside = curve_axes(result)
+    probability = result.parameters.chosen(places).probability(ability).T
+    before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
+    known = None if result.responses is None else ability_groups(result, places)
+    pictures = []
+    for k, item in enumerate(items):
+        curve = probability[k]
+        marks = [
+            Mark("dashes", "item", ability[before], curve[before]),
+            Mark("line", "item", ability[inside], curve[inside]),
+            Mark("dashes", "item", ability[after], curve[after]),
+        ]
+        if known is not None:
+            at, observed = known
+            some = np.isfinite(observed[0, k])
+            at, (share, low, high) = at[some], observed[:, k, some]
+            marks += [Mark("segments", "ink", at, low, at, high), Mark("dots", "ink", at, share)]
+        title = f"Observed and fitted share right of {item} along ability"
+        pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
+    return pictures
+
+
+def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
+    """0, 1 (suspect) or 2 (called negative) for every item, by what `flag_items` returned."""
+    kind = np.zeros(len(result.item_labels), np.int64)
+    listed = suspects[suspects["suspect"]]
+    kind[[result.places[str(label)] for label in listed.index]] = 1 + negatives(listed)
+    return kind
+
+
+def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, some: Any) -> Picture:
+    """Some items as points, with the zero line of the vertical axis."""
+    marks = []
+    if y.low < 0 < y.high:
+        marks.append(Mark("segments", "rule", *np.array([[x.low], [0], [x.high], [0]])))
+    looks: tuple[tuple[Shape, str, str], ...] = (
+        ("cloud", "item", "items"),
+        ("rings", "odd", "suspect"),
+        ("triangles", "odd", "called negative"),
+    )
+    for k, (shape, colour, name) in enumerate(looks):
+        items = np.flatnonzero(some & (kind == k))
+        marks.append(Mark(shape, colour, xs[items], ys[items], name=name, items=items))
+    return Picture(title, x, y, tuple(marks))
+
+
+def _difficulty_axis(result: FitResult, difficulty: Array, name: str) -> Axis:
+    return usual_axis(name, difficulty, result.latent_mean, EXTREME * result.latent_sd)
+
+
+def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
+    """Difficulty and discrimination of the items that some get right and some wrong.
+
+    Those all or none get right have estimates by the prior alone, and no place.
+    """
+    a, b = result.parameters.discrimination, result.parameters.difficulty
+    some = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
+    kind = kinds_of(result, suspects)
+    usual = usual_axis("", np.append(a[some], 0.0))
+    lowest = a[some & (kind > 0)].min(initial=0.0)  # suspects are looked for
+    y = axis_over("discrimination", [usual.low, usual.high, max(lowest, -usual.high)])
+    x = _difficulty_axis(result, b[some], "difficulty")
+    return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, some)
+
+
+def error_map(
+    result: FitResult, suspects: pd.DataFrame, predicted: pd.Series[float] | None = None
+) -> Picture:
+    """Average error, or predicted difficulty, and difficulty of the items that have both.
+
+    Of a flat item, and where the slope is below 0, the difficulty says nothing of how hard it is.
+    """
+    difficulty, kind = _readable(result), kinds_of(result, suspects)
+    values, name = result.counts.average_error, "average error"
+    if predicted is not None:
+        values = np.asarray(predicted.reindex(result.item_labels), np.float64)
+        name = "predicted difficulty"
+    some = np.isfinite(difficulty) & np.isfinite(values)
+    x = axis_over(name, [0.0, 1.0]) if predicted is None else usual_axis(name, values[some])
+    y = _difficulty_axis(result, difficulty[some], "difficulty")
+    title = f"{name.capitalize()} and difficulty of items"
+    return _of_items(title, x, y, values, difficulty, kind, some)
+
+
+def _readable(result: FitResult) -> Array:
+    return np.asarray(readable_difficulty(result.items), np.float64)
+
+
+def ranking(board: pd.DataFrame, some: slice = slice(None)) -> Picture:
+    """Some systems of ``result.leaderboard()``, and the ranks that items like these allow."""
+    rows = board.iloc[some]
+    rank, low, high = (
+        rows[name].to_numpy(np.float64) for name in ("rank", "rank_low", "rank_high")
+    )
+    at = np.arange(len(rows), dtype=np.float64)
+    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
+    y = Axis(len(rows) - 0.5, -0.5, ticks=tuple(zip(at, map(str, rows.index), strict=True)))
+    marks = Mark("intervals", "item", low, at, high, at), Mark("dots", "item", rank, at)
+    return Picture("", x, y, marks)
+
+
+def wright_map(result: FitResult) -> tuple[Picture, int, int]:
+    """Abilities of respondents (left) and difficulties of items (right) on one scale.
+
+    With it come the numbers of items beyond the scale, in the outermost bars, and of those without
+    a clear difficulty: flat, with a slope below 0, or all right or wrong.
+    """
+    ability, found = result.ability[result.answering], _readable(result)
+    difficulty = found[np.isfinite(found)]
+    mean, sd = result.latent_mean, result.latent_sd
+    shown = _difficulty_axis(result, difficulty, "")
+    reach = [mean - _WRIGHT_REACH * sd, mean + _WRIGHT_REACH * sd]
+    y = axis_over("ability and difficulty", ability, [shown.low, shown.high], reach)
+    edges = np.linspace(y.low, y.high, _BINS + 1)
+    marks, ticks = [], []
+    for side, values, colour, name in (
+        (-1, ability, "rule", "systems"),
+        (1, difficulty, "item", "items"),
+    ):
+        counts = np.histogram(y.clipped(values), edges)[0]
+        some, most = counts > 0, int(counts.max())
+        start = np.full(int(some.sum()), 0.01 * side)
+        ends = side * (0.01 + counts[some] / max(most, 1))
+        low, high = edges[:-1][some], edges[1:][some]
+        room = 0.04 * (high - low)
+        marks.append(Mark("bars", colour, start, low + room, ends, high - room, name))
+        ticks.append((side * 0.5, f"{name} (at most {most:,})"))
+    x = Axis(-1.05, 1.05, ticks=tuple(ticks))
+    title = "Abilities of systems beside difficulties of items"
+    n_beyond = int((y.clipped(difficulty) != difficulty).sum())
+    return Picture(title, x, y, tuple(marks)), n_beyond, len(found) - len(difficulty)
+
+
+def precision(result: FitResult) -> tuple[Picture, Information]:
+    """Information of all items along ability, with a mark for every real respondent."""
+    abilities, mean, sd = result.ability[result.answering], result.latent_mean, result.latent_sd
+    x = axis_over("ability", abilities, [mean - _REACH * sd, mean + _REACH * sd])
+    measured = information(result, np.linspace(x.low, x.high, _INFORMATION_POINTS))
+    values = measured.curve["information"].to_numpy(np.float64)
+    y = Axis(0.0, 1.05 * max(float(values.max()), 1e-9), "information")  # 0 of flat items
+    seen = np.unique(np.round(abilities, 3))
+    marks = (
+        Mark("line", "item", measured.curve.index.to_numpy(np.float64), values),
+        Mark("segments", "ink", seen, 0 * seen, seen, 0 * seen + 0.03 * y.high),
+    )
+    return Picture("Information of all items along ability", x, y, marks), measured
+
+
+def trace(result: FitResult) -> Picture:
+    """The log-likelihood, or the lower bound of "vi", after every accepted step."""
+    rows = result.trace
+    column = "elbo_smoothed" if "elbo_smoothed" in rows else "log_likelihood"
+    name = {"elbo_smoothed": "evidence lower bound (smoothed)"}.get(column, "log-likelihood")
+    step, value = rows["step"].to_numpy(np.float64), rows[column].to_numpy(np.float64)
+    line = Mark("line", "item", step, value)
+    return Picture("Progress of the fit", axis_over("step", step), axis_over(name, value), (line,))

@@ -1,0 +1,125 @@
+"""A picture: marks in units of two axes. `svg` draws it on a page, `irtkit.plots` by matplotlib."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.irf import Array
+
+COLOURS = {
+    "item": "#0072b2",
+    "odd": "#c2410c",
+    "ink": "#1b1f24",
+    "rule": "#8a8f98",
+    "grid": "#dfe2e6",
+}
+"""Colours that the colour-blind can distinguish (Okabe & Ito 2008). The odd one is darker than
+theirs, for a contrast of 4.5 with white."""
+_ENDS = (0.005, 0.995)  # Quantiles. Difficulties of flat items run to −3,000.
+_SHORTEST = 0.5  # Length of an axis of difficulties, so that items of one difficulty look so.
+_MARGIN = 0.05  # Part of an axis beyond what it shows, as in matplotlib.
+
+
+Shape = Literal[
+    "cloud", "dots", "rings", "triangles", "line", "dashes", "segments", "intervals", "bars"
+]
+"""A cloud holds thousands of dots, which may cover each other. Intervals are thick segments."""
+
+
+class Axis(NamedTuple):
+    """An axis from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    name: str = ""
+    ticks: tuple[tuple[float, str], ...] | None = None  # By default round numbers.
+
+    def clipped(self, values: ArrayLike) -> Array:
+        """Values, those beyond an end moved there."""
+        return np.clip(np.asarray(values, np.float64), min(self[:2]), max(self[:2]))
+
+    def ticks_within(self, most: int) -> list[tuple[float, str]]:
+        """Ticks with their texts: those given, or about so many round numbers."""
+        if self.ticks is not None:
+            return list(self.ticks)
+        least = (self.high - self.low) / most
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= least)
+        steps = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        return [(k * step, tick_text(k * step)) for k in steps]
+
+
+class Mark(NamedTuple):
+    """Marks that look alike, arrays of one shape in units of the axes."""
+
+    shape: Shape
+    colour: str
+    x: Array
+    y: Array
+    x_end: Array | None = None  # Other ends of segments and intervals, opposite corners of bars.
+    y_end: Array | None = None
+    name: str = ""
+    items: NDArray[np.intp] | None = None  # Places of the items that points stand for.
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What is drawn, with a title for people who do not see it."""
+
+    title: str
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def points(self) -> list[Mark]:
+        """Marks that stand for items."""
+        return [mark for mark in self.marks if mark.items is not None]
+
+    @property
+    def n_items(self) -> dict[str, int]:
+        """Number of items by the name of their mark."""
+        return {mark.name: len(mark.x) for mark in self.points}
+
+    @property
+    def n_beyond(self) -> int:
+        """Number of items beyond an axis, which are drawn at its end."""
+        x, y = np.hstack([(mark.x, mark.y) for mark in self.points])
+        return int(((self.x.clipped(x) != x) | (self.y.clipped(y) != y)).sum())
+
+
+def axis_over(name: str, *values: ArrayLike, least: float = 1e-9) -> Axis:
+    """An axis over all finite numbers, at least so long."""
+    found = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
+    found = found[np.isfinite(found)]
+    low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
+    wider = max(least - (high - low), 0.0) / 2
+    margin = wider + _MARGIN * (high - low + 2 * wider)
+    return Axis(low - margin, high + margin, name)
+
+
+def usual_axis(name: str, values: Array, mean: float = 0.0, reach: float = math.inf) -> Axis:
+    """An axis over all numbers but the outermost hundredth, hardly beyond ``reach`` of ``mean``."""
+    found = values[np.isfinite(values)]
+    ends = np.quantile(found, _ENDS) if len(found) else np.array([mean - 1, mean + 1])
+    return axis_over(name, np.clip(ends, mean - reach, mean + reach), least=_SHORTEST)
+
+
+def tick_text(value: float) -> str:
+    """A number beside an axis: −2, 0.5, 9000, 12k.
+
+    Examples
+    --------
+    >>> from irtkit.pictures.picture import tick_text
+    >>> [tick_text(value) for value in (-2.0, 0.5, 9000.0, 12_000.0)]
+    ['−2', '0.5', '9000', '12k']
+    """
+    text = f"{value:.9g}" if abs(value) < 10_000 else f"{value / 1000:.9g}k"
+    return text.replace("-", "−")

@@ -1,0 +1,145 @@
+"""Pictures as SVG, for a page and for notebooks.
+
+Colours stand as attributes, for notebooks that strip styles, and as classes, by which the page
+follows its theme. Nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from irtkit.pictures.picture import COLOURS
+from irtkit.printed import shortened
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from irtkit.irf import Array
+    from irtkit.pictures.picture import Mark, Picture
+
+_SIZES = {
+    "wide": (640, 400, 86, 14, 14, 56),
+    "half": (520, 400, 86, 14, 14, 56),
+    "panel": (420, 300, 50, 8, 10, 48),
+    "small": (260, 180, 50, 8, 10, 40),
+    "bar": (200, 18, 6, 6, 0, 0),
+}
+"""Width and height in pixels, and margins to the left, right, top and bottom. A bar has no axes."""
+_DOTS = ((1, 4), (2, 6), (10, 9), (100, 13))
+"""Diameter in pixels of a dot of a cloud that stands for so many points or more."""
+_TITLE = 150  # Columns of a title, which may hold a label.
+_LINE = 'fill="none" stroke="currentColor" stroke-width="{}"'
+_LOOKS = {
+    "dots": f'{_LINE.format(8)} stroke-linecap="round"',
+    "rings": _LINE.format(2),
+    "triangles": 'fill="currentColor"',
+    "line": _LINE.format(2),
+    "dashes": f'{_LINE.format(2)} stroke-dasharray="4 4"',
+    "segments": _LINE.format(1.5),
+    "intervals": f'{_LINE.format(5)} stroke-opacity="0.35"',
+    "bars": 'fill="currentColor"',
+}
+_PATHS = {
+    "dots": "M{:.4g} {:.4g}h0",
+    "rings": "M{:.4g} {:.4g}m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
+    "triangles": "M{:.4g} {:.4g}m0-6l5.5 10h-11z",
+    "segments": "M{:.4g} {:.4g}L{:.4g} {:.4g}",
+    "intervals": "M{:.4g} {:.4g}L{:.4g} {:.4g}",
+    "bars": "M{0:.4g} {1:.4g}H{2:.4g}V{3:.4g}H{0:.4g}z",
+}
+"""Paths of marks that stand by themselves."""
+
+
+class Frame:
+    """Pixels of a picture of a size."""
+
+    def __init__(self, picture: Picture, size: str) -> None:
+        self.x, self.y = picture.x, picture.y
+        self.width, self.height, self.left, right, self.top, bottom = _SIZES[size]
+        self.end, self.floor = self.width - right, self.height - bottom
+
+    def px(self, values: ArrayLike) -> Array:
+        """Pixels from the left. Values beyond the axis are at its end."""
+        share = (self.x.clipped(values) - self.x.low) / (self.x.high - self.x.low)
+        return np.asarray(self.left + share * (self.end - self.left))
+
+    def py(self, values: ArrayLike) -> Array:
+        """Pixels from above."""
+        share = (self.y.clipped(values) - self.y.low) / (self.y.high - self.y.low)
+        return np.asarray(self.floor - share * (self.floor - self.top))
+
+
+def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
+    """A picture of a size, with further attributes. Screen readers skip one without a title."""
+    frame = Frame(picture, size)
+    parts = [] if size == "bar" else [_axes(frame)]
+    parts += [_marks(frame, mark) for mark in picture.marks if len(mark.x)]
+    said = 'aria-hidden="true"'
+    if picture.title:
+        said = f'role="img" aria-label="{escape(shortened(picture.title, _TITLE))}"'
+    further = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return Markup(  # noqa: S704  # of numbers and escaped texts
+        f'<svg class="chart {size}" viewBox="0 0 {frame.width} {frame.height}" '
+        f'{said} font-family="system-ui,sans-serif" font-size="13" '
+        f'xmlns="http://www.w3.org/2000/svg"{further}>{"".join(parts)}</svg>'
+    )
+
+
+def _axes(frame: Frame) -> str:
+    """Ticks and names of both axes, and grid lines of the vertical one."""
+    left, end, floor = frame.left, frame.end, frame.floor
+    across = frame.x.ticks_within(max(5, (end - left) // 60))
+    up = frame.y.ticks_within((floor - frame.top) // 36)
+    grid = "".join(f"M{left} {frame.py(at):.4g}H{end}" for at, _ in up)
+    ticks = "".join(f"M{frame.px(at):.4g} {floor}v4" for at, _ in across)
+    texts = [_text(left - 7, frame.py(at) + 4, text, "end") for at, text in up]
+    texts += [_text(frame.px(at), floor + 18, text) for at, text in across]
+    texts.append(_text((left + end) / 2, frame.height - 8, frame.x.name))
+    middle = (frame.top + floor) / 2
+    texts.append(_text(18, middle, frame.y.name, turned=f'transform="rotate(-90 18 {middle})"'))
+    rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))
+    return "".join([_path("grid", grid, _LINE.format(1)), rule, *texts])
+
+
+def _marks(frame: Frame, mark: Mark) -> str:
+    x, y = frame.px(mark.x), frame.py(mark.y)
+    if mark.shape == "cloud":
+        return _cloud(x, y, mark.colour)
+    parts = [x, y]
+    if mark.x_end is not None and mark.y_end is not None:
+        parts += [frame.px(mark.x_end), frame.py(mark.y_end)]
+    if mark.shape not in _PATHS:
+        path = f"M{'L'.join(f'{x:.4g} {y:.4g}' for x, y in zip(*parts, strict=True))}"
+    else:
+        rows = np.stack(parts, axis=1)
+        if mark.items is not None:  # on half pixels, as in a cloud and in the script
+            rows = np.unique(np.round(2 * rows), axis=0) / 2
+        path = "".join(_PATHS[mark.shape].format(*row) for row in rows)
+    return _path(mark.colour, path, _LOOKS[mark.shape])
+
+
+def _cloud(x: Array, y: Array, colour: str) -> str:
+    """Points as one path for every size. Those on the same half pixel are one dot."""
+    half = np.round(np.stack([y, x], axis=1) * 2).astype(np.int64)
+    places, counts = np.unique(half, axis=0, return_counts=True)
+    sizes = np.searchsorted([least for least, _ in _DOTS], counts, side="right") - 1
+    paths = []
+    for k in np.unique(sizes):
+        steps = np.diff(places[sizes == k, ::-1], axis=0, prepend=0)
+        path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
+        paths.append(_path(colour, path, _LINE.format(2 * _DOTS[k][1])))
+    opened = '<g transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.45">'
+    return f"{opened}{''.join(paths)}</g>"
+
+
+def _path(colour: str, path: str, look: str) -> str:
+    named = "" if colour == "ink" else f'class="{colour}" color="{COLOURS[colour]}" '
+    return f'<path {named}{look} d="{path}"/>'
+
+
+def _text(x: Any, y: Any, text: str, anchor: str = "middle", turned: str = "") -> str:
+    at = f'x="{x:.4g}" y="{y:.4g}" text-anchor="{anchor}"'
+    return f'<text {at} fill="currentColor" {turned}>{escape(text)}</text>' if text else ""
