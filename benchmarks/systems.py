@@ -6,8 +6,8 @@ five equal systems each, or normal. Answers are complete; or of two forms with h
 common; or each system answered a random half; or systems are of families of five that repeat 85 %
 of their parent's answers. Shares of boards or systems:
 
-- all ranks: of boards whose rank intervals hold all true ranks. Equal systems have all ranks that
-  they share.
+- all ranks: of boards whose simultaneous rank intervals hold all true ranks. Equal systems have
+  all ranks that they share.
 - tied: of boards where no pair is told apart that is equal, or is the other way round.
 - best: of boards where a best system is tied with the first.
 - better: of pairs with P(better) from 0.93 to 0.97, that they are, and their mean P.
@@ -105,7 +105,8 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     true = theta[[place[label] for label in board.index]]
     first = 1 + (true[None] > true[:, None]).sum(axis=1)
     last = n - (true[None] < true[:, None]).sum(axis=1)
-    held = (board["rank_low"] <= first) & (board["rank_high"] >= last)
+    low, high = board["rank_low_simultaneous"], board["rank_high_simultaneous"]
+    held = (low <= first) & (high >= last)
     one, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
     better = np.sign(theta[one] - theta[other])
     told, surest = pairs["different"].to_numpy(), pairs["p_better"].to_numpy()
@@ -117,7 +118,7 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     return {
         "all ranks": float(held.all()),
         "tied": float(not (told & (better != 1)).any()),
-        "best": float(board["rank_low"].to_numpy()[true == true.max()].min() == 1),
+        "best": float(low.to_numpy()[true == true.max()].min() == 1),
         "pairs": int(sure.sum()),
         "better": float((better[sure] == 1).sum()),
         "p": float(surest[sure].sum()),

@@ -390,6 +390,29 @@ TABLES: dict[str, Table] = {
             ("mean P", of_unequal("p")),
         ],
     ),
+    "likely ranks": (
+        lambda: stored("rank_intervals")["boards"],
+        [
+            ("board", lambda record: record["board"].replace("_", " ")),
+            ("likely ranks hold", percent("likely_coverage")),
+            ("the bootstrap's hold", percent("bootstrap_coverage")),
+            ("width by the bootstrap's", number("ratio", ".2f")),
+            ("width of all at once", number("simultaneous_width", ".1f")),
+        ],
+    ),
+    "weighted tests": (
+        lambda: stored("paired_tests")["boards"],
+        [
+            ("board", lambda record: record["board"].replace("_", " ")),
+            ("swapped pairs: t", lambda record: f"{record['swapped'][0]:.1%}"),
+            ("weighted", lambda record: f"{record['swapped'][1]:.1%}"),
+            ("near-duplicates: t", lambda record: f"{record['alike'][0]:.1%}"),
+            ("weighted, too", lambda record: f"{record['alike'][1]:.1%}"),
+            ("boards with a gain", number("gain_known")),
+            ("reported", lambda record: f"{record['gain'][0]:.2f}" if record["gain"] else "–"),
+            ("realised", lambda record: f"{record['gain'][1]:.2f}" if record["gain"] else "–"),
+        ],
+    ),
     "power": (
         lambda: stored("systems")["power"],
         [

@@ -92,7 +92,7 @@ def average_error(
 def leaderboard(
     result: FitResult, ax: Axes | None = None, *, board: pd.DataFrame | None = None, top: int = 20
 ) -> Axes:
-    """Draw ranks of the `top` best systems, with the intervals that items like these would allow.
+    """Draw ranks of the `top` best systems, with their likely ranks.
 
     `board` is what ``result.leaderboard()`` returns by default.
     """

@@ -19,8 +19,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 # fmt: off
 LAYERS = (
     "checks", "findings", "files", "printed", "progress", "responses", "io", "storage", "irf",
-    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "systems",
-    "suspects", "selection", "difficulty", "prediction", "curves", "datasets", "pictures", "plots",
+    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "suspects",
+    "systems", "selection", "difficulty", "prediction", "curves", "datasets", "pictures", "plots",
     "report", "cli", "__main__",
 )
 CALIBRATION = (

@@ -369,10 +369,11 @@ class FitResult:
     ) -> pd.DataFrame:
         """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
 
-        Columns: rank, rank_low, rank_high, accuracy, ability, ability_low, ability_high,
-        expected_score, expected_score_low, expected_score_high, n_responses, group, status; family
-        and component where there are any. Ranks go by expected_score, the share right of all items
-        of the benchmark, and rank intervals are about items like these.
+        Columns: rank, rank_low and rank_high (likely ranks), accuracy, ability, ability_low,
+        ability_high, expected_score, expected_score_low, expected_score_high, n_responses, group,
+        rank_low_simultaneous, rank_high_simultaneous, status; family and component where there are
+        any. Ranks go by expected_score, the share right of all items of the benchmark, and rank
+        intervals are about items like these.
 
         Parameters
         ----------

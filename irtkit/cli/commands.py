@@ -141,9 +141,9 @@ def _demo(given: SimpleNamespace) -> None:
     with prepared(out):
         with silently():  # the summary says what it warns of
             result = irtkit.fit(crowd.responses, given.model)
+            suspects = irtkit.flag_items(result, predictions=crowd.predictions)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    suspects = irtkit.audit(result, predictions=crowd.predictions).suspects
-    suspects = suspects.sort_values("wrong_key", ascending=False)
+    suspects = suspects[suspects["suspect"]].sort_values("wrong_key", ascending=False)
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
     said = f"{first.name} is probably mislabelled. The answer key says {answers}"

@@ -12,8 +12,7 @@ from click.core import ParameterSource
 
 from irtkit import storage
 from irtkit.calibration import fit, load
-from irtkit.calibration.fitting import silently
-from irtkit.calibration.methods import Variational
+from irtkit.calibration.fitting import Variational, silently
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FORMAT, RESULT_FILE, saved_in
 from irtkit.checks import counted

@@ -89,7 +89,7 @@ def of_audit(found: Audit) -> str:
     table = first.assign(reasons=first["reasons"].map(reasons_text))[columns]
     return _shown(
         found.summary,
-        ("suspect items, most probably negative first", table, ["reasons"]),
+        ("suspect items, most probably wrong keys first", table, ["reasons"]),
         ("their curves, the first of them", worst, item_curves(found.result, worst)),
     )
 

@@ -14,8 +14,9 @@ from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding, reasons_text
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
-from irtkit.suspects.families import linked, similar_respondents
-from irtkit.suspects.flags import flagged, negatives
+from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
+from irtkit.suspects.flags import check_thresholds, flagged, negatives
+from irtkit.suspects.wrong_keys import called_wrong, keyed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -27,18 +28,14 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 24 lines.
 _FIRST = 3  # Items named to begin with: as many as a sentence holds.
-_COLUMNS = (
-    *("p_negative", "wrong_key", "discrimination", "average_error"),
-    *("strong_answer", "marked_right", "reasons"),
-)
+_COLUMNS = ("discrimination", "average_error", "strong_answer", "marked_right", "reasons")
 _TEXTS = ("text", "target")
-_HEADINGS = {"discrimination": "slope", "average_error": "error"}
-_LEGEND = (
+_HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key": "P wrong key"}
+_NEGATIVE = (
     "p negative: probability that the slope is below 0, by how the item follows the share right, "
-    "and by what all items show; wrong key: log of how many times likelier the responses are if "
-    "the item is inverted than if not, above 3 is strong"
+    "and by what all items show"
 )
-_SHALLOW_LEGEND = ", and below 0 an item called negative is shallower than inverted ones are"
+_EVIDENCE = "wrong key: log of how many times likelier the responses are with a wrong key"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +49,7 @@ class Audit:
     member; for ``families=``. None without the responses, or if these are sparse."""
     findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
     clustered: bool  #: Whether evidence is clustered by families that were given.
+    prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
     result: FitResult = field(repr=False)
 
     @property
@@ -116,7 +114,9 @@ class Audit:
         details = [Text(printable(one)) for one in self.details]
         parts: list[Any] = [Text(printable(one)) for one in self.summary[: -len(details) or None]]
         if top and len(self.suspects):
-            columns = [name for name in (*_COLUMNS, *_TEXTS) if name in self.items]
+            first = "p_wrong_key" if self.has_probabilities else "wrong_key"
+            columns = [first, "p_negative", *_COLUMNS, *_TEXTS]
+            columns = [name for name in columns if name in self.items]
             rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
             asked = rows[[name for name in _TEXTS if name in rows]]
             headed = rows.drop(columns=asked.columns).rename(columns=_HEADINGS)
@@ -134,8 +134,17 @@ class Audit:
     @property
     def legend(self) -> str:
         """What the columns of the table mean."""
-        shallow = bool((negatives(self.items) & (self.items["wrong_key"] < 0)).any())
-        return _LEGEND + _SHALLOW_LEGEND * shallow
+        if not self.has_probabilities:
+            return f"{_NEGATIVE}; {_EVIDENCE}, above 3 is strong"
+        return (
+            f"P wrong key: probability that the key is wrong, if {self.prior:.1%} of the keys are, "
+            f"as estimated from these responses; {_NEGATIVE}"
+        )
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether wrong keys have probabilities: keys explain what is found."""
+        return "p_wrong_key" in self.items and not self.items["p_wrong_key"].isna().all()
 
     def __repr__(self) -> str:
         return f"Audit({len(self.suspects)} suspect items, {self.n_negative} called negative)"
@@ -172,6 +181,9 @@ def audit(
     -------
     Audit
         ``suspects``, ``uninformative``, ``families``, ``findings``; what ``irtkit audit`` prints.
+        Its items are those of :func:`irtkit.flag_items`, but evidence of a wrong key is that of
+        :func:`irtkit.wrong_keys`, whose order suspects have: wrong_key is its log_bayes_factor, and
+        p_wrong_key a further column. At most 20 items, or 1 % of them, are listed for this reason.
 
     Raises
     ------
@@ -194,20 +206,28 @@ def audit(
     responses = result.responses
     if predictions is None and responses is not None:
         predictions = responses.predictions
+    check_thresholds(fdr, extreme_difficulty, chance)
+    keys = prior = known = None
+    limits: list[Finding] = []
+    if responses is not None and not responses.is_sparse:
+        table, prior, limits = keyed(result, predictions)
+        keys = table.assign(called=called_wrong(table, fdr))
     thresholds = fdr, extreme_difficulty, chance
-    items, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
-    known = None
+    items, findings = flagged(
+        result, *thresholds, families, predictions, poor_fit=poor_fit, keys=keys
+    )
+    findings += limits
     if responses is not None and responses.is_sparse:
         findings.append(Finding("sparse-not-compared", "note"))
     elif responses is not None:
         pairs = similar_respondents(result)
-        labels, real = result.respondent_labels, ~result.synthetic
-        names = pd.Series(labels, pd.Index(labels, name="respondent"))[real]
-        known = names.groupby(linked(result, pairs)[real]).transform("first").rename("family")
+        names = family_names(result, SIMILAR, pairs)
+        index = pd.Index(result.respondent_labels, name="respondent")
+        known = pd.Series(names, index, name="family", dtype=object)[~result.synthetic]
         if len(pairs):
             most: Any = pairs.iloc[0].to_dict()
             findings.append(Finding("similar", "note", {"n": len(pairs), **most}))
-    return Audit(items, known, tuple(findings), families is not None, result)
+    return Audit(items, known, tuple(findings), families is not None, prior, result)
 
 
 def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:

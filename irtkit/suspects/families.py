@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_type, short
+from irtkit.checks import check_number, check_type
 from irtkit.data.patterns import blocks
 from irtkit.diagnostics.fitted import by_label
 from irtkit.responses import refuse_sparse
@@ -139,19 +139,19 @@ def _candidates(
     is (A − E) / (B − E). Two products in 32 bits suffice, and a third where cells are missing.
     """
     n, n_items = int(kept.sum()), result.patterns.n_items
-    sums: Any = np.zeros((rows.stop - rows.start, n), np.float32)
+    later = slice(rows.start, n)
+    sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
     common: Any = np.float32(n_items) if result.patterns.complete else np.zeros_like(sums)
     for n_right, trials, p in item_blocks(result, kept):
         answered = (trials > 0).astype(np.float32)
         right = ((2 * n_right - trials) / np.maximum(trials, 1)).astype(np.float32)
         expected = (answered * (2 * p - 1)).astype(np.float32) * np.float32((1 - excess) ** 0.5)
-        sums += right[rows] @ right.T
-        sums -= expected[rows] @ expected.T
+        sums += right[rows] @ right[later].T
+        sums -= expected[rows] @ expected[later].T
         if not result.patterns.complete:
-            common += answered[rows] @ answered.T
+            common += answered[rows] @ answered[later].T
     may_have = (sums >= np.float32(excess) * common - np.float32(1e-5 * n_items)) & (common > 0)
-    one, other = np.nonzero(np.triu(may_have, rows.start + 1))
-    return np.stack([one + rows.start, other])
+    return np.asarray(np.stack(np.nonzero(np.triu(may_have, 1))) + rows.start)
 
 
 def _compared(
@@ -180,45 +180,53 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     without one family, or without one respondent (Bell & McCaffrey 2002), summed over items.
     """
     theta, _, scored = result.signs.proportion
-    theta, family = theta[scored], np.unique(family[scored], return_inverse=True)[1]
+    at, family = theta[scored, None], np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
         raise ValueError("families must name at least two families")
-    apart = together = 0.0
+    variances = [0.0, 0.0]
     for block in item_blocks(result, scored):
-        apart += _jackknife(np.arange(len(family)), theta, block)
-        together += _jackknife(family, theta, block)
+        for k, number in enumerate((np.arange(len(family)), family)):
+            order = np.argsort(number, kind="stable")
+            starts = np.searchsorted(number[order], np.arange(int(number.max()) + 1))
+            n, first, right, squares, crossed = (
+                term.sum(axis=0) - np.add.reduceat(term[order], starts, axis=0)
+                for term in (
+                    *(block.trials, block.trials * at, block.right),
+                    *(block.trials * at**2, block.right * at),
+                )
+            )
+            n = np.maximum(n, 1)
+            squares, crossed = squares - first**2 / n, crossed - right * first / n
+            slope = np.divide(crossed, squares, out=np.zeros_like(squares), where=squares > 1e-9)
+            spread = ((slope - slope.mean(axis=0)) ** 2).sum() * (1 - 1 / len(slope))
+            variances[k] += float(spread)
+    apart, together = variances
     return min(1.0, apart / together) if together > 0 else 1.0
 
 
-def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> float:
-    """Sum over items of the jackknife variance of their slopes, each leaving out one family."""
-    order, at = np.argsort(family, kind="stable"), theta[:, None]
-    starts = np.searchsorted(family[order], np.arange(int(family.max()) + 1))
-    right, trials = block.right, block.trials
+def family_names(
+    result: FitResult, families: Any, pairs: pd.DataFrame | None = None
+) -> list[str | None]:
+    """Name the family of every respondent, None without one.
 
-    def without_one(term: Array) -> Array:
-        return np.asarray(term.sum(axis=0) - np.add.reduceat(term[order], starts, axis=0))
-
-    n, first = np.maximum(without_one(trials), 1), without_one(trials * at)
-    squares = without_one(trials * at**2) - first**2 / n
-    crossed = without_one(right * at) - without_one(right) * first / n
-    slope = np.zeros_like(squares)
-    np.divide(crossed, squares, out=slope, where=squares > 1e-9)
-    size = len(slope)
-    return float(((slope - slope.mean(axis=0)) ** 2).sum() * (size - 1) / size)
+    ``families`` is a mapping or list by respondent, a column of the respondent table, or "similar".
+    Families of ``pairs`` that are similar are named after their first member.
+    """
+    labels = result.respondent_labels
+    if isinstance(families, str) and families == SIMILAR:
+        codes = linked(result, similar_respondents(result) if pairs is None else pairs)
+        return [labels[k] for k in np.unique(codes, return_index=True)[1][codes]]
+    names = by_label("families", families, labels, result.responses, "family")
+    return [None if is_missing_label(name) else str(name) for name in names]
 
 
 def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
-    """Number the family of every respondent; synthetic ones may be left out of a mapping."""
-    dense_responses(result, "families")
+    """Number the family of every respondent; one without a family is a family of its own."""
     if isinstance(families, str) and families == SIMILAR:
         return linked(result, similar_respondents(result))
-    labels = result.respondent_labels
-    names = by_label("families", families, labels, result.responses, "family")
-    for label, name, synthetic in zip(labels, names, result.synthetic, strict=True):
-        if is_missing_label(name) and not synthetic:
-            raise ValueError(f"families has none for respondent {short(label)}")
-    return np.unique([str(name) for name in names], return_inverse=True)[1]
+    names = zip(family_names(result, families), result.respondent_labels, strict=True)
+    own = [f"of {name}" if name is not None else f"respondent {label}" for name, label in names]
+    return np.unique(own, return_inverse=True)[1]
 
 
 def linked(result: FitResult, pairs: pd.DataFrame) -> NDArray[np.int64]:

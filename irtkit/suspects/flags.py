@@ -18,7 +18,7 @@ from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
-from irtkit.suspects.families import clustered_share, family_codes
+from irtkit.suspects.families import clustered_share, dense_responses, family_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,8 +134,13 @@ def flagged(
     predictions: pd.DataFrame | None = None,
     *,
     poor_fit: bool = False,
+    keys: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """The table of `flag_items`, and what limits it."""
+    """The table of `flag_items`, and what limits it.
+
+    ``keys`` is the table of :func:`irtkit.wrong_keys`, and which items are called by it. Suspects
+    then come in its order.
+    """
     check_type("result", result, FitResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
@@ -145,6 +150,7 @@ def flagged(
     signs = None if result.responses is None else result.signs
     verdict, findings = result.verdict, []
     if families is not None:
+        dense_responses(result, "families")
         family = family_codes(result, families)
         signs = result.signs.weighted(clustered_share(result, family))
         verdict = signs.verdict
@@ -156,10 +162,17 @@ def flagged(
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty - result.latent_mean) / result.latent_sd
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
+    evidence, first = verdict.wrong_key, np.nan_to_num(verdict.p_negative, nan=-1.0)
+    wrong = (evidence > _STRONG_EVIDENCE) & may_fall(slope)
+    if keys is not None:
+        keys = keys.loc[list(result.item_labels)]
+        evidence = first = keys["log_bayes_factor"].to_numpy()
+        known = keys["p_wrong_key"].notna().to_numpy()
+        wrong = np.where(known, keys["called"].to_numpy(), wrong)
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     reasons = {
         "negative": negative,
-        "wrong_key": (verdict.wrong_key > _STRONG_EVIDENCE) & may_fall(slope) & ~negative,
+        "wrong_key": wrong & ~negative,
         "flat": (status == "flat") & own_slopes & some_rise,
         "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
         "guessing": guessing > (1.0 if chance is None else chance),
@@ -173,7 +186,7 @@ def flagged(
     names = np.array([*reasons], dtype=object)
     holds: Any = np.array([*reasons.values()])
     suspect = holds[[name not in _UNINFORMATIVE for name in names]].any(axis=0)
-    order = np.lexsort((-np.nan_to_num(verdict.p_negative, nan=-1.0), ~suspect))
+    order = np.lexsort((-first, ~suspect))
     chosen = order[holds.any(axis=0)[order]]
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     listed = np.empty(len(chosen), dtype=object)
@@ -183,7 +196,9 @@ def flagged(
         "suspect": suspect[chosen],
         "p_negative": verdict.p_negative[chosen],
     }
-    added |= {"wrong_key": verdict.wrong_key[chosen], "trend": trend[chosen]}
+    added |= {"wrong_key": evidence[chosen], "trend": trend[chosen]}
+    if keys is not None:
+        added = {"p_wrong_key": keys["p_wrong_key"].to_numpy()[chosen], **added}
     kept = ["discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"]
     table = result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
     for further in (answers, item_texts(result.responses)):
@@ -249,8 +264,9 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     rows = []
     for given, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
         counts = np.bincount(given[given >= 0], minlength=1)
-        answer = int(counts.argmax()) if counts.any() else -1
-        share = float(counts.max() / counts.sum()) if counts.any() else np.nan
+        answer, share = -1, np.nan
+        if counts.any():
+            answer, share = int(counts.argmax()), float(counts.max() / counts.sum())
         marked = np.unique(all_given[is_right & (all_given >= 0)])
         key = int(marked[0]) if len(marked) == 1 else -1
         rows.append((answer, share, key, share >= _AGREED and answer not in marked))

@@ -43,75 +43,60 @@ _ERROR, _ERROR_FEW = 0.01, 0.005  # Error rate f, also of few respondents.
 _OPTIONS = 20  # Different answers in the bank up to which each item has all of them to choose from.
 _MOST_WRONG = 0.03  # Prior share of wrong keys at most.
 _MANY_WRONG = 0.05  # Share from which on keys do not explain what is found.
+_LISTED = 20  # Items that are listed at most, of fewer than 2,000.
 _LEFT_OUT = 0.3  # Probability from which on an item leaves the dictionary.
 _BLOCK = 2**24  # Numbers in a block of items × curves.
 
 
 class _Bank(NamedTuple):
-    """Responses in groups of respondents, and curves of ordinary items."""
+    """Curves of ordinary items, and the responses in groups of respondents."""
 
-    right: Array
-    """(n_items, n_groups), and how many responded."""
-    tried: Array
-    curves: Array
-    """P(right) in groups, (n_items, n_groups); only those of ``ordinary`` items are used."""
-    ordinary: Any
+    curves: Array  # P(right), (n_curves, n_groups).
     error: float
     precision: float = np.inf
 
-    def dictionary(self) -> Array:
-        """Curves of ordinary items, (n_curves, n_groups)."""
-        known = np.flatnonzero(self.ordinary)
-        some = known[np.linspace(0, len(known) - 1, min(len(known), _CURVES)).round().astype(int)]
-        return np.asarray(np.clip(self.curves[some], self.error, 1 - self.error))
+    @classmethod
+    def of(cls, curves: Array, error: float, right: Array, tried: Array) -> _Bank:
+        """Take some of the curves, and the precision under which all items are likeliest."""
+        n = len(curves)
+        some = np.linspace(0, n - 1, min(n, _CURVES)).round().astype(int)
+        kept = np.clip(curves[some], error, 1 - error)
+        every = -(-len(right) // 1000)
+        banks = [cls(kept, error, m) for m in _PRECISIONS]
+        return max(banks, key=lambda bank: bank.likelihood(right[::every], tried[::every]).sum())
 
-    def moved(self) -> Array:
+    def moved(self) -> _Bank:
         """The same curves with moved keys."""
         share = np.array(_CHOSEN)[:, None, None]
-        curves = self.error + (1 - 2 * self.error) * share * (1 - self.dictionary())
-        return np.asarray(curves.reshape(-1, curves.shape[-1]))
+        curves = self.error + (1 - 2 * self.error) * share * (1 - self.curves)
+        return self._replace(curves=curves.reshape(-1, curves.shape[-1]))
 
-    def likelihood(self, curves: Array, right: Array, tried: Array) -> Array:
-        """Log likelihood of each row of responses, averaged over curves."""
-        from scipy.special import logsumexp
+    def likelihood(self, right: Array, tried: Array) -> Array:
+        """Log likelihood of each row of right responses of so many, averaged over curves."""
+        from scipy.special import gammaln, logsumexp
 
-        pairs = np.stack([right, tried], axis=-1)
-        rows, place = np.unique(pairs, axis=0, return_inverse=True)
-        tables, codes = [], []
+        rows, place = np.unique(np.stack([right, tried], axis=-1), axis=0, return_inverse=True)
+        tables, codes = [], []  # by group: each count under each curve, and which count a row has
         for g in range(rows.shape[1]):
             distinct, code = np.unique(rows[:, g], axis=0, return_inverse=True)
-            tables.append(self._table(distinct[:, 0], distinct[:, 1], curves[:, g]))
+            n_right, n_wrong, p = (
+                distinct[:, :1],
+                distinct[:, 1:] - distinct[:, :1],
+                self.curves[:, g],
+            )
+            if np.isinf(self.precision):
+                tables.append(n_right * np.log(p) + n_wrong * np.log1p(-p))
+            else:
+                a, b = self.precision * p, self.precision * (1 - p)
+                free = gammaln(self.precision) - gammaln(self.precision + distinct[:, 1:])
+                of_counts = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
+                tables.append(of_counts + free)
             codes.append(code.ravel())
         found = np.empty(len(rows))
-        step = max(_BLOCK // len(curves), 1)
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
+        for some in blocks(len(rows), len(self.curves), _BLOCK):
             total = sum(table[code[some]] for table, code in zip(tables, codes, strict=True))
             found[some] = logsumexp(total, axis=1)
-        return np.asarray(found[place.ravel()] - np.log(len(curves)))
-
-    def _table(self, right: Array, tried: Array, p: Array) -> Array:
-        """Log likelihood of counts in a group under each curve, (n_counts, n_curves)."""
-        from scipy.special import betaln
-
-        right, wrong = right[:, None], (tried - right)[:, None]
-        if np.isinf(self.precision):
-            return np.asarray(right * np.log(p) + wrong * np.log1p(-p))
-        a, b = self.precision * p, self.precision * (1 - p)
-        return np.asarray(betaln(a + right, b + wrong) - betaln(a, b))
-
-    def with_precision(self) -> _Bank:
-        """Take the precision under which all items are likeliest."""
-        curves = self.dictionary()
-        every = -(-len(self.right) // 1000)
-        counts = self.right[::every], self.tried[::every]
-        banks = [self._replace(precision=m) for m in _PRECISIONS]
-        return max(banks, key=lambda bank: bank.likelihood(curves, *counts).sum())
-
-    def log_bayes_factor(self) -> Array:
-        """Of a moved key against an ordinary item, by right and wrong responses."""
-        moved = self.likelihood(self.moved(), self.right, self.tried)
-        return moved - self.likelihood(self.dictionary(), self.right, self.tried)
+        return np.asarray(found[place.ravel()] - np.log(len(self.curves)))
 
 
 def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -161,66 +146,85 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     >>> found.columns.to_list()
     ['log_bayes_factor', 'p_wrong_key', 'likely_answer']
     """
+    found, _, findings = keyed(result, predictions)
+    for finding in findings:
+        warn(finding)
+    return found
+
+
+def keyed(
+    result: FitResult, predictions: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, float, list[Finding]]:
+    """The table of `wrong_keys`, the prior share of wrong keys, and what limits it."""
     import pandas as pd
 
     check_type("result", result, FitResult)
     responses = dense_responses(result, "wrong_keys")
     if predictions is None:
         predictions = responses.predictions
-    groups, own_shares = _groups(result)
-    bank = _bank(result, groups, own_shares=own_shares).with_precision()
-    likely = np.full(len(result.item_labels), None, dtype=object)
-    factor, answers = bank.log_bayes_factor(), None
-    if predictions is not None:
-        answers = _Answers.of(result, predictions, groups)
-        factor, likely = answers.compared(bank, factor)
-    share, p = _posterior(factor)
-    if own_shares and (p > _LEFT_OUT).any():
-        bank = bank._replace(ordinary=bank.ordinary & (p <= _LEFT_OUT)).with_precision()
-        factor = bank.log_bayes_factor()
-        if answers is not None:
-            factor, likely = answers.compared(bank, factor)
+    rows = np.flatnonzero(result.answering)
+    rows = rows[np.argsort(-result.ability[rows], kind="stable")]
+    few, own_shares = len(rows) <= _OWN_GROUPS, len(rows) > _OWN_SHARES
+    groups, error = (
+        np.array_split(rows, len(rows) if few else _GROUPS),
+        _ERROR_FEW if few else _ERROR,
+    )
+    right, tried, curves = _grouped(result, groups, own_shares=own_shares)
+    ways = None if predictions is None else _ways(result, predictions, groups)
+    ordinary = result.parameters.known & (result.parameters.discrimination > _LEAST_SLOPE)
+    while True:
+        bank = _Bank.of(curves[ordinary if ordinary.any() else slice(None)], error, right, tried)
+        factor = bank.moved().likelihood(right, tried) - bank.likelihood(right, tried)
+        likely = np.full(len(factor), None, dtype=object)
+        if ways is not None:
+            _compare_answers(bank, ways, factor, likely)
         share, p = _posterior(factor)
+        left_out = p > _LEFT_OUT
+        if not own_shares or not left_out.any():
+            break
+        own_shares, ordinary = False, ordinary & ~left_out
+    findings = []
     if share > _MANY_WRONG:
-        warn(Finding("many-wrong-keys", "warning", {"share": share, "most": _MANY_WRONG}))
+        about = {"share": share, "most": _MANY_WRONG}
+        findings.append(Finding("many-wrong-keys", "warning", about))
         p = np.full_like(p, np.nan)
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
     found = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
-    return found.sort_values("log_bayes_factor", ascending=False, kind="stable")
+    found = found.sort_values("log_bayes_factor", ascending=False, kind="stable")
+    return found, min(share, _MOST_WRONG), findings
 
 
-def _groups(result: FitResult) -> tuple[list[Any], bool]:
-    """Rows of the respondents in each group, the ablest first, and whether they are many."""
-    rows = np.flatnonzero(result.answering)
-    rows = rows[np.argsort(-result.ability[rows], kind="stable")]
-    n = len(rows) if len(rows) <= _OWN_GROUPS else _GROUPS
-    return np.array_split(rows, n), len(rows) > _OWN_SHARES
+def called_wrong(found: pd.DataFrame, fdr: float) -> Any:
+    """Which items of a table of `wrong_keys` to look at: 20, or 1 % of them, at most.
+
+    The mean of 1 − p_wrong_key over them is at most ``fdr``. Without probabilities there are none.
+    """
+    sure = (1 - found["p_wrong_key"]).expanding().mean() <= fdr
+    return np.arange(len(found)) < min(int(sure.sum()), max(_LISTED, len(found) // 100))
 
 
-def _bank(result: FitResult, groups: list[Any], *, own_shares: bool) -> _Bank:
-    """Responses by group, and the curves of the items."""
-    rows = np.concatenate(groups)
-    starts = np.cumsum([0, *map(len, groups)])[:-1]
-    sizes = np.array([*map(len, groups)])[:, None]
+def _grouped(
+    result: FitResult, groups: list[Any], *, own_shares: bool
+) -> tuple[Array, Array, Array]:
+    """Right responses by item and group, how many there are, and the curves."""
+    rows, sizes = np.concatenate(groups), np.array([*map(len, groups)])
+    starts = np.cumsum([0, *sizes])[:-1]
     parts = [
         [np.add.reduceat(part, starts, axis=0) for part in (one.right, one.trials)]
         for one in item_blocks(result, rows)
     ]
     right, tried = (np.concatenate(one, axis=1).T for one in zip(*parts, strict=True))
-    items, n_items = result.parameters, len(right)
+    items, curves = result.parameters, np.empty_like(right)
     jitter = 0.0 if own_shares else _JITTER
-    by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, n_items))
+    by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, len(right)))
     slope, intercept = items.discrimination * np.exp(by_slope), items.intercept + by_intercept
     spread = ItemParameters(slope, intercept, items.guessing)
-    curves = np.empty_like(right)
-    for some in blocks(n_items, len(rows), _BLOCK):
+    for some in blocks(len(right), len(rows), _BLOCK):
         expected = np.nan_to_num(spread.chosen(some).probability(result.ability[rows]))
-        curves[some] = (np.add.reduceat(expected, starts, axis=0) / sizes).T
+        curves[some] = (np.add.reduceat(expected, starts, axis=0) / sizes[:, None]).T
     if own_shares:
         curves = (right + _PSEUDO * curves) / (tried + _PSEUDO)
-    ordinary = items.known & (items.discrimination > _LEAST_SLOPE)
-    error = _ERROR_FEW if len(rows) <= _OWN_GROUPS else _ERROR
-    return _Bank(right, tried, curves, ordinary, error)
+    return right, tried, curves
 
 
 def _posterior(factor: Array) -> tuple[float, Array]:
@@ -233,56 +237,42 @@ def _posterior(factor: Array) -> tuple[float, Array]:
     return share, p
 
 
-class _Answers(NamedTuple):
-    """What was answered, and every way to key an item."""
+def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> list[tuple[Any, ...]]:
+    """Every way to key each item.
 
-    names: Any
-    item: Any
-    """Item of each way, its answer, and whether that is its key."""
-    answer: Any
-    is_key: Any
-    right: Array
-    """Answers that it takes for right in groups, and how many there are, (n_ways, n_groups)."""
-    tried: Array
-    others: Array
-    """Log probability of the other answers, given that they are wrong."""
+    They are the item, the answer, whether it is the key, how many gave it and any answer by group,
+    and the log probability of the other answers, given that they are wrong.
+    """
+    from scipy.special import gammaln
 
-    @classmethod
-    def of(cls, result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> _Answers:
-        """Count the answers to every item, by group of respondents."""
-        from scipy.special import gammaln
+    codes, names = coded_answers(predictions, result)
+    responses = dense_responses(result, "predictions")
+    right = responses.cells.to_dense().successes[~result.synthetic] > 0
+    place = np.cumsum(~result.synthetic) - 1
+    found: list[tuple[Any, ...]] = []
+    for j, given in enumerate(codes.T):
+        marked = given[right[:, j] & (given >= 0)]
+        key = np.bincount(marked).argmax() if len(marked) else -1
+        options = np.union1d(given[given >= 0], [key])
+        n_options = len(names) if len(names) <= _OPTIONS else len(options)
+        counts = np.stack([(given[place[of]][:, None] == options).sum(axis=0) for of in groups])
+        tried, given_as = counts.sum(axis=1), counts.sum(axis=0)
+        each = gammaln(given_as + 0.5) - gammaln(0.5)
+        half = max(n_options - 1, 1) / 2
+        others = gammaln(half) - gammaln(half + tried.sum() - given_as) + each.sum() - each
+        for k, option in enumerate(options):
+            found.append((j, names[option], option == key, counts[:, k], tried, others[k]))
+    return found
 
-        codes, names = coded_answers(predictions, result)
-        responses = dense_responses(result, "predictions")
-        right = responses.cells.to_dense().successes[~result.synthetic] > 0
-        marked = [given[one & (given >= 0)] for given, one in zip(codes.T, right.T, strict=True)]
-        keys = np.array([np.bincount(one).argmax() if len(one) else -1 for one in marked])
-        place = np.cumsum(~result.synthetic) - 1
-        by_group = [place[rows] for rows in groups]
-        found: list[tuple[Any, ...]] = []
-        for j, given in enumerate(codes.T):
-            options = np.union1d(given[given >= 0], keys[j : j + 1])
-            n_options = len(names) if len(names) <= _OPTIONS else len(options)
-            counts = np.stack([(given[rows][:, None] == options).sum(axis=0) for rows in by_group])
-            tried, given_as = counts.sum(axis=1), counts.sum(axis=0)
-            each = gammaln(given_as + 0.5) - gammaln(0.5)
-            half = max(n_options - 1, 1) / 2
-            others = gammaln(half) - gammaln(half + tried.sum() - given_as) + each.sum() - each
-            for k, option in enumerate(options):
-                found.append((j, option, option == keys[j], counts[:, k], tried, others[k]))
-        return cls(names, *map(np.array, zip(*found, strict=True)))
 
-    def compared(self, bank: _Bank, factor: Array) -> tuple[Array, Any]:
-        """Log Bayes factors, and the likeliest other answer; where there is none, by responses."""
-        dictionary = bank.dictionary()
-        found = bank.likelihood(dictionary, self.right, self.tried) + self.others
-        factor, likely = factor.copy(), np.full(len(factor), None, dtype=object)
-        for j in np.unique(self.item):
-            ways = np.flatnonzero(self.item == j)
-            key, rest = ways[self.is_key[ways]], ways[~self.is_key[ways]]
-            if len(rest) and len(key):
-                best = rest[found[rest].argmax()]
-                mean = np.logaddexp.reduce(found[rest]) - np.log(len(rest))
-                factor[j] = mean - found[key[0]]
-                likely[j] = self.names[self.answer[best]]
-        return factor, likely
+def _compare_answers(bank: _Bank, ways: list[Any], factor: Array, likely: Any) -> None:
+    """Put log Bayes factors by answers, and likeliest other answers, where there are any."""
+    items, answer, keys, right, tried, others = zip(*ways, strict=True)
+    found = bank.likelihood(np.array(right), np.array(tried)) + others
+    item, is_key = np.array(items), np.array(keys)
+    for j in np.unique(item):
+        own = np.flatnonzero(item == j)
+        key, rest = own[is_key[own]], own[~is_key[own]]
+        if len(rest) and len(key):
+            mean = np.logaddexp.reduce(found[rest]) - np.log(len(rest))
+            factor[j], likely[j] = mean - found[key[0]], answer[rest[found[rest].argmax()]]

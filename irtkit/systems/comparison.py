@@ -11,7 +11,7 @@ SE²), the posterior of a difference d has mean κd and variance κSE²; κ is 1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from irtkit.findings import warn
 from irtkit.printed import shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
-from irtkit.systems.ranks import ranks_of
+from irtkit.systems.ranks import pairs_apart
 from irtkit.systems.standing import Shares, limits_of, standings
+from irtkit.systems.weighted import LEAST_GAIN, LEAST_SYSTEMS, Slopes, both_tests, gain_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +59,20 @@ class SystemComparison:
     level: float
     n_clusters: int  #: Of the common items; as many as items if no clusters were given.
     n_systems: int  #: Systems on the board of both.
+    weighted_p_value: float  #: Items weighted by how well they tell the other systems apart.
+    gain: float  #: Items that the plain test would need for each item of the weighted one. Or NaN.
     items: pd.DataFrame = field(repr=False)
     """Index "item": accuracy of both ("accuracy", "other_accuracy"), their difference and the
     difference that the model expects. The least expected differences come first."""
+
+    @property
+    def decisive(self) -> Literal["weighted", "plain"]:
+        """Which test decides, a rule that does not look at these two systems.
+
+        "weighted" if the gain of the other pairs is 1.1 or more, and there are 20 systems or more.
+        """
+        decides = self.gain >= LEAST_GAIN and self.n_systems >= LEAST_SYSTEMS
+        return "weighted" if decides else "plain"
 
     def power(self, n_items: Any, difference: Any = None) -> Any:
         """Probability that a number of items like these shows a difference.
@@ -145,6 +157,10 @@ def compare_systems(
     difference to p_value are about each pair by itself, as if chosen before looking. With a
     probability of at least ``level``, all pairs called different are so, in this direction.
 
+    Two systems are compared by a second test as well. It weighs items by their slopes, which are
+    estimated without the two. ``decisive`` says which test decides, by the other pairs of the
+    board. Not the smaller p-value does.
+
     References
     ----------
     Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
@@ -215,9 +231,14 @@ def _pair(
             f"system {short(names[0])} and {short(names[1])} are in parts of the matrix without "
             "a response in common, directly or through others: nothing tells how they compare"
         )
-    columns = _columns(result, part, np.searchsorted(part.places, places), cluster, level)
+    order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
+    columns = _columns(result, part, order, cluster, level)
     row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
-    row |= {"system": names[0], "other": names[1], "items": _differing(result, places)}
+    shares = Shares.of(result.patterns.chosen(places))
+    slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
+    weighted = both_tests(slopes, shares, places, cluster)[1]
+    row |= {"weighted_p_value": weighted.p_value, "gain": gain_of(result, slopes, others, cluster)}
+    row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
     return SystemComparison(**row, level=level, n_systems=len(part.scores))
 
 
@@ -232,7 +253,7 @@ def _all_pairs(
     """A row for every pair of chosen systems that responses link, the better one first."""
     import pandas as pd
 
-    orders = [part.order[chosen[part.places[part.order]]] for part in parts]
+    orders = [np.flatnonzero(chosen[part.places]) for part in parts]
     n_pairs = sum(len(order) * (len(order) - 1) // 2 for order in orders)
     if n_pairs > _MOST_PAIRS:
         raise ValueError(
@@ -241,14 +262,13 @@ def _all_pairs(
         )
     labels, found = pd.Index(result.respondent_labels), []
     for part, order in zip(parts, orders, strict=True):
-        pairs = np.triu_indices(len(order), 1)
-        names = [part.places[order[end]] for end in pairs]
-        system, other = (pd.Categorical.from_codes(codes, labels) for codes in names)
+        ends = [order[end] for end in np.triu_indices(len(order), 1)]
+        system, other = (pd.Categorical.from_codes(part.places[end], labels) for end in ends)
         columns = _columns(result, part, order, cluster, level)
         del columns["n_clusters"]
-        apart = ranks_of(part.estimates(), level=level, seed=seed).apart
-        columns["different"] = apart[order[pairs[0]], order[pairs[1]]]
-        found.append(pd.DataFrame({"system": system, "other": other, **columns}))
+        different = pairs_apart(part, level=level, seed=seed)[*ends]
+        pair = {"system": system, "other": other}
+        found.append(pd.DataFrame({**pair, **columns, "different": different}))
     return found[0] if len(found) == 1 else pd.concat(found, ignore_index=True)
 
 
@@ -256,41 +276,45 @@ def _columns(
     result: FitResult, part: Standing, order: Any, cluster: Clusters | None, level: float
 ) -> dict[str, Array]:
     """Columns of all pairs of some systems of a part, in this order of systems."""
-    scores, pairs = part.estimates(order), np.triu_indices(len(order), 1)
-    difference, variance = np.subtract(*scores.value[[*pairs]]), scores.variance()[pairs]
-    df = np.minimum(*scores.df[[*pairs]])
-    score_low, score_high, _ = _inference(difference, variance, df, level)
+    pairs = np.triu_indices(len(order), 1)
+    ends = [order[end] for end in pairs]
+    scored = difference = np.subtract(*part.scores[ends])
+    variance, df = part.variances(order, order)[pairs], np.minimum(*part.df[ends])
+    se = np.sqrt(variance)
+    low, high = score_low, score_high = _interval(difference, se, df, level)
     p_better = _p_better(difference, variance, df, part.spread)
-    columns = {
-        "score_difference": difference,
-        "score_low": score_low,
-        "score_high": score_high,
-        "p_better": p_better,
-    }
     n_items = np.full(len(df), len(result.item_labels))
     if not result.patterns.complete:
         shares = Shares.of(result.patterns.chosen(part.places[order]))
         n_items, df, difference, variance = (each[pairs] for each in _in_common(shares, cluster))
-    low, high, p_value = _inference(difference, variance, df, level)
-    se, n_clusters = np.sqrt(variance), df.astype(np.int64) + 1
-    needed = items_needed(
-        se * np.sqrt(n_items),
-        difference,
-        tail_probability=(1 - level) / 2,
-        clusters_per_item=n_clusters / np.maximum(n_items, 1),
-    )
-    paired = {"n_items": n_items, "difference": difference, "se": se, "low": low, "high": high}
-    paired |= {"p_value": p_value, **columns, "items_needed": needed, "n_clusters": n_clusters}
-    return paired
+        se = np.sqrt(variance)
+        low, high = _interval(difference, se, df, level)
+    n_clusters = df.astype(np.int64) + 1
+    return {
+        "n_items": n_items,
+        "difference": difference,
+        "se": se,
+        "low": low,
+        "high": high,
+        "p_value": np.where(np.isnan(se), np.nan, 2 * tail(df, np.nan_to_num(difference / se))),
+        "score_difference": scored,
+        "score_low": score_low,
+        "score_high": score_high,
+        "p_better": p_better,
+        "items_needed": items_needed(
+            se * np.sqrt(n_items),
+            difference,
+            tail_probability=(1 - level) / 2,
+            clusters_per_item=n_clusters / np.maximum(n_items, 1),
+        ),
+        "n_clusters": n_clusters,
+    }
 
 
-def _inference(difference: Array, variance: Array, df: Array, level: float) -> tuple[Array, ...]:
-    """Intervals of differences of accuracy, and their p-values; NaN without a common item."""
-    se = np.sqrt(variance)
+def _interval(difference: Array, se: Array, df: Array, level: float) -> tuple[Array, Array]:
+    """Intervals of differences of accuracy; NaN without a common item."""
     reach = t_quantile(df, level) * se
-    p_value = 2 * tail(df, np.nan_to_num(difference / se))
-    low, high = np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
-    return low, high, np.where(np.isnan(se), np.nan, p_value)
+    return np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
 
 
 def _p_better(difference: Array, variance: Array, df: Array, spread: float) -> Array:
@@ -321,11 +345,10 @@ def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, 
     return n.astype(np.int64), n_clusters - 1, mean, variance
 
 
-def _differing(result: FitResult, places: NDArray[np.intp]) -> pd.DataFrame:
+def _differing(result: FitResult, places: NDArray[np.intp], shares: Shares) -> pd.DataFrame:
     """Items of both, the least expected difference first."""
     import pandas as pd
 
-    shares = Shares.of(result.patterns.chosen(places))
     both = (shares.trials > 0).all(axis=0)
     p = result.parameters.probability(result.ability[places])[:, both]
     right = shares.right[:, both]

@@ -25,7 +25,7 @@ from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
 from irtkit.systems.standing import Shares, numbered_clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import pandas as pd
 
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
@@ -50,12 +50,6 @@ class GateSystem:
     verdict: Verdict
     items_needed: float  #: To show with 80 % power on which side of ``max_drop`` such a drop lies.
 
-    def finding(self, about: dict[str, Any]) -> Finding:
-        """The verdict as a finding, with percentage points and what is known ``about`` the gate."""
-        points: dict[str, Any] = {"change": 0 - 100 * self.drop, "most": 100 * self.high}
-        points["more"] = two_digits(self.items_needed - self.n_items)
-        return Finding(f"gate-{self.verdict}", "note", vars(self) | points | about)
-
 
 @dataclass(frozen=True)
 class Gate:
@@ -78,11 +72,14 @@ class Gate:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The verdict on each system, and what was not compared; `str` of one is its message."""
-        about = {
-            "allowed": 100 * self.max_drop,
-            "certainty": 100 * (1 - (1 - self.level) / len(self.systems)),
-        }
-        return (*(one.finding(about) for one in self.systems), *self.limits)
+        certainty = 100 * (1 - (1 - self.level) / len(self.systems))
+        found = []
+        for one in self.systems:
+            values = vars(one) | {"allowed": 100 * self.max_drop, "certainty": certainty}
+            values |= {"change": 0 - 100 * one.drop, "most": 100 * one.high}
+            values["more"] = two_digits(one.items_needed - one.n_items)
+            found.append(Finding(f"gate-{one.verdict}", "note", values))
+        return (*found, *self.limits)
 
     @property
     def markdown(self) -> str:
@@ -150,45 +147,37 @@ def gate(
     """
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
-    runs = [as_responses(given, **reading) for given in (old, new)]
-    answering: list[dict[str, int]] = []  # rows of the systems with a response, by label
-    for run in runs:
-        answered = patterns_of(run, synthetic_is_real=True).answering
-        answering.append({label: k for k, label in enumerate(run.respondents) if answered[k]})
-    pairs = {label: (k, answering[1].get(label)) for label, k in answering[0].items()}
-    if runs[0].n_respondents == runs[1].n_respondents == 1:
-        pairs = {runs[1].respondents[0]: (0, 0)}
-        answering = [dict.fromkeys(pairs, 0)] * 2
-    gone = [label for label, (_, row) in pairs.items() if row is None]
-    if len(gone) == len(pairs):
+    (before, steps), (after, new_steps) = (
+        _shares(as_responses(given, **reading)) for given in (old, new)
+    )
+    if len(before) == len(after) == 1:
+        before.index = steps.index = after.index
+    pairs = before.index.intersection(after.index, sort=False)
+    if not len(pairs):
         raise ValueError(
             "old and new must hold one system each, or the same ones, with responses; old has "
-            f"{first_names(answering[0])} and new {first_names(answering[1])}"
+            f"{first_names(before.index)} and new {first_names(after.index)}"
         )
-    known = set(runs[1].items)
-    common = [label for label in runs[0].items if label in known]
+    common = before.columns.intersection(after.columns, sort=False)
     if len(common) < 2:
         raise ValueError(
             f"old and new have {len(common)} items in common; theirs are "
-            f"{first_names(runs[0].items)} and {first_names(runs[1].items)}"
+            f"{first_names(before.columns)} and {first_names(after.columns)}"
         )
-    cluster, n = numbered_clusters(clusters, tuple(common)), len(common)
-    items = dict.fromkeys((*common, *runs[0].items, *runs[1].items))
-    place = {label: k for k, label in enumerate(items)}
-    compared = {label: rows for label, rows in pairs.items() if label not in gone}
-    shares = [
-        _placed(run, [rows[end] for rows in compared.values()], place)
-        for end, run in enumerate(runs)
-    ]
-    alpha = (1 - level) / len(compared)
+    cluster, alpha = numbered_clusters(clusters, tuple(common)), (1 - level) / len(pairs)
+    rows, new_rows = before[common], after[common]
     systems = []
-    for k, name in enumerate(compared):
-        one, other = (Shares(each.right[k, :n], each.trials[k, :n]) for each in shares)
-        systems.append(_judged(name, one, other, cluster, max_drop, alpha))
-    seen, again = (each.trials > 0 for each in shares)
+    for name in pairs:
+        step = min(steps[name], new_steps[name])
+        one, other = rows.loc[name], new_rows.loc[name]
+        systems.append(_judged(name, one, other, step, cluster, max_drop, alpha))
+    columns = before.columns.union(after.columns, sort=False)
+    seen, again = (
+        each.loc[pairs].reindex(columns=columns).notna().to_numpy() for each in (before, after)
+    )
     limits: dict[str, dict[str, Any]] = {
-        "gate-without-systems": {"systems": gone},
-        "gate-new-systems": {"systems": [label for label in answering[1] if label not in pairs]},
+        "gate-without-systems": {"systems": [*before.index.difference(pairs, sort=False)]},
+        "gate-new-systems": {"systems": [*after.index.difference(pairs, sort=False)]},
         "gate-old-items": {"n": int((seen & ~again).any(axis=0).sum())},
         "gate-new-items": {"n": int((again & ~seen).any(axis=0).sum())},
     }
@@ -196,36 +185,38 @@ def gate(
     return Gate(max_drop, level, tuple(systems), tuple(found))
 
 
-def _placed(run: ResponseMatrix, rows: list[Any], place: Mapping[str, int]) -> Shares:
-    """Responses of some systems of a run, with a column for every item of both runs."""
-    found = np.zeros((2, len(rows), len(place)))
-    columns = [place[label] for label in run.items]
-    patterns = patterns_of(run, synthetic_is_real=True)
-    found[:, :, columns] = Shares.of(patterns.chosen(np.array(rows)))
-    return Shares(*found)
+def _shares(run: ResponseMatrix) -> tuple[pd.DataFrame, pd.Series]:
+    """Shares right of the systems with a response, NaN where missing, and their least steps."""
+    import pandas as pd
+
+    shares = Shares.of(patterns_of(run, synthetic_is_real=True))
+    right = np.where(shares.trials > 0, shares.right, np.nan)
+    table = pd.DataFrame(right, list(run.respondents), list(run.items)).dropna(how="all")
+    return table, pd.Series(shares.steps, list(run.respondents))[table.index]
 
 
 def _judged(
-    name: str, old: Shares, new: Shares, cluster: Any, max_drop: float, alpha: float
+    name: Any,
+    old: pd.Series,
+    new: pd.Series,
+    step: float,
+    cluster: Any,
+    max_drop: float,
+    alpha: float,
 ) -> GateSystem:
-    """Verdict on one system, from its answers to the common items in both runs."""
-    both = (old.trials > 0) & (new.trials > 0)
+    """Verdict on one system, from its shares right of the common items in both runs."""
+    both = (old.notna() & new.notna()).to_numpy()
     if not both.any():
         raise ValueError(f"old and new have no item that system {short(name)} answered in both")
     of_both = None if cluster is None else cluster[both]
-    difference = (old.right - new.right)[both]
-    drop = mean_of(difference, of_both, step=1 / float(max(old.trials.max(), new.trials.max())))
+    difference = (old - new).to_numpy()[both]
+    drop = mean_of(difference, of_both, step=step)
     reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
     high, least_se = _few_changes(difference, of_both, max_drop, alpha)
-    high = min(max(drop.value + reach, high), 1.0)
+    low, high = max(drop.value - reach, -1.0), min(max(drop.value + reach, high), 1.0)
     beyond = (drop.value - max_drop) / drop.se
     chance = float(tail(drop.df, beyond))
-    verdict: Verdict = "inconclusive"
-    if drop.value - reach > max_drop:
-        verdict = "failed"
-    elif high <= max_drop:
-        verdict = "passed"
-    n_items = int(both.sum())
+    n_items = len(difference)
     needed = items_needed(
         max(drop.se * n_items**0.5, least_se),
         drop.value - max_drop,
@@ -235,13 +226,13 @@ def _judged(
     return GateSystem(
         system=name,
         n_items=n_items,
-        old=float(old.right[both].mean()),
-        new=float(new.right[both].mean()),
+        old=float(old[both].mean()),
+        new=float(new[both].mean()),
         drop=drop.value,
-        low=max(drop.value - reach, -1.0),
+        low=low,
         high=high,
         p_value=chance if beyond > 0 else 1 - chance,
-        verdict=verdict,
+        verdict="failed" if low > max_drop else "passed" if high <= max_drop else "inconclusive",
         items_needed=float(needed),
     )
 

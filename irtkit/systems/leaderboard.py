@@ -13,10 +13,11 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, check_type
-from irtkit.data.patterns import float_blocks
+from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.systems.ranks import groups_of, ranks_of
-from irtkit.systems.standing import families_of, limits_of, standings, with_clustered_errors
+from irtkit.suspects.families import family_names
+from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart, simultaneous_ranks
+from irtkit.systems.standing import Shares, limits_of, standings, with_clustered_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,23 +45,26 @@ def leaderboard(
     result
         What :func:`irtkit.fit` returned, with its responses.
     families
-        Family of each respondent: a mapping or Series by label, or a column of the respondent
-        table. Errors of abilities are then clustered. By default a column "family" is only shown.
+        Family of each respondent: a mapping or Series by label, a column of the respondent table,
+        or "similar", as in :func:`irtkit.flag_items`. Errors of abilities are then clustered. By
+        default a column "family" is only shown.
     clusters
         Cluster of each item, such as its passage or task: a mapping or Series by label, or a column
         of the item table. Errors are then clustered, which needs some twenty clusters or more.
     level
         Coverage of the intervals.
     seed
-        Seed of the draws that say how large the largest of many differences is by chance.
+        Seed of the draws of scores for ranks and for the largest of many differences.
 
     Returns
     -------
     pandas.DataFrame
         One row per real respondent with a response, best first, index "respondent":
 
-        - rank, by expected_score; equal scores share a rank. rank_low, rank_high: intervals for the
-          ranks of all systems at once, see Notes.
+        - rank, by expected_score; equal scores share a rank. rank_low, rank_high: likely ranks, an
+          interval for each system by itself.
+        - rank_low_simultaneous, rank_high_simultaneous: intervals for the ranks of all systems at
+          once. They are wider, see Notes.
         - accuracy: share right of all trials.
         - ability, ability_low, ability_high: posterior mean, and its interval if the model is true,
           which contains the errors of the items.
@@ -71,13 +75,14 @@ def leaderboard(
           Others may not either, see :func:`irtkit.compare_systems`.
         - status: "misfit" if the system is right on more items that are improbable at its ability
           than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
-        - family, where known; component, where respondents and items fall into parts without a
-          common response. Ranks are then within the part, and parts follow each other.
+        - family, where known, else empty; component, where respondents and items fall into parts
+          without a common response. Ranks are then within the part, and parts follow each other.
 
     Raises
     ------
     TypeError, ValueError
-        If result has more than 10,000 systems, or families or clusters lack one.
+        If result has more than 10,000 systems, clusters lack an item, or families name no
+        respondent.
 
     Warns
     -----
@@ -88,8 +93,10 @@ def leaderboard(
 
     Notes
     -----
-    Rank intervals hold all ranks together with the probability ``level`` or more, over items like
-    these (Mogstad, Romano, Shaikh & Wilhelm 2024).
+    All ranks are about items like these. Likely ranks hold the true rank with the probability
+    ``level`` on average over systems and boards. They take true scores for a mixture of three
+    normals. Simultaneous intervals hold all ranks of a board together with the probability
+    ``level`` or more, without assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
 
     References
     ----------
@@ -142,8 +149,8 @@ def ranked(
     board["status"] = status[board.index]
     known = None if result.responses is None else result.responses.respondent_table
     if families is not None or (known is not None and "family" in known.columns):
-        values = families_of(result, "family" if families is None else families)
-        family = pd.Series(values, result.respondent_labels, dtype=object)
+        names = family_names(result, "family" if families is None else families)
+        family = pd.Series([name or "" for name in names], result.respondent_labels)
         board["family"] = family[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
@@ -166,22 +173,20 @@ def _board(
     table: pd.DataFrame, standing: Standing, level: float, seed: int
 ) -> tuple[pd.DataFrame, int, int]:
     """Systems of one component, best first; pairs in the other order by ability; and all pairs."""
-    scores, order = standing.scores, standing.order
-    found = ranks_of(standing.estimates(order), level=level, seed=seed)
-    rows = table.iloc[standing.places[order]]
-    board = rows[[]].assign(
-        rank=1 + np.searchsorted(np.sort(-scores), -scores[order]),
-        rank_low=found.low,
-        rank_high=found.high,
-    )
+    scores, rows = standing.scores, table.iloc[standing.places]
+    apart = pairs_apart(standing, level=level, seed=seed)
+    board = rows[[]].assign(rank=1 + np.searchsorted(-scores, -scores))
+    board["rank_low"], board["rank_high"] = likely_ranks(standing, level=level, seed=seed)
     for name in ("accuracy", "ability", "expected_score", "n_responses"):
-        bounds = [f"{name}_{end}" for end in ("low", "high")]
-        for column in (name, *(bound for bound in bounds if bound in rows)):
-            board[column] = rows[column]
-    board["group"] = np.array(groups_of(found.apart), dtype=object)
+        for column in (name, f"{name}_low", f"{name}_high"):
+            if column in rows:
+                board[column] = rows[column]
+    board["group"] = np.array(groups_of(apart), dtype=object)
+    surely = simultaneous_ranks(apart)
+    board["rank_low_simultaneous"], board["rank_high_simultaneous"] = surely
     ability = rows["ability"].to_numpy()
-    n_reversed = int(np.triu(found.apart & (ability > ability[:, None])).sum())
-    return board, n_reversed, int(found.apart.sum()) // 2
+    n_reversed = int(np.triu(apart & (ability > ability[:, None])).sum())
+    return board, n_reversed, int(apart.sum()) // 2
 
 
 def improbable_right(result: FitResult) -> Array:
@@ -192,15 +197,14 @@ def improbable_right(result: FitResult) -> Array:
     """
     from scipy.special import betainc
 
-    n_items = len(result.item_labels)
     sums = np.zeros((4, len(result.ability)))
-    for some, *cells in float_blocks(result.patterns, complete=False, n_points=n_items):
-        right, answered = (x.toarray() if result.patterns.sparse else x for x in cells)
+    for some in blocks(len(result.ability), len(result.item_labels)):
+        shares = Shares.of(result.patterns.chosen(some))
         p = result.parameters.probability(result.ability[some])
-        hard = (answered > 0) & (p < _IMPROBABLE)
-        share = right / np.maximum(answered, 1)
-        for room, values in zip(sums, (hard, share, p, p * (1 - p)), strict=True):
-            room[some] = np.where(hard, values, 0).sum(axis=1)
+        hard = (shares.trials > 0) & (p < _IMPROBABLE)
+        terms: Any = (1.0, shares.right, p, p * (1 - p))
+        for room, values in zip(sums, terms, strict=True):
+            room[some] = np.where(hard, values, 0.0).sum(axis=1)
     n, number, expected, variance = sums
     z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)
     real = z[result.answering]

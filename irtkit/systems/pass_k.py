@@ -70,21 +70,18 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     usual = int(np.quantile(trials[seen], 0.5, method="lower"))
     if k is not None:
         check_whole("k", k, 1)
-        most = int(trials.max())
-        if k > most:
+        if k > (most := int(trials.max())):
             raise ValueError(f"k must be at most {most}, the most trials of a cell, got {short(k)}")
     right = np.rint(shares.right * trials)
     columns: dict[str, Any] = {}
     for number in range(1, min(usual, _MOST) + 1) if k is None else [k]:
         enough = trials >= number
-        all_right = _choices(right, trials, number)
-        some_right = 1 - _choices(trials - right, trials, number)
-        steps = number * shares.steps
-        for name, values in ((f"pass^{number}", all_right), (f"pass@{number}", some_right)):
-            means = [
-                mean_of(row[own], step=step)
-                for row, own, step in zip(values, enough, steps, strict=True)
-            ]
+        for name, values in (
+            (f"pass^{number}", _choices(right, trials, number)),
+            (f"pass@{number}", 1 - _choices(trials - right, trials, number)),
+        ):
+            rows = zip(values, enough, number * shares.steps, strict=True)
+            means = [mean_of(row[own], step=step) for row, own, step in rows]
             columns[name] = [mean.value for mean in means]
             columns[f"{name}_se"] = [mean.se for mean in means]
         columns[f"pass^{number}_items"] = enough.sum(axis=1)

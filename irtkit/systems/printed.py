@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from irtkit.printed import (
     in_lines,
     p_words,
@@ -46,6 +48,13 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
     else:
         said = _ahead(one, two, *paired, f"on the {items} of both", found.level)
         yield f"{said[:-1]}, {p_words(found.p_value, 4)}."
+    if np.isfinite(found.gain):
+        decides = "this test decides" if found.decisive == "weighted" else "the plain test decides"
+        yield (
+            "With items weighted by how well they tell the other systems apart, "
+            f"{p_words(found.weighted_p_value, 4)}. The plain test would need {found.gain:.2f} "
+            f"times the items on this board, so that {decides}."
+        )
     if found.n_systems > 2:
         yield (
             "This is about a pair chosen beforehand. The best of many are ahead by chance, and "
@@ -163,7 +172,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
     columns[FROM_TO] = interval("ability", 2)
     if "family" in board:
-        columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
+        columns["family"] = [shortened(name, _FAMILY) for name in board["family"]]
     return pd.DataFrame(columns, pd.Index(short_labels(board.index, _LABEL), name="system"))
 
 
@@ -182,8 +191,8 @@ def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) ->
     """What the columns mean, those that may be left out included if ``columns`` names them."""
     sure = percent(level)
     yield (
-        f"between: ranks that items like these would allow ({sure} intervals for all systems at "
-        "once); tied: systems that share a letter do not differ significantly, adjusted for all "
+        f"between: likely ranks on items like these ({sure} interval of each system by itself); "
+        "tied: systems that share a letter do not differ significantly, adjusted for all "
         "pairs (of others, irtkit compare-systems says whether they do)"
     )
     yield (
@@ -199,7 +208,7 @@ def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) ->
             "allows (p < 0.05 over all systems); its answers may have leaked or follow wrong keys"
         )
     if "family" in board:
-        families = board.groupby("family", sort=False)
+        families = board[board["family"] != ""].groupby("family", sort=False)
         best = [
             f"{printable(name)} (rank {part['rank'].min()}, {len(part)} "
             f"system{'s' * (len(part) > 1)})"

@@ -1,136 +1,207 @@
-"""Ranks that the data allow, from scores and their covariance.
+"""Ranks that the data allow, from scores and how they err together.
 
 Two systems *differ significantly* if the difference of their scores is larger than chance makes the
 largest of all differences (stepwise: Romano & Wolf 2005, *Econometrica* 73, 1237-1282). The rank of
-a system lies between one more than the number of significantly better systems, and the number of
-those that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024, *Review of Economic
-Studies* 91, 476-518). The intervals hold all ranks together with the probability ``level`` or more.
+a system then lies between one more than the number of significantly better systems, and the number
+of those that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024, *Review of
+Economic Studies* 91, 476-518). These intervals hold all ranks together with the probability
+``level`` or more. The largest difference is drawn from normal scores with the same covariance. For
+many systems, the bound is Holm's (1979), which assumes nothing about the dependence of differences.
 
-The largest difference is drawn from normal scores with the same covariance. For many systems, the
-bound is Holm's (1979), which assumes nothing about the dependence of differences.
+*Likely ranks* are posterior intervals, one system at a time. True scores are a mixture of three
+normals, fitted by EM with the error variance v of each system. A draw of a true score is
+μ_k + B(m − μ_k) + √(Bv) z with B = τ²_k/(τ²_k + v). The errors z are Student's t and correlated as
+those of the scores are. So is the component k, and copies stay copies.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.data.patterns import blocks
 from irtkit.systems.paired import t_quantile
+from irtkit.systems.standing import MOST_DRAWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
+    from irtkit.systems.standing import Standing
 
     Flags = NDArray[np.bool_]
+    Places = NDArray[np.int64]
 
 _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
-_DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most, which takes a second.
-MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, Holm 5.07).
-_AT_ONCE = 2**20  # Numbers in a table of draws: 4 MiB, which a processor's cache holds.
+_DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
+_AT_ONCE = 2**18  # Numbers in a block: 1 MiB, which a processor's cache holds.
+_LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign; half for many systems.
+_COMPONENTS, _SYSTEMS_EACH = 3, 6  # Normals of the mixture, and systems that one needs.
+_STEPS = 150  # Of EM.
+_LEAST_SPREAD = 0.05  # Variance of a component, by the mean variance of errors.
+_PSEUDO = 2.0  # Observations of the mean variance of errors that a component begins with.
 
 
-class Scores(NamedTuple):
-    """Estimates of several systems, and how they err together."""
-
-    value: Array  # (n,).
-    covariance: Array  # (n, n).
-    df: Array  # Degrees of freedom of each one's error, (n,).
-    least: float = 0.0  # Variance that a difference has at least.
-
-    def variance(self, rows: slice | Any = slice(None)) -> Array:
-        """Variance of the difference of some systems (rows) to all."""
-        own = np.diag(self.covariance)
-        found = self.covariance[rows] * self.covariance.dtype.type(-2)
-        found += own[rows, None] + own
-        return np.maximum(found, self.least, out=found)
+def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
+    """Rank intervals of all systems at once, by which pairs differ; the best system first."""
+    better, worse = np.tril(apart).sum(axis=1), np.triu(apart).sum(axis=1)
+    return 1 + better, len(apart) - worse
 
 
-class Ranks(NamedTuple):
-    """What is known of the ranks of n systems, 1 being the best."""
+def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Flags:
+    """Pairs that differ significantly among all pairs: beyond Holm's bound, or that of draws."""
+    from scipy.special import ndtr
 
-    low: NDArray[np.int64]  # Simultaneous intervals, (n,).
-    high: NDArray[np.int64]
-    apart: Flags  # Pairs that differ significantly among all pairs, (n, n).
+    n = len(standing.scores)
+    n_pairs, n_apart, apart = n * (n - 1) // 2, -1, np.zeros((n, n), bool)
+    bounds = _bounds(standing, (1 - level) / max(n_pairs, 1))
+    t = _t_of_pairs(standing, float(bounds.max()))
+    while n_apart < (found := int(np.count_nonzero(apart))) < n_pairs:
+        n_apart = found
+        apart = _beyond(t, _bounds(standing, (1 - level) / (n_pairs - n_apart)))
+    if n <= MOST_DRAWN:
+        n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
+        draws = _draws(standing, n_draws, seed).astype(np.float32)
+        while len(apart) > 1 and not apart[np.triu_indices(n, 1)].all():
+            bound = np.quantile(_largest(standing, draws, ~apart), level, method="higher")
+            new = _beyond(t, _bounds(standing, 2 * ndtr(-float(bound)))) & ~apart
+            if not new.any():
+                break
+            apart |= new
+    return np.asarray(apart | apart.T)
 
 
-def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
-    """Rank intervals and the pairs that differ significantly."""
-    t = _t_of_pairs(scores)
-    worse = t > 0
-    apart = _apart(np.abs(t, out=t), scores, 1 - level, seed)
-    worse &= apart
-    n_apart, n_worse = (np.count_nonzero(some, axis=1) for some in (apart, worse))
-    return Ranks(1 + n_apart - n_worse, len(t) - n_worse, apart)
+def _t_of_pairs(standing: Standing, most: float) -> NDArray[np.float32]:
+    """Differences of systems to later ones in standard errors, 0 elsewhere, (n, n).
 
-
-def _t_of_pairs(scores: Scores) -> NDArray[np.float32]:
-    """Differences in standard errors, (n, n); infinite without an error, and NaN if both are 0."""
-    n, value = len(scores.value), scores.value.astype(np.float32)
-    t = np.empty((n, n), np.float32)
+    Infinite without an error, and where it is surely more than ``most``; NaN if both are 0.
+    """
+    n, scores, se = len(standing.scores), standing.scores, np.sqrt(standing.squares)
+    value = scores.astype(np.float32)
+    t = np.zeros((n, n), np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
         for rows in blocks(n, n, _AT_ONCE):
-            np.subtract(value[rows, None], value, out=t[rows])
-            t[rows] /= np.sqrt(scores.variance(rows))
+            reach = most * max(se[rows].max() + se.max(), standing.least**0.5)
+            end = int(np.searchsorted(-scores, reach - scores[rows.stop - 1], side="right"))
+            columns = slice(rows.start, end if np.isfinite(reach) else n)
+            se_of = np.sqrt(standing.variances(rows, columns))
+            t[rows, columns] = np.triu((value[rows, None] - value[columns]) / se_of, 1)
+            t[rows, columns.stop :] = np.inf
     return t
 
 
-def _apart(size: NDArray[np.float32], scores: Scores, alpha: float, seed: int) -> Flags:
-    """Pairs that differ significantly: beyond Holm's bound, and then beyond that of draws."""
+def _bounds(standing: Standing, p_value: float) -> NDArray[np.float32]:
+    """Two-sided quantile of Student's t of each system."""
+    return np.asarray(t_quantile(standing.df, 1 - p_value), np.float32)
+
+
+def _beyond(t: NDArray[np.float32], bounds: NDArray[np.float32]) -> Flags:
+    """Pairs beyond the bound of both."""
+    if (bounds == bounds[0]).all():
+        return np.asarray(t > bounds[0])
+    return np.asarray((t > bounds) & (t > bounds[:, None]))
+
+
+def _draws(standing: Standing, n_draws: int, seed: int) -> Array:
+    """Normal scores with the covariance, (n, n_draws).
+
+    Of up to 600 systems, they do not depend on the order of systems and items, or on rounding.
+    """
+    own, generator = standing.contributions, np.random.default_rng(seed)
+    if len(own) > MOST_DRAWN:
+        return own @ generator.standard_normal((own.shape[1], n_draws), dtype=np.float32)
+    covariance = own @ own.T
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.where(values > 1e-12 * values[-1], values, 0)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    normal = np.empty((len(own), n_draws))
+    # Sums of exponentials are equal for equal covariances only.
+    exponentials = np.exp(covariance / max(np.diag(covariance).max(), 1e-300))
+    keys = exponentials.sum(axis=1), standing.scores
+    order = np.lexsort([np.round(key, 12) for key in keys])  # equal but for rounding
+    normal[order] = generator.standard_normal(normal.shape, dtype=np.float32)
+    return np.asarray(root @ normal)
+
+
+def _largest(standing: Standing, draws: NDArray[np.float32], pairs: Flags) -> NDArray[np.float32]:
+    """Largest difference of some pairs in standard errors, in every draw."""
+    n = len(draws)
+    variances = standing.variances(slice(None), slice(None))
+    inverse = np.zeros((n, n), np.float32)
+    np.divide(1, np.sqrt(variances), out=inverse, where=variances > 0, casting="same_kind")
+    largest = np.zeros(draws.shape[1], np.float32)
+    for one in range(n - 1):
+        others = one + 1 + np.flatnonzero(pairs[one, one + 1 :])
+        differences = draws[others] - draws[one]
+        differences *= inverse[one, others, None]
+        np.abs(differences, out=differences)
+        np.maximum(largest, differences.max(axis=0, initial=0), out=largest)
+    return largest
+
+
+def likely_ranks(
+    standing: Standing, *, level: float = 0.95, seed: int = 0
+) -> tuple[Places, Places]:
+    """Likely rank of each system, from and to, by draws of all true scores."""
     from scipy.special import ndtr
 
-    n_pairs, n_apart, apart = len(size) * (len(size) - 1) // 2, -1, np.zeros(size.shape, bool)
-    while n_apart < (found := int(np.count_nonzero(apart)) // 2) < n_pairs:
-        n_apart = found
-        apart = _beyond(size, scores.df, alpha / (n_pairs - n_apart))
-    draws = None if len(size) > MOST_DRAWN else _draws(scores, seed)
-    while draws is not None:
-        pairs = np.nonzero(np.triu(~apart, 1))
-        if not len(pairs[0]):
-            break
-        bound = np.quantile(_largest(scores, draws, *pairs), 1 - alpha, method="higher")
-        new = _beyond(size, scores.df, 2 * ndtr(-float(bound))) & ~apart
-        if not new.any():
-            break
-        apart |= new
-    return apart
+    n, generator = len(standing.scores), np.random.default_rng(seed)
+    if n == 1 or standing.df.min() < 1:
+        return np.ones(n, np.int64), np.full(n, n)
+    m = standing.scores - standing.scores.mean()
+    drawn = _draws(standing, _LIKELY_DRAWS if n <= MOST_DRAWN else _LIKELY_DRAWS // 2, seed)
+    drawn = drawn - drawn.mean(axis=0)
+    mean = standing.contributions.mean(axis=0)
+    own = standing.squares - 2 * standing.contributions @ mean + mean @ mean
+    v = np.maximum(own, max(standing.least / 2, 1e-12))  # one that is always right may err as well
+    drawn += np.sqrt(v - own)[:, None] * generator.standard_normal(drawn.shape[1])
+    z = np.hstack([drawn, -drawn]) / np.sqrt(v)[:, None]
+    share, centre, spread = _mixture(m, v)
+    belonging = np.cumsum(_belonging(m, v, share, centre, spread), axis=1)
+    component = (ndtr(np.roll(z, 1, axis=1))[..., None] > belonging[:, None, :-1]).sum(axis=2)
+    kept = spread / (spread + v[:, None])
+    middle, error = centre + kept * (m[:, None] - centre), np.sqrt(kept * v[:, None])
+    # Wilson and Hilferty: a cubed normal for the χ² of Student's t.
+    part = 2 / (9 * (standing.df[:1] if np.ptp(standing.df) == 0 else standing.df))[:, None]
+    chi = 1 - part + np.sqrt(part) * generator.standard_normal(z.shape[1])
+    rows = np.arange(n)[:, None]
+    true = middle[rows, component] + error[rows, component] * z * np.maximum(chi, 0.01) ** -1.5
+    true = np.round(true, 7 if n <= MOST_DRAWN else 5).T
+    ranks = [1 + n - np.searchsorted(np.sort(row), row, side="right") for row in true]
+    ends = ((1 - level) / 2 * (len(ranks) - 1), (1 + level) / 2 * (len(ranks) - 1))
+    low, high = int(np.floor(ends[0])), int(np.ceil(ends[1]))
+    sorted_ranks = np.partition(np.array(ranks, np.int32).T.copy(), [low, high], axis=1)
+    rank = 1 + np.searchsorted(-standing.scores, -standing.scores)
+    return np.minimum(sorted_ranks[:, low], rank), np.maximum(sorted_ranks[:, high], rank)
 
 
-def _beyond(size: NDArray[np.float32], df: Array, p_value: float) -> Flags:
-    """Pairs with a smaller two-sided p-value of Student's t, with the lesser df of both."""
-    bound = t_quantile(df, 1 - p_value).astype(np.float32)
-    if (bound == bound[0]).all():
-        return np.asarray(size > bound[0])
-    return np.asarray((size > bound) & (size > bound[:, None]))
+def _belonging(m: Array, v: Array, share: Array, centre: Array, spread: Array) -> Array:
+    """Probability that a system is of each component, (n, n_components)."""
+    of_all = spread + v[:, None]
+    log = np.log(share) - 0.5 * (np.log(of_all) + (m[:, None] - centre) ** 2 / of_all)
+    found = np.exp(log - log.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _draws(scores: Scores, seed: int) -> NDArray[np.float32]:
-    """Normal scores with the covariance, (n, draws), whatever the order of systems and rounding."""
-    n = len(scores.value)
-    values, vectors = np.linalg.eigh(scores.covariance)
-    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    normal = np.empty((n, int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))), np.float32)
-    # of exponentials no two sums are the same but of the same covariances
-    exponentials = np.exp(scores.covariance / max(np.diag(scores.covariance).max(), 1e-300))
-    keys = exponentials.sum(axis=1), scores.value
-    order = np.lexsort([np.round(key, 12) for key in keys])  # equal but for rounding
-    normal[order] = np.random.default_rng(seed).standard_normal(normal.shape, dtype=np.float32)
-    return np.asarray(root.astype(np.float32) @ normal)
-
-
-def _largest(scores: Scores, draws: Any, one: Any, other: Any) -> NDArray[np.float32]:
-    """Largest difference of some pairs in standard errors, in every draw."""
-    variance = scores.variance()[one, other]
-    inverse = np.zeros(variance.shape, np.float32)
-    np.divide(1, np.sqrt(variance), out=inverse, where=variance > 0, casting="same_kind")
-    largest = np.zeros(draws.shape[1], np.float32)
-    for some in blocks(len(one), len(largest), _AT_ONCE):
-        differences = np.abs(draws[one[some]] - draws[other[some]])
-        differences *= inverse[some, None]
-        np.maximum(largest, differences.max(axis=0), out=largest)
-    return largest
+def _mixture(m: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Shares, means and variances of normals that true scores are a mixture of, by EM."""
+    n, noise = len(m), float(v.mean())
+    k = min(_COMPONENTS, max(n // _SYSTEMS_EACH, 1))
+    share, centre = np.full(k, 1 / k), np.quantile(m, (np.arange(k) + 0.5) / k)
+    least = _LEAST_SPREAD * noise
+    spread = np.full(k, max(float(m.var()) - noise, least))
+    for _ in range(_STEPS):
+        r = _belonging(m, v, share, centre, spread)
+        kept = spread / (spread + v[:, None])
+        mean = centre + kept * (m[:, None] - centre)
+        sums = r.sum(axis=0)
+        centre = (r * mean).sum(axis=0) / np.maximum(sums, 1e-12)
+        squares = (r * ((mean - centre) ** 2 + kept * v[:, None])).sum(axis=0)
+        spread = np.maximum((squares + _PSEUDO * noise) / (sums + _PSEUDO), least)
+        share = (sums + 0.5) / (n + 0.5 * k)
+    order = np.argsort(centre)
+    return share[order], centre[order], spread[order]
 
 
 def groups_of(apart: Flags) -> list[str]:

@@ -14,7 +14,8 @@ Errors of the slope a and intercept d of an item move J times the score, with I 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,12 +29,10 @@ from irtkit.findings import Finding, Remedy
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import score_table
+from irtkit.suspects.families import family_codes
 from irtkit.systems.paired import correction
-from irtkit.systems.ranks import MOST_DRAWN, Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
 
     from irtkit.data.patterns import Patterns
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from irtkit.systems.paired import Clusters
 
 MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB.
+MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, Holm 5.07).
 
 
 class Shares(NamedTuple):
@@ -53,7 +53,7 @@ class Shares(NamedTuple):
     def of(cls, patterns: Patterns) -> Shares:
         """Return the shares right of patterns."""
         right, trials = patterns.dense()
-        return cls(right / np.maximum(trials, 1), trials)
+        return cls(right if patterns.trials is None else right / np.maximum(trials, 1), trials)
 
     @property
     def steps(self) -> Array:
@@ -61,27 +61,30 @@ class Shares(NamedTuple):
         return np.asarray(1 / np.maximum(self.trials.max(axis=1), 1))
 
 
-class Standing(NamedTuple):
-    """Systems of a board, those that were compared with each other by the same items."""
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Systems that are compared with each other, the best first; equal ones as in the responses."""
 
     places: Any  # Of the systems among the respondents of the result, (n,).
     scores: Array  # Expected share right, (n,), rounded so that equal answers have equal scores.
     contributions: Array  # Of clusters of items to the error of each score, (n, n_clusters).
     df: Array  # Clusters answered, less one.
-    least: float  # Variance that a difference of scores has at least.
-    filled: bool  # Whether the model has filled in answers.
+    least: float = 0.0  # Variance that a difference of scores has at least.
+    filled: bool = False  # Whether the model has filled in answers.
 
-    @property
-    def order(self) -> Any:
-        """From the best to the worst; equal ones as in the responses."""
-        return np.argsort(-self.scores, kind="stable")
+    @cached_property
+    def squares(self) -> Array:
+        """Variance of the error of each score, (n,)."""
+        return np.asarray(np.einsum("ij,ij->i", self.contributions, self.contributions))
 
-    def estimates(self, which: Any = slice(None)) -> Scores:
-        """Scores, or some of them, with their covariance."""
-        own = self.contributions[which]
-        if len(own) > MOST_DRAWN:  # whose differences need no more digits
-            own = own.astype(np.float32)
-        return Scores(self.scores[which], own @ own.T, self.df[which], self.least)
+    def variances(self, rows: Any, columns: Any) -> Array:
+        """Variance of the difference of each of some systems to each of others."""
+        found = self.contributions[rows] @ self.contributions[columns].T
+        found *= -2
+        squares = self.squares
+        found += squares[rows, None]
+        found += squares[columns]
+        return np.asarray(np.maximum(found, self.least, out=found))
 
     @property
     def spread(self) -> float:
@@ -93,7 +96,7 @@ class Standing(NamedTuple):
         if n <= 3:
             return np.inf
         of_all = 2 * float(self.scores.var(ddof=1))
-        noise = 2 * float(self.contributions.var(axis=0, ddof=1).sum())
+        noise = 2 * float(self.contributions.var(axis=0, ddof=1, dtype=np.float64).sum())
         share = 1 - (n - 3) / (n - 1) * min(noise / max(of_all, 1e-300), 1.0)
         return noise * share / (1 - share) if share < 1 else np.inf
 
@@ -112,12 +115,12 @@ def standings(
         )
     if not n:
         raise ValueError("result has no real respondent with a response to rank")
-    filled = not _all_answered(patterns)
     if responses is None or (level is None and patterns.complete):
         table = result.respondents
         table["expected_score"] = table["accuracy"]
     else:  # misfit is for intervals only, and systems beyond the calibrated ones are none of these
-        items = items_for_scores(result) if level and filled else calibrated_items(result)
+        filled = level and not _all_answered(patterns)
+        items = items_for_scores(result) if filled else calibrated_items(result)
         table, _ = score_table(responses, replace(items, best=None), level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
     parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
@@ -128,8 +131,12 @@ def standing_of(
     result: FitResult, table: pd.DataFrame, places: Any, cluster: Clusters | None
 ) -> Standing:
     """Standing of some respondents, on items with parameters, by a table of `irtkit.score`."""
-    known = result.parameters.known
-    chosen = result.patterns.chosen(places).with_columns(np.flatnonzero(known))
+    scores = np.round(table["expected_score"].to_numpy(dtype=np.float64)[places], 12)
+    best_first = np.argsort(-scores, kind="stable")
+    places, scores, known = places[best_first], scores[best_first], result.parameters.known
+    chosen = result.patterns.chosen(places)
+    if not known.all():
+        chosen = chosen.with_columns(np.flatnonzero(known))
     items, filled = result.parameters.chosen(known), not _all_answered(chosen)
     errors = np.nan_to_num(result.standard_errors[known][:, [0, 3]].T)  # none of what is held
     n_items, order = chosen.n_items, np.arange(len(items.discrimination))
@@ -145,10 +152,11 @@ def standing_of(
         return np.asarray(np.add.reduceat(each[:, order], starts, axis=1))
 
     correlation, rows = result.settings.trial_correlation or 0.0, table.iloc[places]
-    scores = np.round(rows["expected_score"].to_numpy(dtype=np.float64), 12)
-    found = np.zeros((len(places), n_clusters + 2 * n_items * filled))
+    # Differences of many systems need no more digits.
+    precision = np.float32 if len(places) > MOST_DRAWN else np.float64
+    found = np.zeros((len(places), n_clusters + 2 * n_items * filled), precision)
     df, step = np.empty(len(places)), 1.0
-    for some in blocks(len(places), 4 * n_items, 2**23):
+    for some in blocks(len(places), 4 * n_items, 2**22):
         shares = Shares.of(chosen.chosen(some))
         step = min(step, float(shares.steps.min()))
         own = shares.right - scores[some, None]
@@ -157,9 +165,9 @@ def standing_of(
             p, by_answers, by_intercept, by_slope = moves(items, shares, rows.iloc[some], weight)
             own = np.where(shares.trials > 0, own, p - scores[some, None]) + by_answers
             found[some, n_clusters:] = np.hstack([by_intercept * errors[1], by_slope * errors[0]])
-        found[some, :n_clusters] = by_cluster(own)
+        own = by_cluster(own) * correction(n_clusters) ** 0.5
+        found[some, :n_clusters] = own
         df[some] = (by_cluster(shares.trials) > 0).sum(axis=1) - 1
-    found[:, :n_clusters] *= correction(n_clusters) ** 0.5
     found /= n_items
     least = step**2 * correction(n_clusters) / n_items**2
     return Standing(places, scores, found, df, least, filled)
@@ -191,12 +199,13 @@ def moves(
     return p, by_ability * scale * score, by_logit * inverse, by_slope * inverse
 
 
-def limits_of(result: FitResult, parts: Iterable[Standing]) -> list[Finding]:
+def limits_of(result: FitResult, parts: list[Standing]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
     if result.settings.standard_errors or not any(part.filled for part in parts):
         return []
-    remedy = Remedy({}, code="standard_errors=True")
-    return [Finding("items-taken-as-known", "warning", {}, (remedy,))]
+    return [
+        Finding("items-taken-as-known", "warning", {}, (Remedy({}, code="standard_errors=True"),))
+    ]
 
 
 def _all_answered(patterns: Patterns) -> bool:
@@ -217,20 +226,11 @@ def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
     return numbered_clusters(clusters, result.item_labels)
 
 
-def families_of(result: FitResult, families: Any) -> list[Any]:
-    """Family of every respondent, by respondent or in a column of the respondent table."""
-    return by_label("families", families, result.respondent_labels, result.responses, "family")
-
-
 def with_clustered_errors(result: FitResult, families: Any, clusters: Any) -> FitResult:
     """The same result with clustered errors; a respondent without a family is one by itself."""
     from irtkit.calibration.errors import clustered
 
-    numbers = None
-    if families is not None:
-        names = families_of(result, families)
-        places = {str(name): k for k, name in enumerate(names) if not is_missing_label(name)}
-        numbers = np.array([places.get(str(name), k) for k, name in enumerate(names)])
+    numbers = None if families is None else family_codes(result, families)
     return clustered(result, numbers, clusters_of(result, clusters))
 
 

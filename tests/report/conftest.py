@@ -86,7 +86,7 @@ def write(
     path = factory.mktemp("report") / "page.html"
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(responses)
-        listed = irtkit.flag_items(result, predictions=predictions)
+        listed = irtkit.audit(result, predictions=predictions).items
     irtkit.report(result, path, predictions=predictions, **given)
     return Written(path, result, listed)
 

@@ -116,19 +116,19 @@ def test_curves_and_answers_are_those_of_the_responses(digits: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_the_table_of_suspects_is_that_of_flag_items(
+def test_the_table_of_suspects_is_that_of_the_audit(
     which: str, request: pytest.FixtureRequest
 ) -> None:
     written = request.getfixturevalue(which)
-    rows = written.rows("Suspect items, most probably negative first")
+    rows = written.rows("Suspect items, most probably wrong keys first")
     assert len(rows) == len(written.suspects)
     for row, (_, expected) in zip(rows, written.suspects.iterrows(), strict=True):
         assert row[1] == reasons_text(expected["reasons"])
         names = ("p_negative", "wrong_key", "discrimination", "average_error")
         assert row[2:6] == [number_text(expected[name]) for name in names]
     if which == "digits":
-        assert "digit-1658" in rows[0][0]
-        assert rows[0][6] == "79% of the ablest quarter answer 3, 9 is marked right"
+        assert "digit-0480" in rows[0][0]
+        assert rows[0][6].endswith("of the ablest quarter answer 9, 7 is marked right")
 
 
 def test_the_leaderboard_is_that_of_the_result(digits: Any) -> None:
@@ -242,7 +242,7 @@ def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
     result, families = quiet(inverted()), [f"family {k // 3}" for k in range(60)]
     irtkit.report(result, tmp_path / "page.html", families=families)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    suspects = irtkit.flag_items(result, families=families)
+    suspects = irtkit.audit(result, families=families).items
     assert '"p_negative":' not in text
     assert text.count(">p negative</th>") == 1
     assert f'<td class="number">{suspects["wrong_key"].iloc[0]:.2f}</td>' in text

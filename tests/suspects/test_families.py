@@ -20,6 +20,7 @@ from irtkit import (
 )
 from irtkit.suspects import families as module
 from irtkit.suspects.families import family_codes
+from tests.crowds import fitted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,11 +56,6 @@ def verdicts(result: FitResult, **settings: Any) -> pd.Series:
     return flagged["p_negative"].reindex(result.item_labels)
 
 
-def doubt(p_negative: pd.Series) -> float:
-    """Mean over the items of how likely the verdict is wrong."""
-    return float(np.minimum(p_negative, 1 - p_negative).mean())
-
-
 @pytest.fixture(scope="module")
 def single() -> FitResult:
     return fit(made(60, seed=0), "2PL")
@@ -72,22 +68,6 @@ def test_five_copies_in_families_say_what_one_says(missing: float) -> None:
     one, five = verdicts(fit(responses, "2PL")), verdicts(fit(crowd, "2PL"), families=families)
     # a jackknife over 60 families counts for a little less than 60 respondents
     np.testing.assert_allclose(five, one, atol=0.06)
-
-
-def test_five_copies_are_no_more_certain_than_one_with_families_or_without() -> None:
-    responses = made(150, seed=0)
-    crowd, families = copied(responses, 5)
-    result = fit(crowd, "2PL")
-    one, each = doubt(verdicts(fit(responses, "2PL"))), [str(k) for k in range(750)]
-    assert doubt(verdicts(result, families=each)) < one / 100
-    assert one / 3 < doubt(verdicts(result, families=families)) < one * 3
-    assert one / 3 < doubt(verdicts(result)) < one * 3
-
-
-def test_a_family_for_each_respondent_changes_nothing(single: FitResult) -> None:
-    alone = list(range(60))
-    assert clustered_share(single, alone) == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(verdicts(single, families=alone), verdicts(single), rtol=1e-9)
 
 
 def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score() -> None:
@@ -107,29 +87,13 @@ def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_sc
 
 def test_every_way_to_name_families_says_the_same() -> None:
     crowd, families = copied(made(20, seed=2), 3)
-    result, series = fit(crowd, "1PL"), pd.Series(families)
+    series = pd.Series(families)
+    result = fit(crowd.with_tables(None, pd.DataFrame({"family": series})), "1PL")
     shuffled = series.sample(frac=1, random_state=0)
-    ways = [families, series, shuffled, list(families.values()), series.to_numpy()]
+    ways = [families, series, shuffled, list(families.values()), "family"]
     shares = [clustered_share(result, way) for way in ways]
     assert shares == [shares[0]] * 5
     assert 0.2 < shares[0] <= 1 / 3
-
-
-def test_copies_are_families_of_respondents_that_are_similar() -> None:
-    crowd, families = copied(made(40, seed=6), 2)
-    result = fit(crowd, "2PL")
-    # some of the ablest are not told from others who get nearly everything right
-    expected = clustered_share(result, families)
-    assert clustered_share(result, "similar") == pytest.approx(expected, rel=0.1)
-
-
-def test_families_may_be_a_column_of_the_respondent_table(single: FitResult) -> None:
-    families = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
-    table = pd.DataFrame({"family": families})
-    result = fit(single.responses.with_tables(None, table), "2PL")
-    assert clustered_share(result, "family") == clustered_share(result, families)
-    with pytest.raises(ValueError, match="there is no column 'famly', did you mean 'family'"):
-        flag_items(result, families="famly")
 
 
 def test_synthetic_respondents_need_no_family() -> None:
@@ -141,22 +105,16 @@ def test_synthetic_respondents_need_no_family() -> None:
     assert clustered_share(crowd, listed) == clustered_share(crowd, families)
 
 
-@pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        (lambda f: dict(list(f.items())[1:]), "families has none for respondent 'respondent-1'"),
-        (lambda f: {**f, "respondent-7": None}, "has none for respondent 'respondent-7'"),
-        (lambda f: {**f, "respondent-7": np.nan}, "has none for respondent 'respondent-7'"),
-        (lambda f: pd.Series(f).drop("respondent-60"), "for respondent 'respondent-60'"),
-        (lambda f: [*f.values()][1:], "one family per respondent, got 59 for 60"),
-        (lambda f: [*f.values(), "more"], "families must .*, got 61 for 60"),
-        (lambda f: [None, *f.values()][:60], "families has none for respondent 'respondent-1'"),
-    ],
-)
-def test_respondents_without_a_family_are_named(single: FitResult, change: Any, rule: str) -> None:
-    families = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
-    with pytest.raises(ValueError, match=rule):
-        flag_items(single, families=change(families))
+def test_a_respondent_without_a_family_is_a_family_of_its_own(single: FitResult) -> None:
+    families: dict[str, Any] = dict(zip(single.respondent_labels, "ab" * 30, strict=True))
+    families["respondent-3"] = None
+    del families["respondent-4"]
+    codes = family_codes(single, families)
+    assert sorted(np.bincount(codes)) == [1, 1, 29, 29]
+    board = single.leaderboard(families=families)
+    assert board.loc["respondent-3", "family"] == ""
+    alike = single.leaderboard(families="similar")
+    assert (alike["family"] == alike.index).all()
 
 
 @pytest.mark.parametrize(
@@ -206,10 +164,9 @@ def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result: FitR
     assert list(pairs.columns) == COLUMNS
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(3))
-def test_independent_respondents_make_an_empty_table(seed: int, missing: float) -> None:
-    pairs = similar_respondents(fit(drawn(100, seed=seed, missing=missing), "2PL"), excess=0)
+@pytest.mark.parametrize("name", ["ordinary", "incomplete"])
+def test_independent_respondents_make_an_empty_table(name: str) -> None:
+    pairs = similar_respondents(fitted(name), excess=0)
     assert (len(pairs), list(pairs.columns)) == (0, COLUMNS)
 
 
@@ -246,41 +203,9 @@ def test_repeated_trials_agree_by_their_shares_right() -> None:
     assert pairs.loc[0, "agreement"] == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize(("excess", "n"), [(0.0, 2), (0.9, 1), (1.0, 1)])
-def test_pairs_have_at_least_the_excess_asked(result: FitResult, excess: float, n: int) -> None:
-    pairs = similar_respondents(result, excess=excess)
-    assert len(pairs) == n
-    assert pairs["excess"].is_monotonic_decreasing
-    assert pairs["excess"].min() >= excess
-
-
-@pytest.mark.parametrize(("name", "size"), [("_PAIRS_AT_ONCE", 420), ("_CELLS_AT_ONCE", 60 * 13)])
-def test_the_size_of_a_block_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, result: FitResult, name: str, size: int
-) -> None:
-    whole = similar_respondents(result, excess=0.1)
-    monkeypatch.setattr(module, name, size)
-    parted = similar_respondents(result, excess=0.1)
-    pd.testing.assert_frame_equal(parted, whole, rtol=1e-12, check_dtype=False)
-
-
 def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None:
     values = drawn(40, seed=3).values.copy()
     values[6], values[7:9] = values[5], -1
     marks = np.arange(40) == 6
     assert len(similar_respondents(fit(ResponseMatrix(values), "2PL"))) == 1
     assert similar_respondents(fit(ResponseMatrix(values, synthetic=marks), "2PL")).empty
-
-
-def test_item_blocks_are_the_responses_and_their_probabilities(
-    result: FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = np.arange(60) % 3 == 0
-    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 30 * 20)
-    found = [np.hstack(parts) for parts in zip(*module.item_blocks(result, kept), strict=True)]
-    assert result.responses is not None
-    expected = result.probability().to_numpy()
-    for part, whole in zip(
-        found, (result.responses.successes, result.responses.trials, expected), strict=True
-    ):
-        np.testing.assert_allclose(part, whole[kept], rtol=1e-12)

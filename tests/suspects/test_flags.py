@@ -25,7 +25,6 @@ from irtkit import (
 )
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import SlopeSigns, called_negative, slope_signs
-from irtkit.findings import reasons_text
 from irtkit.suspects.flags import power_of, strong_answers
 
 if TYPE_CHECKING:
@@ -82,34 +81,11 @@ def result(responses: ResponseMatrix) -> FitResult:
 # Reasons
 
 
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        ("inverted", "negative"),
-        ("flat", "flat"),
-    ],
-)
-def test_an_item_is_listed_for_what_it_was_made_to_be(
-    result: FitResult, item: str, reason: str
-) -> None:
-    flagged = flag_items(result, extreme_difficulty=100)
-    assert listed_for(flagged, reason) == [item]
-
-
 def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result: FitResult) -> None:
     far = changed(result, "item-9", discrimination=1.0, intercept=-7.0)
     assert "item-9" in flag_items(far, extreme_difficulty=6.9).index
     assert "item-9" not in flag_items(far, extreme_difficulty=7.1).index
     assert flag_items(far).loc["item-9", "reasons"] == ("extreme",)
-
-
-def test_an_item_may_have_several_reasons(result: FitResult) -> None:
-    errors = np.full_like(result.standard_errors, 0.05)
-    guessed = changed(result, "inverted", guessing=0.5)
-    both = replace(guessed, model="3PL", standard_errors=errors)
-    reasons = flag_items(both, chance=0.25).loc["inverted", "reasons"]
-    assert reasons == ("negative", "guessing")
-    assert reasons_text(reasons) == "negative discrimination; guessing above chance"
 
 
 def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:
@@ -147,14 +123,6 @@ def test_an_item_that_rises_in_the_fit_is_not_called_negative(
     assert "negative discrimination" not in str(compare_difficulties(rising, folds=0))
 
 
-def test_a_common_discrimination_makes_no_item_flat_and_contradicts_no_verdict(
-    responses: ResponseMatrix,
-) -> None:
-    flagged = flag_items(fit(responses, "1PL"))
-    assert listed_for(flagged, "flat") == []
-    assert flagged.loc["inverted", "reasons"] == ("negative",)
-
-
 def test_items_that_say_nothing_are_suspect_for_an_answer_of_the_strong_only(
     result: FitResult,
 ) -> None:
@@ -176,15 +144,12 @@ def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
     for column in COLUMNS[5:]:
         pd.testing.assert_series_equal(flagged[column], of_items[column], check_exact=True)
     assert flagged["p_negative"].equals(of_items["p_negative"])
-
-
-def test_items_come_in_the_order_of_p_negative(result: FitResult) -> None:
-    flagged = flag_items(result, extreme_difficulty=0.5)
-    assert len(flagged) > 4
-    for _, kind in flagged.groupby("suspect"):
+    far = flag_items(result, extreme_difficulty=0.5)
+    for _, kind in far.groupby("suspect"):
         assert kind["p_negative"].is_monotonic_decreasing
-    assert flagged["suspect"].tolist() == [True] + [False] * (len(flagged) - 1)
-    assert flagged.index[0] == "inverted"
+    assert far["suspect"].tolist() == [True] + [False] * (len(far) - 1)
+    assert listed_for(flag_items(result, extreme_difficulty=100), "negative") == ["inverted"]
+    assert listed_for(flag_items(result, extreme_difficulty=100), "flat") == ["flat"]
 
 
 def test_strong_evidence_of_a_wrong_key_is_a_reason_if_few_systems_call_hardly_anything(
@@ -207,17 +172,6 @@ def test_strong_evidence_of_a_wrong_key_is_a_reason_if_few_systems_call_hardly_a
     assert false <= 2
 
 
-def test_where_nothing_is_suspect_the_table_is_empty_with_its_columns() -> None:
-    items = ItemParameters(np.ones(30), np.linspace(-1, 1, 30), np.zeros(30))
-    clean = fit(simulate_responses(items, np.linspace(-2, 2, 200), seed=2), "2PL")
-    flagged = flag_items(
-        clean, predictions=pd.DataFrame("A", clean.respondent_labels, list(clean.item_labels))
-    )
-    assert len(flagged) == 0
-    assert list(flagged.columns) == [*COLUMNS, "strong_answer", "strong_share", "marked_right"]
-    assert flagged.index.name == "item"
-
-
 def test_synthetic_respondents_do_not_count(responses: ResponseMatrix, result: FitResult) -> None:
     crowd = add_synthetic(responses, ("always-wrong", "coin"), draws=30)
     among = flag_items(fit(crowd, "2PL"), extreme_difficulty=100)
@@ -228,20 +182,6 @@ def test_synthetic_respondents_do_not_count(responses: ResponseMatrix, result: F
 
 
 # The decision
-
-
-@pytest.mark.parametrize("fdr", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_mean_doubt_over_the_items_called_negative_stays_within_the_rate(
-    seed: int, fdr: float
-) -> None:
-    p = np.random.default_rng(seed).beta(0.2, 0.2, 300)
-    p[:3] = np.nan
-    called = called_negative(p, fdr)
-    assert 1 - p[called].mean() <= fdr
-    assert called[p > 1 - fdr].all()
-    assert p[called].min() >= np.nanmax(p[~called])
-    assert not called[:3].any()
 
 
 def test_chance_is_refused_where_there_is_no_guessing(result: FitResult) -> None:
@@ -259,14 +199,6 @@ def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
     with pytest.warns(irtkit.IRTWarning, match="^Only noise: .*60 independent systems"):
         flagged = flag_items(result)
     assert flagged.empty  # all are flat, which is no fault of theirs
-
-
-def test_too_few_respondents_are_warned_of_without_a_number_that_would_do(planted: Planted) -> None:
-    result = fit(planted(15, 300, seed=0, share=0.05)[0], "1PL")
-    with pytest.warns(irtkit.IRTWarning, match="^Low power: 15 .* find about ") as caught:
-        flag_items(result)
-    values = caught[0].message.finding.values
-    assert values["power"] < 0.5
 
 
 def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(
@@ -314,7 +246,7 @@ def test_a_saved_result_without_responses_is_judged_as_before(
     assert here["trend"].isna().all()
     unchanged = [name for name in COLUMNS if name != "trend"]
     pd.testing.assert_frame_equal(here[unchanged], there[unchanged], check_exact=True)
-    with pytest.raises(ValueError, match="families needs the responses, which were not saved"):
+    with pytest.raises(ValueError, match="families needs the responses"):
         flag_items(back, families=dict.fromkeys(back.respondent_labels, "one"))
 
 
@@ -332,21 +264,12 @@ def test_poor_fit_is_a_reason_if_asked_for(planted: Planted) -> None:
         flag_items(result, poor_fit=1)
 
 
-def test_poor_fit_that_cannot_be_told_is_warned_of(planted: Planted) -> None:
-    responses, _ = planted(20, 60, seed=3)
-    result = fit(responses, standard_errors=False)
-    with pytest.warns(irtkit.IRTWarning) as caught:
-        flagged = flag_items(result, poor_fit=True)
-    assert [one.message.code for one in caught] == ["low-power", "fit-not-tested"]
-    assert listed_for(flagged, "poor_fit") == []
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("fdr", value) for value in (0, 1, -0.1, np.nan)),
-        *(("extreme_difficulty", value) for value in (0, -1, np.nan)),
-        *(("chance", value) for value in (-0.1, 1, np.nan)),
+        ("fdr", 1),
+        ("extreme_difficulty", 0),
+        ("chance", np.nan),
     ],
 )
 def test_a_threshold_out_of_range_is_refused_by_name(
@@ -400,29 +323,6 @@ def test_missing_predictions_do_not_count(keyed: FitResult, predictions: pd.Data
     assert np.isnan(table.loc["item-2", "strong_share"])
 
 
-def test_several_right_answers_or_none_are_not_named(
-    keyed: FitResult, predictions: pd.DataFrame
-) -> None:
-    assert keyed.responses is not None
-    several = predictions.copy()
-    right = np.flatnonzero(keyed.responses.values[:, 0] == 1)
-    several.iloc[right[0], 0] = "a"
-    several.iloc[np.flatnonzero(keyed.responses.values[:, 2] == 1)[0], 2] = None
-    several.iloc[np.flatnonzero(keyed.responses.values[:, 1] == 1), 1] = None
-    table = strong_answers(keyed, several).loc[ITEMS[:3]]
-    assert table["marked_right"].isna().tolist() == [True, True, False]
-
-
-def test_synthetic_respondents_neither_answer_nor_need_to(predictions: pd.DataFrame) -> None:
-    items = ItemParameters(np.append(-1.5, np.full(29, 1.5)), np.zeros(30), np.zeros(30))
-    real = simulate_responses(items, np.linspace(-2, 2, 200), seed=0)
-    crowd = fit(add_synthetic(real, "always-right"), "2PL")
-    table = strong_answers(crowd, predictions)
-    assert table["marked_right"].tolist() == ["A"] * 30
-    answering = pd.concat([predictions, predictions.iloc[:1].set_axis(["always-right"])])
-    pd.testing.assert_frame_equal(strong_answers(crowd, answering), table)
-
-
 def test_an_item_is_listed_if_the_strong_agree_on_an_answer_that_is_not_marked_right(
     predictions: pd.DataFrame, keyed: FitResult
 ) -> None:
@@ -441,17 +341,11 @@ def test_an_item_is_listed_if_the_strong_agree_on_an_answer_that_is_not_marked_r
 @pytest.mark.parametrize(
     ("kind", "change", "rule"),
     [
-        ("row", lambda p: p.drop("respondent-9"), "has no respondent 'respondent-9'"),
         ("column", lambda p: p.drop(columns="item-4"), "predictions has no item 'item-4'"),
         (
             "row twice",
             lambda p: pd.concat([p, p.iloc[:1]]),
             "every respondent once: 'respondent-1' occurs twice",
-        ),
-        (
-            "column twice",
-            lambda p: pd.concat([p, p[["item-2"]]], axis=1),
-            "predictions must have every item once: 'item-2' occurs twice",
         ),
     ],
 )
