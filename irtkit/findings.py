@@ -531,6 +531,16 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "accuracy and ability (Spearman correlation {spearman:.3f}), most of all {systems}",
     "item-errors-ignored": "Item errors ignored: not all systems answered the same items, and "
     "these intervals take item parameters as known. The leaderboard includes their errors",
+    # From health
+    "items-at-ceiling": "Items at the ceiling: nearly all systems are right on {n} of "
+    "{n_items:item}[[, most in {tasks}]]. They cost time and tell little",
+    "items-at-floor": "Items at the floor: nearly no system is right on {n} of "
+    "{n_items:item}[[, most in {tasks}]]. Their keys and texts deserve a look",
+    "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[, and few "
+    "do in {tasks}]]. Harder items are needed",
+    "near-duplicate-items": "Near-duplicate items: {n:item} {n:is|are} answered like an "
+    "earlier one, more often than ability explains. Of {n_respondents:system} {n_same} answer "
+    "{item} and {other} alike",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "

@@ -33,7 +33,7 @@ CALIBRATION = (
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 SHOWN = {"report"}
 DOWNWARD = {
-    CALIBRATED / "result.py": {"systems", "difficulty", *SHOWN},
+    CALIBRATED / "result.py": {"systems", "suspects", "difficulty", *SHOWN},
     CALIBRATED / "summary.py": {"difficulty"},
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from irtkit.data.slopes import SlopeSigns
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
+    from irtkit.suspects.health import Health
 
 FORMAT = storage.Format("irtkit result", 7)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
@@ -363,6 +364,18 @@ class FitResult:
         """
         n = self.evidence * self.n_answering
         return float(-2 * self.evidence * self.log_likelihood + self.n_parameters * np.log(n))
+
+    def health(self, *, n_best: int = 10) -> Health:
+        """Say how many items still measure: :func:`irtkit.suspects.health.health`.
+
+        Parameters
+        ----------
+        n_best
+            Number of the best systems.
+        """
+        from irtkit.suspects.health import health
+
+        return health(self, n_best=n_best)
 
     def leaderboard(
         self, *, families: Any = None, clusters: Any = None, level: float = 0.95, seed: int = 0

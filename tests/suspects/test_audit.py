@@ -140,7 +140,7 @@ def test_an_audit_says_which_items_to_look_at_first(found: irtkit.suspects.Audit
 
 @pytest.mark.filterwarnings("ignore:Many wrong keys")
 def test_suspects_come_in_the_order_of_wrong_keys_with_their_probability(
-    result: FitResult, found: irtkit.Audit
+    result: FitResult, found: irtkit.suspects.Audit
 ) -> None:
     keys = irtkit.wrong_keys(result)
     assert found.suspects["wrong_key"].is_monotonic_decreasing

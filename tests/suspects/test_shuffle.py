@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.suspects.shuffle import shuffled
+
+if TYPE_CHECKING:
+    from irtkit.suspects import ShuffleControl
 
 SHAPE = (100, 40)
 NAMES = ["data", "shuffled, seed 0", "shuffled, seed 1", "shuffled, seed 2"]

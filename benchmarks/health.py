@@ -1,0 +1,116 @@
+"""How often the findings about the health of a benchmark are true.
+
+Responses are drawn from 2PL items (slopes lognormal with an SD of 0.3 on the log scale,
+difficulties and abilities standard normal). Items have a guessing of 0.25 and four known options
+where systems at chance are planted, and in a second kind of clean sets. In planted sets, 15 % of
+the items get a difficulty of −9, or one of 9, or 5 % are copies of other items with 5 % of the
+responses flipped, or 15 % of the systems guess with a probability of 0.25. A clean set has nothing
+planted. A set counts as found if it has the finding of what was planted, and as false if it has any
+other finding of health.
+
+Run with ``make studies``; ``--out benchmarks/results/health.json`` stores the figures.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from machine import arguments, describe, sentence, store
+
+import irtkit
+
+SETTINGS = ((30, 100), (60, 200), (200, 100), (200, 1000), (1000, 60))
+CODES = {
+    "clean": "",
+    "clean, four options": "",
+    "ceiling": "items-at-ceiling",
+    "floor": "items-at-floor",
+    "near-duplicate items": "near-duplicate-items",
+    "systems at chance": "systems-at-chance",
+}
+FOUR_OPTIONS = {"clean, four options", "systems at chance"}
+OF_HEALTH = {*CODES.values(), "few-separating"}
+
+
+def drawn(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.ResponseMatrix:
+    """Responses of a board with something planted."""
+    generator = np.random.default_rng(seed)
+    difficulty = generator.normal(size=n_items)
+    planted = generator.permutation(n_items)[: round(0.15 * n_items)]
+    difficulty[planted] = {"ceiling": -9, "floor": 9}.get(kind, difficulty[planted])
+    slopes, guessing = generator.lognormal(0, 0.3, n_items), 0.25 * (kind in FOUR_OPTIONS)
+    items = irtkit.ItemParameters.from_difficulty(slopes, difficulty, guessing)
+    abilities = generator.normal(size=n_systems)
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values.copy()
+    if kind == "near-duplicate items":
+        one, other = generator.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
+        flipped = generator.random((n_systems, len(one))) < 0.05
+        values[:, other] = values[:, one] ^ flipped
+    if kind == "systems at chance":
+        at_chance = generator.permutation(n_systems)[: round(0.15 * n_systems)]
+        values[at_chance] = generator.random((len(at_chance), n_items)) < 0.25
+    responses = irtkit.ResponseMatrix(values)
+    if kind not in FOUR_OPTIONS:
+        return responses
+    return responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
+
+
+def measured(kind: str, n_systems: int, n_items: int, sets: int) -> dict[str, Any]:
+    """Share of the sets with the finding that was planted, and with another one."""
+    found = false = 0
+    fit_seconds = health_seconds = 0.0
+    codes: set[str] = set()
+    for seed in range(sets):
+        responses = drawn(kind, n_systems, n_items, seed)
+        started = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", irtkit.IRTWarning)
+            result = irtkit.fit(responses)
+        fitted = time.process_time()
+        said = {one.code for one in result.health().findings} & OF_HEALTH
+        fit_seconds += fitted - started
+        health_seconds += time.process_time() - fitted
+        found += CODES[kind] in said
+        others = said - {CODES[kind]}
+        false += bool(others)
+        codes |= others
+    return {
+        "planted": kind,
+        "systems": n_systems,
+        "items": n_items,
+        "sets": sets,
+        "found": None if not CODES[kind] else found,
+        "false": false,
+        "false findings": sorted(codes),
+        "time by that of the fit": health_seconds / fit_seconds,
+    }
+
+
+def main() -> None:
+    """Print the table, and store the figures where asked."""
+    parser = arguments(__doc__)
+    parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
+    options = parser.parse_args()
+    print("| planted | systems × items | found | false | which | time / fit |")
+    print("|---|---|---|---|---|---|")
+    rows = []
+    for kind in CODES:
+        for n_systems, n_items in SETTINGS:
+            rows.append(row := measured(kind, n_systems, n_items, options.sets))
+            found = "–" if row["found"] is None else f"{row['found']} of {row['sets']}"
+            print(
+                f"| {kind} | {n_systems} × {n_items} | {found} | {row['false']} of {row['sets']} "
+                f"| {', '.join(row['false findings'])} | {row['time by that of the fit']:.2f} |",
+                flush=True,
+            )
+    machine = describe()
+    print(f"\n{sentence(machine)}")
+    store(options.out, machine, studies=rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Health of a benchmark: which of its items still measure, and what to add.
+
+An item is at the ceiling if nearly all systems are right, and at the floor if nearly none is. It
+separates the best systems if P(right) is between 0.05 and 0.95 at their mean ability. Two items are
+near-duplicates if few systems answer them differently: at most a tenth of all, at most a third of
+those expected to, and so few that the probability of any such pair is at most 0.05 if responses are
+independent at the fitted abilities. The binomial distribution with the mean probability bounds that
+of their number (Hoeffding 1956).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.result import AT_CHANCE, FitResult
+from irtkit.checks import check_type, check_whole
+from irtkit.data.patterns import blocks
+from irtkit.findings import Finding
+from irtkit.printed import in_lines, plain, short_labels, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.irf import Array
+
+_NEARLY_ALL = 0.98  # Share right at the ceiling. It is 1 less that share at the floor.
+_SETTLED = 0.95  # P(right) of the best systems from which an item does not separate them.
+_MANY, _FEW = 0.1, 0.1  # Shares of items at an end, and that separate the best, that are findings.
+_DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently, at most.
+_FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
+_LEVEL = 0.05  # Probability of any pair called near-duplicate if all items are independent.
+_WANTED = 0.9  # Reliability to reach by more items.
+_GRID = np.linspace(-4, 4, 81)  # In SDs of the population.
+_ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
+_SHOWN_TASKS, _SHOWN_PAIRS = 8, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Health:
+    """Health of a benchmark; made by :meth:`irtkit.FitResult.health`."""
+
+    table: pd.DataFrame
+    """First row "all", then a row per task where there are tasks: n_items, ceiling, floor,
+    separating (numbers of items), near_duplicates (items beyond the first of their group),
+    reliability, best_score (largest share right) and headroom = 1 − best_score."""
+    items: pd.DataFrame
+    """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, and group (the
+    first of the items that it is a near-duplicate of, empty if of none)."""
+    near_duplicates: pd.DataFrame
+    """Pairs of near-duplicate items: item, other, n_same, n_respondents. Fewest differences come
+    first."""
+    to_add: pd.DataFrame
+    """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
+    the best systems" and, if the reliability is lower, "reliability 0.9"."""
+    findings: tuple[Finding, ...]  #: What limits the benchmark.
+    n_best: int  #: Number of the best systems.
+
+    def __str__(self) -> str:
+        shown = self.table.iloc[: _SHOWN_TASKS + 1]
+        shown = shown.set_axis(short_labels(shown.index, 20)).rename_axis("items")
+        shown = shown.rename(columns={"n_items": "number"})
+        lines = [plain(table_of(shown))]
+        if more := len(self.table) - len(shown):
+            lines.append(f"… and {more} more tasks")
+        found = [f"{one.severity.capitalize()}: {one}." for one in self.findings]
+        added = [
+            f"To {goal}, add {n:,} items of difficulty {difficulty:.1f}."
+            for goal, n, difficulty in self.to_add.itertuples()
+        ]
+        return "\n\n".join(filter(None, ["\n".join(lines), in_lines([*found, *added])]))
+
+
+def health(result: FitResult, *, n_best: int = 10) -> Health:
+    """Say how many items still measure, per task, and what to add.
+
+    Parameters
+    ----------
+    result
+        A result of :func:`irtkit.fit` with its responses.
+    n_best
+        Number of the best systems, at most a quarter of the systems and at least 2.
+
+    Returns
+    -------
+    Health
+        ``table``, ``items``, ``near_duplicates``, ``to_add`` and ``findings``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``result`` is not a FitResult or has no responses, or ``n_best`` is not 2 or more.
+
+    Notes
+    -----
+    Numbers of items to add hold if the new items have the median discrimination. Near-duplicates
+    are searched among at most 200 systems of different families, which count as independent.
+    ``benchmarks/health.py`` measures how often findings are true.
+
+    References
+    ----------
+    Hoeffding (1956), *Ann. Math. Statist.* 27, 713–721: sums of unequal Bernoulli variables.
+
+    Examples
+    --------
+    >>> import numpy as np, irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty(np.ones(40), [-9.0] * 8 + [0.0] * 32)
+    >>> responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
+    >>> found = irtkit.fit(responses).health()
+    >>> int(found.table.loc["all", "ceiling"]), [one.code for one in found.findings]
+    (8, ['items-at-ceiling'])
+    """
+    import pandas as pd
+
+    check_type("result", result, FitResult)
+    check_whole("n_best", n_best, 2)
+    if result.responses is None:
+        raise ValueError("health needs the responses, which were not saved with this result")
+    labels = pd.Index(result.item_labels, name="item")
+    known = result.parameters.known
+    best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]
+    counts = result.counts
+    with np.errstate(invalid="ignore"):
+        share = counts.item_right / counts.item_responses
+    parameters = result.parameters.chosen(known)
+    separates = np.zeros(len(labels), dtype=bool)
+    p = parameters.probability([result.ability[best].mean()])[0]
+    low = parameters.guessing + (1 - _SETTLED) * (1 - parameters.guessing)
+    separates[known] = (p < _SETTLED) & (p > low) & (parameters.discrimination > 0)
+    pairs = _near_duplicates(result)
+    group = _groups(pairs, labels)
+    place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
+    items = pd.DataFrame(
+        {"share_right": share, "place": place, "separates_best": separates, "group": group}, labels
+    )
+    information = np.zeros((len(labels), len(_GRID)))
+    theta = result.latent_mean + result.latent_sd * _GRID
+    places = np.flatnonzero(known)
+    for some in blocks(len(places), len(_GRID)):
+        information[places[some]] = parameters.chosen(some).information(theta).T
+    sections = _sections(result)
+    rows = {name: _row(result, items, information, best, which) for name, which in sections.items()}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
+    chance = [one for one in result.findings if one.code == AT_CHANCE]
+    to_add = _to_add(result, float(table["reliability"].iloc[0]), best)
+    return Health(table, items, pairs, to_add, (*chance, *_found(table, pairs)), len(best))
+
+
+def _sections(result: FitResult) -> dict[str, NDArray[np.intp]]:
+    """Items of the whole benchmark and of each of two or more tasks."""
+    import pandas as pd
+
+    n_items = len(result.item_labels)
+    sections = {"all": np.arange(n_items)}
+    table = None if result.responses is None else result.responses.item_table
+    if table is None or "task" not in table:
+        return sections
+    tasks = pd.Series(np.arange(n_items)).groupby(table["task"].to_numpy()).apply(np.asarray)
+    named = {str(task): places for task, places in tasks.items()}
+    return sections if len(named) < 2 else {**sections, **named}
+
+
+def _row(
+    result: FitResult,
+    items: pd.DataFrame,
+    information: Array,
+    best: NDArray[np.intp],
+    which: NDArray[np.intp],
+) -> dict[str, Any]:
+    """One row of the table: the numbers of some items."""
+    some, total = items.iloc[which], result.latent_sd**2 * information[which].sum(axis=0)
+    weights = np.exp(-0.5 * _GRID**2)
+    grouped = some["group"] != ""
+    chosen = np.zeros(len(items))
+    chosen[which] = 1
+    ablest = result.patterns.chosen(best)
+    right, tried = ablest.scores(chosen).sum(), ablest.response_scores(chosen).sum()
+    score = right / tried if tried else math.nan
+    return {
+        "n_items": len(which),
+        "ceiling": int((some["place"] == "ceiling").sum()),
+        "floor": int((some["place"] == "floor").sum()),
+        "separating": int(some["separates_best"].sum()),
+        "near_duplicates": int(grouped.sum() - some["group"][grouped].nunique()),
+        "reliability": float(np.average(total / (total + 1), weights=weights)),
+        "best_score": score,
+        "headroom": 1 - score,
+    }
+
+
+def _near_duplicates(result: FitResult) -> pd.DataFrame:
+    """Pairs of items that agree more often than independent responses would."""
+    import pandas as pd
+    from scipy.special import bdtr
+
+    labels = np.array(result.item_labels, dtype=object)
+    counts = result.counts
+    varied = result.parameters.known & ~(counts.all_right | counts.all_wrong)
+    places = np.flatnonzero(varied & (counts.item_responses > 0))
+    who = result.near_duplicates.distinct
+    who = who[:: -(-len(who) // _MOST_SYSTEMS)]
+    level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
+    found: list[Array] = []
+    for start in range(0, len(places), _ITEMS_AT_ONCE):
+        one = _responses(result, who, places[start : start + _ITEMS_AT_ONCE])
+        for second in range(start, len(places), _ITEMS_AT_ONCE):
+            other = one
+            if second > start:
+                other = _responses(result, who, places[second : second + _ITEMS_AT_ONCE])
+            n, same, usual = (left.T @ right for left, right in zip(one, other, strict=True))
+            near = (same >= (1 - 2 * _DIFFERENT) * n) & (same >= usual + 2)
+            near &= n - same <= _FEWER * (n - usual)
+            if second == start:
+                near &= ~np.tri(len(near), dtype=np.bool_)
+            j, k = np.nonzero(near)
+            count, more, expected = (part[j, k].astype(float) for part in (n, same, usual))
+            unlike = np.round((count - more) / 2)
+            chance = bdtr(unlike, count.astype(np.int64), np.clip((1 - expected / count) / 2, 0, 1))
+            pair = places[start + j], places[second + k], count - unlike, count
+            found.append(np.stack(pair)[:, chance <= level])
+    one_item, other_item, same, n = np.hstack([np.empty((4, 0)), *found])
+    order = np.lexsort((-n, n - same))
+    columns = {
+        "item": labels[one_item[order].astype(np.intp)],
+        "other": labels[other_item[order].astype(np.intp)],
+        "n_same": same[order].astype(np.int64),
+        "n_respondents": n[order].astype(np.int64),
+    }
+    return pd.DataFrame(columns)
+
+
+def _responses(
+    result: FitResult, who: NDArray[np.intp], places: NDArray[np.intp]
+) -> tuple[Any, Any, Any]:
+    """Responses that are there, 1 where right and −1 where wrong, and their expectations.
+
+    A product of two is 1 where two items are answered alike, −1 where not, and 0 where missing.
+    """
+    right, tried = result.patterns.dense(who, places, np.float32)
+    answered = (tried > 0).astype(np.float32)
+    p = result.parameters.chosen(places).probability(result.ability[who]).astype(np.float32)
+    return answered, np.where(2 * right > tried, 1, -1) * answered, (2 * p - 1) * answered
+
+
+def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:
+    """First item of the group of near-duplicates of every item, empty if it has none."""
+    import pandas as pd
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one, other = (labels.get_indexer(pd.Index(pairs[name])) for name in ("item", "other"))
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(len(labels), len(labels)))
+    group = connected_components(links, directed=False)[1]
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    names = labels.to_numpy(dtype=object)[first]
+    return np.where(size[group] > 1, names[group], "")
+
+
+def _to_add(result: FitResult, reliability: float, best: NDArray[np.intp]) -> pd.DataFrame:
+    """Numbers of items, with the median discrimination, that reach a goal."""
+    import pandas as pd
+
+    parameters = result.parameters.chosen(result.parameters.known)
+    slope = float(np.median(np.abs(parameters.discrimination)))
+    each = slope**2 / 4
+    ability = float(result.ability[best].mean())
+    information = float(parameters.information([ability]).sum())
+    goals = {"halve the errors of the best systems": (3 * (information + 1) / each, ability)}
+    if reliability < _WANTED:
+        needed = _WANTED / (1 - _WANTED) * (1 - reliability) / reliability - 1
+        goals[f"reach a reliability of {_WANTED}"] = (
+            needed * parameters.n_items,
+            float(np.median(parameters.difficulty)),
+        )
+    rows = {goal: (math.ceil(n), at) for goal, (n, at) in goals.items() if np.isfinite(n)}
+    columns = ["n_items", "difficulty"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
+    return table.astype({"n_items": np.int64})
+
+
+def _found(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
+    """Findings of the whole benchmark or of tasks."""
+    found = []
+    whole: Any = table.iloc[0]
+    for code, column, too_many in (
+        ("items-at-ceiling", "ceiling", True),
+        ("items-at-floor", "floor", True),
+        ("few-separating", "separating", False),
+    ):
+        share = table[column] / table["n_items"]
+        there = share >= _MANY if too_many else share < _FEW
+        if there.any():
+            values: dict[str, Any] = {"n": int(whole[column]), "n_items": int(whole["n_items"])}
+            if tasks := [str(task) for task in table.index[there] if task != "all"]:
+                values["tasks"] = tasks
+            found.append(Finding(code, "warning", values))
+    if len(pairs):
+        first: Any = pairs.iloc[0].to_dict()
+        found.append(
+            Finding(
+                "near-duplicate-items", "warning", {"n": int(whole["near_duplicates"]), **first}
+            )
+        )
+    return found
