@@ -18,6 +18,7 @@ Run with ``make studies``; ``--data`` names the folder with the real matrices, a
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +116,9 @@ def main() -> None:
     for name, shape in MATRICES.items() if options.data else ():
         values = pd.read_csv(options.data / f"{name}.csv.gz", index_col=0)
         whole = values.loc[:, values.notna().all()].to_numpy(np.int8)
-        kinds.append((name, lambda g, whole=whole, shape=shape: of_matrix(whole, *shape, g), None))
+        kinds.append((name, partial(of_matrix, whole, *shape), None))
     for kind, setting in SIMULATED.items():
-        work = lambda g, kind=kind, setting=setting: expected(kind.split()[-1], *setting, g)  # noqa: E731
-        kinds.append((kind, work, setting[2]))
+        kinds.append((kind, partial(expected, kind.split()[-1], *setting), setting[2]))
     print("| boards | coverage | width by bootstrap's | top tenth | all at once: coverage, width |")
     print("|---|---|---|---|---|")
     records = []
@@ -126,7 +126,8 @@ def main() -> None:
         found = []
         for seed in range(options.boards):
             g = np.random.default_rng([seed, 11])
-            found.append(figures(*work(g), clusters, g, shared=name in SIMULATED))
+            values, true = work(g)
+            found.append(figures(values, true, clusters, g, shared=name in SIMULATED))
         mean = np.mean(found, axis=0).tolist()
         names = [f"{of}_{what}" for of in ("likely", "simultaneous", "bootstrap")
                  for what in ("coverage", "width", "top")]  # fmt: skip

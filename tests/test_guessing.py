@@ -136,5 +136,5 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
     assert irtkit.information(rte).top[0] == best
     assert irtkit.compare_difficulties(rte, folds=0).systems is None
     audit = str(irtkit.audit(rte))
-    assert audit.index("Systems at chance") < audit.index("p wrong")
+    assert audit.index("Systems at chance") < audit.index("Suspect items")
     assert audit.count("Systems at chance") == 1

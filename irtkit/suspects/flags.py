@@ -253,8 +253,6 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     """
     import pandas as pd
 
-    if not isinstance(predictions, pd.DataFrame):
-        raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
     if result.responses is None:
         raise ValueError("predictions needs the responses, which were not saved with this result")
     codes, answers = coded_answers(predictions, result)
@@ -284,6 +282,8 @@ def coded_answers(
     """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
     import pandas as pd
 
+    if not isinstance(predictions, pd.DataFrame):
+        raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
     answers = predictions.rename(index=str, columns=str)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
     sides = {"respondent": (answers.index, labels), "item": (answers.columns, result.item_labels)}

@@ -22,6 +22,7 @@ from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
     from irtkit.systems.paired import Clusters, Estimate
 
@@ -38,7 +39,7 @@ class Slopes(NamedTuple):
     ability: Array  # Of all respondents.
 
     @classmethod
-    def of(cls, result: FitResult, places: Array) -> Slopes:
+    def of(cls, result: FitResult, places: Places) -> Slopes:
         """Sum over the systems at some places."""
         spread = float(result.ability[places].std())
         ability = (result.ability - result.ability[places].mean()) / (spread if spread > 0 else 1)
@@ -48,7 +49,7 @@ class Slopes(NamedTuple):
             sums += _terms(Shares.of(result.patterns.chosen(own)), ability[own])
         return cls(sums, ability)
 
-    def weights(self, shares: Shares, pair: Array) -> Array:
+    def weights(self, shares: Shares, pair: Places) -> Array:
         """Weights of items without a pair of systems, whose shares right these are."""
         left = self.sums - _terms(shares, self.ability[pair])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +81,7 @@ def _terms(shares: Shares, ability: Array) -> Array:
 
 
 def both_tests(
-    slopes: Slopes, shares: Shares, pair: Array, cluster: Clusters | None
+    slopes: Slopes, shares: Shares, pair: Places, cluster: Clusters | None
 ) -> tuple[Estimate, Estimate]:
     """Mean difference of a pair on the items of both, plain and weighted."""
     both = (shares.trials > 0).all(axis=0)
@@ -92,7 +93,7 @@ def both_tests(
     )
 
 
-def gain_of(result: FitResult, slopes: Slopes, others: Array, cluster: Clusters | None) -> float:
+def gain_of(result: FitResult, slopes: Slopes, others: Places, cluster: Clusters | None) -> float:
     """Gain over at most 1,000 pairs of some systems, NaN where it is unknown."""
     one, other = np.triu_indices(len(others), 1)
     chosen = np.random.default_rng(0).permutation(len(one))[:_PAIRS]

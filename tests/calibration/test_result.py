@@ -133,7 +133,7 @@ def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
     rows += [(responses.respondents[0], f"item-{k}", k / 2) for k in (2, 3)]
     table = pd.DataFrame(rows, columns=["respondent", "item", "seconds"])
     plain = fit(responses, "1PL")
-    result = plain.with_quality_standard(table, {"seconds": False})
+    result = plain.with_quality_standard(table, [])
     columns = list(result.items)
     assert columns.index("quality_standard") == columns.index("expected_error") + 1
     pd.testing.assert_frame_equal(result.items.drop(columns="quality_standard"), plain.items)
