@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pytest
-
-import irtkit
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -103,28 +100,11 @@ def test_the_sampler_draws_from_a_normal_density_what_it_says(study: ModuleType)
     assert np.cov(found.T) == pytest.approx(np.linalg.inv(precision), abs=0.15)
 
 
-@of("warnings_of_fit")
-def test_warnings_are_counted_by_kind(study: ModuleType) -> None:
-    draw = study.parts(((9, 30), (8, 30)), sparse=False)
-    figures = study.measured("two parts", draw, "parts", 2)
-    assert [figures[kind] for kind in study.KINDS] == [1, 1, 0, 0, 0, 0, 0]
-
-
 @of("anchors")
 def test_leaked_anchors_are_counted(study: ModuleType) -> None:
     record = study.measured(study.Study("2PL", 500, 1000, 6, n_data_sets=1))
     assert (record["exactly"], record["false"]) == (1, 0)
     assert abs(record["after"]) < 0.15 < record["before"]
-
-
-@of("held_out")
-@pytest.mark.filterwarnings("ignore:Ability differs")
-def test_what_comparisons_claim_is_counted(
-    study: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(study, "CLAIMS", (("1PL", 30, 20, "skewed", study.EQUAL),))
-    (claims,) = study.claims(2)
-    assert (claims["claims"], {*claims["gains"]}) == (0, {"2PL", "3PL"})
 
 
 @of("systems")
@@ -136,30 +116,6 @@ def test_false_alarms_on_systems_are_counted(study: ModuleType) -> None:
     curve = study.power(200, (1.0, 0.0), 20)
     assert curve["simulated"] > 0.5
     assert curve["formula"] > 0.9
-
-
-@of("curves")
-@pytest.mark.filterwarnings("ignore")
-def test_what_is_said_by_difficulty_is_counted(
-    study: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(study, "CURVES", ((8, 200, 1, 0.0),))
-    (record,) = study.curves(1)
-    assert record["of all"] < record["without"] <= 1
-    alarm = study.alarms(study.Study("known", "", 10, 200), 0.0, 1)
-    assert alarm["alarm"] < 0.5 < alarm["power"]
-    assert study.products(2)["truth"] == pytest.approx(-0.1, abs=0.05)
-
-
-@of("expected_difficulty")
-def test_what_predictions_are_worth_is_read_off_the_errors_without_them(study: ModuleType) -> None:
-    answers = pd.Index([1, 4, 16], name="answers")
-    told = 1 / np.sqrt(answers + 3)  # predictions are three answers more
-    errors = {"weak prior": 1 / np.sqrt(answers), "with predictions": told}
-    assert study.worth(pd.DataFrame(errors, index=answers)) == pytest.approx([4, 7, 16])
-    responses, new = irtkit.ResponseMatrix(np.ones((9, 6), dtype=int)), np.arange(6) > 2
-    few = study.with_few_answers(responses, new, 2, np.random.default_rng(0))
-    assert (few.values >= 0).sum(axis=0).tolist() == [9, 9, 9, 2, 2, 2]
 
 
 SMALL, LARGE = ("liver-disorders", "sat"), ("diabetes", "tptp", "SST", "optdigits")
@@ -181,46 +137,3 @@ def test_the_difficulties_that_the_aaai22_study_stored_come_out(
     assert found["rmse"] <= (0.04 if name == "optdigits" else 0.03)
     assert found["least_correlation"] >= 0.9998
     assert found["rmse_without_shift"] < found["rmse"]
-
-
-@of("repeated_trials")
-def test_repeated_trials_are_studied_next_to_one_run(study: ModuleType) -> None:
-    record = study.measure(study.Study(60, 12, (5,), 1.0, n_data_sets=2))
-    assert record["said"] == record["counted"] == 2
-    assert record["correlation"] == 1
-    assert record["from_one_run"] < 1e-3
-    assert record["ability_if_independent"]["coverage"] < record["ability"]["coverage"]
-
-
-@of("model_fit")
-def test_fit_is_studied_where_a_model_holds_and_where_not(study: ModuleType) -> None:
-    alarms = study.null(study.Null(300, 20, 2))
-    assert 0 <= alarms["s_x2_01"] <= alarms["s_x2_05"] < 0.3
-    assert 0 < alarms["lz_05"] < 0.2
-    found = study.planted(800, 20, 2, "falling again")
-    assert 0.5 < found["power_05"] >= found["found"]
-    families = study.dependent("copies", [study.copies(10, 6, 0.02, 0)])
-    assert families["called"] < families["each_counted"]
-
-
-@of("levels")
-def test_levels_of_tests_are_studied_on_clean_data(study: ModuleType) -> None:
-    of_3pl = study.m2(17)  # eigenvalues of the products of derivatives gave 1,410,995
-    assert of_3pl["df"] == 42
-    assert of_3pl["dense"] == pytest.approx(51.769, abs=0.01)
-    assert of_3pl["off"] < 1e-6
-    called = study.respondents(study.Null(1000, 20, 1))
-    assert called["p_001"] <= 0.003
-    assert 0.02 < called["p_05"] < 0.08
-    drift = study.drift(study.Linked(300, 20, 2))
-    assert 0 <= drift["p_001"] <= drift["p_05"] <= 0.2
-
-
-@of("few_items")
-def test_families_are_joined_and_held_out_whole(study: ModuleType) -> None:
-    alike = np.array([0, 0, 1, 2, 3, 4, 5, 6])
-    family = study._joined(alike, ["a", "b", "b", "c", "d", "e", "f", "g"])
-    assert (len(set(family[:3])), len(set(family))) == (1, 6)
-    held = study._held_out(np.repeat(np.arange(40), 5), 0)
-    assert set(held.reshape(40, 5).sum(axis=1)) == {0, 5}
-    assert 0.25 <= held.mean() <= 0.3

@@ -12,7 +12,6 @@ import pytest
 SCRIPT = Path(__file__).parents[1] / ".ci" / "run"
 TOOLS = ("bash", "cat", "dirname", "grep", "id", "mkdir", "mktemp", "rm", "tee")
 NO_BROWSER = "SKIPPED [20] tests/report/test_browser.py:52: there is no Chromium"
-NO_PLAYWRIGHT = "SKIPPED [1] tests/report/test_browser.py:22: playwright is not installed"
 NO_AXE = "SKIPPED [3] tests/report/test_browser.py:332: IRTKIT_AXE names no axe-core"
 NO_DATA = "SKIPPED [9] tests/conftest.py:33: there is no ../shared/data"
 
@@ -24,9 +23,7 @@ NO_DATA = "SKIPPED [9] tests/conftest.py:33: there is no ../shared/data"
         (NO_BROWSER, "", 0, 0, "no browser has looked at the page"),
         (NO_AXE, "chromium", 0, 0, "axe-core could not be had"),
         (NO_BROWSER, "chromium axe", 0, 1, "these tests were skipped"),
-        (NO_PLAYWRIGHT, "chromium axe", 0, 1, "these tests were skipped"),
         (NO_AXE, "chromium axe", 0, 1, "these tests were skipped"),
-        (NO_DATA, "chromium axe", 0, 0, ""),
         (NO_DATA, "chromium axe data", 0, 1, "these tests were skipped"),
         ("", "chromium axe", 2, 2, ""),
     ],

@@ -109,14 +109,6 @@ def test_items_are_selected_and_scored_from_responses_and_from_a_saved_result(he
     assert "expected" not in done.stdout
 
 
-def test_compare_writes_measures_of_difficulty_and_of_systems(here: Path) -> None:
-    assert "Same order: average_error" in printed("compare few.csv --model 1PL --out to", here)
-    table = irtkit.read_table(here / "to" / "difficulties.csv")
-    assert {"average_error", "difficulty"} <= set(table.columns)
-    systems = irtkit.read_table(here / "to" / "systems.csv")
-    assert {"rank_by_accuracy", "rank_by_ability", "passes"} <= set(systems.columns)
-
-
 def test_metrics_are_printed_with_their_direction(here: Path) -> None:
     cells = enumerate(product("abcd", ("q1", "q2", "q3")))
     lines = [f"{who},{item},{k % 7},{k % 5}" for k, (who, item) in cells]
@@ -133,6 +125,7 @@ def test_metrics_are_printed_with_their_direction(here: Path) -> None:
     assert "Lower is better for s, t" in " ".join(printed(f"fit {given} none", here).split())
 
 
+@pytest.mark.slow
 def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
     lines = printed("demo --out 'my tables'", tmp_path).splitlines()
     assert len(lines) <= 40
@@ -222,7 +215,7 @@ def test_suspect_items_end_with_code_1_on_demand(tmp_path: Path) -> None:
 
 def test_a_saved_fit_gives_the_same_text_and_page_as_its_responses(here: Path) -> None:
     printed("fit results.csv --out tables", here)
-    for name in ("leaderboard", "audit", "compare --folds 2"):
+    for name in ("leaderboard", "audit"):
         fresh, saved = (printed(f"{name} {path}", here) for path in ("results.csv", "tables"))
         assert fresh == saved
     for given in ("results.csv", "tables"):
@@ -270,7 +263,7 @@ def test_the_impact_of_annotations_is_that_of_the_worked_example(tmp_path: Path)
     (tmp_path / "lengths.csv").write_text("sample,duration\nclip-1,10\nclip-2,1\n")
     (tmp_path / "bad.csv").write_text("sample,type,start,end\nclip-1,a,5,0\n")
     told = printed("impact p.json m.csv", tmp_path)
-    assert "pooled: 0.5\n" in told
+    assert {"impact: 0.3333", "pooled: 0.5", "samples: 2"} <= {*told.splitlines()}
     rows = [line.split() for line in told.splitlines() if line.startswith("clip-")]
     assert rows == [
         ["clip-1", "0.667", "6.000", "9.000", "4", "1", "0"],
@@ -279,16 +272,11 @@ def test_the_impact_of_annotations_is_that_of_the_worked_example(tmp_path: Path)
     told = printed("impact p.json m.csv --max 0.3", tmp_path, code=1)
     assert "mean impact 0.333333 is above --max 0.3" in told
     assert "is above" not in printed("impact p.json m.csv --max 0.34", tmp_path)
-    costs = []
-    for more in ("", "--duration 10", "--duration lengths.csv", "--weights 0,0,0"):
-        printed(f"impact p.json m.csv {more} --out impact.csv", tmp_path)
-        costs.append(irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0])
-    assert costs == pytest.approx([4, 2, 2, 0])  # the worked values
-    assert "fixes: 2\n" in printed("impact p.json m.csv --tolerance 1", tmp_path)
+    printed("impact p.json m.csv --duration lengths.csv --out impact.csv", tmp_path)
+    assert irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0] == pytest.approx(2)
     for line, told in {
         "impact p.json bad.csv": "bad.csv: row 1: end must not be before start",
         "impact p.json m.csv --duration 8s": "--duration must be a number or a CSV file, got '8s'",
         "impact p.json m.csv --weights 1,1": "--weights must be TYPE,START,END",
-        "impact p.json": "MANUAL",
     }.items():
         assert told in refused(line, tmp_path)

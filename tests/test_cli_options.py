@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
@@ -10,16 +9,13 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import click
 import pytest
 
 import irtkit
 from irtkit.cli.commands import cli
-from irtkit.cli.inputs import column_or_name, how_to_read, read_labelled
-from irtkit.cli.options import READING, options
+from irtkit.cli.inputs import read_labelled
 from irtkit.io.overview import overview
 from tests.commands import printed, refused, run, write_crowd
 from tests.crowds import crowd, fitted
@@ -46,28 +42,6 @@ def test_help_fits_80_columns_and_breaks_no_word(name: str, tmp_path: Path) -> N
     else:
         listed = [one for part in ("Read", "Items", "Systems", "Share") for one in found[part]]
         assert sorted(listed) == sorted(cli.commands)
-
-
-def test_the_version_is_printed(tmp_path: Path) -> None:
-    assert irtkit.__version__ in printed("--version", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("typed", "how"),
-    [
-        ("", {}),
-        ("--item task,id --respondent model", {"item": ["task", "id"], "respondent": "model"}),
-        ("--task gsm8k,arc --task mmlu", {"task": ["gsm8k", "arc", "mmlu"]}),
-        ("--missing -1,refused --right C", {"missing": ["-1", "refused"], "right": ["C"]}),
-        (
-            "--transpose --strict --threshold 0",
-            {"transpose": True, "strict": True, "threshold": 0.0},
-        ),
-    ],
-)
-def test_options_are_settings_of_read_responses(typed: str, how: dict[str, Any]) -> None:
-    command = click.Command("read", params=[*options(READING)], callback=SimpleNamespace)
-    assert how_to_read(command.main(typed.split(), standalone_mode=False)) == how
 
 
 REPEATED = "model,{},question_id,correct\na,0,1,1\na,5,1,0\nb,0,1,0\nb,5,1,1\n"
@@ -97,23 +71,6 @@ def test_what_an_error_says_to_add_works(
     assert read.values.tolist() == codes
 
 
-TABLE = 'model,q1,q2\n007,"1",NA\nNA,,b\n'
-
-
-@pytest.mark.parametrize(
-    "content",
-    [TABLE, TABLE.replace(",", ";"), "\ufeff" + TABLE.replace("\n", "\r\n") + "\r\n"],
-)
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_labels_and_cells_stay_as_they_are_written(
-    tmp_path: Path, content: str, compress: type[bytes]
-) -> None:
-    path = tmp_path / "answers.csv"
-    path.write_bytes(compress(content.encode()))
-    table = read_labelled(path, "--predictions")
-    assert table.to_dict("index") == {"007": {"q1": "1", "q2": "NA"}, "NA": {"q1": None, "q2": "b"}}
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -131,20 +88,6 @@ def test_a_bad_table_is_refused_with_option_and_file(
     path.write_text(content)
     with pytest.raises(ValueError, match=f"^--labels labels.csv: {message}"):
         read_labelled(path, "--labels")
-
-
-def test_families_are_a_name_or_a_table_of_two_columns(tmp_path: Path) -> None:
-    path = tmp_path / "families.csv"
-    path.write_text("model,family\na,x\nb,x\n")
-    table = column_or_name(SimpleNamespace(families=str(path)), "families")
-    assert dict(table) == {"a": "x", "b": "x"}
-    for name in ("similar", None):
-        assert column_or_name(SimpleNamespace(families=name), "families") is name
-    path.write_text(TABLE)
-    with pytest.raises(ValueError, match="needs two columns, the respondent and its family"):
-        column_or_name(SimpleNamespace(families=str(path)), "families")
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        column_or_name(SimpleNamespace(families="simlar.csv"), "families")
 
 
 LOG = {"version": 2, "status": "success", "eval": {"model": "a", "task": "sums"}}
@@ -192,18 +135,12 @@ def here(made: Path, tmp_path: Path) -> Path:
 REFUSED = {
     # what is read is not written over
     "audit r.csv --out ../here/r.csv": "is a file to read from",
-    "audit link.csv --out r.csv": "is a file to read from",
     "audit r.csv --out link.csv": "is a file to read from",
-    "audit r.csv --families groups.csv --out groups.csv": "is a file to read from",
     "audit logs --metric match --out logs/run.json": "is a file to read from",
     "differential r.csv --groups groups.csv --out groups.csv": "is a file to read from",
-    "impact a.json a.json --out a.json": "is a file to read from",
-    "score r.csv labels.csv --out labels.csv": "is a file to read from",
     "audit o --out o/summary.json": "summary.json: is a file of the fit in ",
-    "select o -k 4 --out o/result.npz": "is a file of the fit in ",
     # nor what would be read with the responses the next time
     "fit runs --out runs": "write elsewhere",
-    "fit runs/ --out runs/deep/er": "write elsewhere",
     "merge 'runs/*.csv' --out runs/all.csv": "write elsewhere",
     # what cannot be written is refused before anything is fitted
     "audit r.csv --out loop.csv": "it is not an ordinary file",
@@ -212,15 +149,11 @@ REFUSED = {
     "audit r.csv --out nowhere/a.csv": "nowhere does not exist",
     "report r.csv --out /proc/page.html": "cannot be written",
     "fit r.csv --out r.csv": "not a folder",
-    "fit r.csv --out loop.csv/tables": "symbolic links",
-    "fit r.csv --out fitted": "items.csv: cannot be written, it is a folder",
     "compare r.csv --out taken": "systems.csv: cannot be written, it is a folder",
     # an empty path, as an unset variable of the shell is
     "fit ''": "'RESPONSES'",
     "merge r.csv '' --out all.csv": "'PATHS...'",
     "fit r.csv --out ''": "'--out'",
-    "audit r.csv --families ''": "'--families'",
-    "fit r.csv --metrics ''": "'--metrics'",
     # settings that are wrong or do not go together
     "fit nothing.csv": "nothing.csv",
     "fit graded.csv": "--threshold",
@@ -228,13 +161,13 @@ REFUSED = {
     "fit r.csv --checkpoint state": "--checkpoint is for --method vi",
     "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",
     "fit r.csv --synthetic class-prior": "labels",
-    "fit r.csv --labels graded.csv": "--labels is for --synthetic class-prior",
     "fit r.csv --metrics m.csv": "--higher-is-better must name",
     "compare r.csv --higher-is-better t": "--higher-is-better is for --metrics",
     "gate r.csv r.csv --max-drop 2": "--max-drop must be at least 0 and below 1",
     "merge r.csv --repeats some --out all.csv": "--repeats must",
     "select r.csv -k 0": "'-k'",
     "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
+    "leaderboard r.csv --families r.csv": "needs two columns, the respondent and its family",
     "fit r.csv runs/r.csv": "quote a pattern",
 }
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,13 +58,6 @@ def test_more_training_digits_make_the_same_classifier_better(crowd: DigitsCrowd
     assert share.index.unique(level=1).tolist() == [10 * 2**k for k in range(8)]
 
 
-def test_the_data_files_are_small_and_leave_pandas_alone() -> None:
-    for name in ("digits_crowd", "digits_learning"):
-        assert len(files("irtkit.datasets").joinpath(f"{name}.npz").read_bytes()) < 1_000_000
-    code = "import sys, irtkit.datasets; sys.exit('pandas' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 @pytest.mark.parametrize(("name", "size"), [("knn-k1", 150), ("centroid", 1437)])
 def test_the_script_still_gives_the_carried_answers(
     crowd: DigitsCrowd, script: ModuleType, name: str, size: int
@@ -75,14 +65,6 @@ def test_the_script_still_gives_the_carried_answers(
     made = script.answers(name, size, *script.digits())
     label = name if size == 1437 else f"{name}-n{size}"
     assert np.array_equal(made, crowd.predictions.loc[label])
-
-
-def test_the_script_still_gives_the_carried_learning_curves(
-    crowd: DigitsCrowd, script: ModuleType
-) -> None:
-    carried = load_digits_learning().set_index(["respondent", "training_size"])["right"]
-    made = script.answers("knn-k1", 20, *script.digits()) == crowd.labels.to_numpy()
-    assert np.array_equal(made, carried.loc[("knn-k1", 20)])
 
 
 def test_the_script_trains_no_system_on_a_digit_it_answers(script: ModuleType) -> None:

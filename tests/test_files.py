@@ -16,35 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_file_appears_when_the_block_ends_and_nothing_else_does(tmp_path: Path) -> None:
-    with replacing(tmp_path / "table.csv") as temporary:
-        temporary.write_text("new")
-        assert temporary.parent == tmp_path
-        assert temporary.suffix == ".csv"
-        assert not (tmp_path / "table.csv").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
-    assert (tmp_path / "table.csv").read_text() == "new"
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
-@pytest.mark.parametrize("existing", [True, False])
-def test_a_failed_block_leaves_what_was_there(
-    tmp_path: Path, error: type[BaseException], *, existing: bool
-) -> None:
-    target = tmp_path / "table.csv"
-    if existing:
-        target.write_text("old")
-
-    def write_half() -> None:
-        with replacing(target) as temporary:
-            temporary.write_text("half of the new")
-            raise error
-
-    with pytest.raises(error):
-        write_half()
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * existing
-
-
 def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path: Path) -> None:
     target = tmp_path / "table.csv"
     with replacing(target):
@@ -86,16 +57,6 @@ def test_text_reads_the_same_plain_and_compressed_whatever_the_name(
         assert text.read() == "ä,1\r\nb"
     with open_bytes(path) as handle:
         assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
-
-
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
-        open_bytes(tmp_path / "absent.csv")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        open_text(tmp_path)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="not an ordinary file"):
-        open_text(tmp_path / "pipe")
 
 
 def _umask() -> int:

@@ -23,14 +23,7 @@ LAYERS = (
     "systems", "selection", "difficulty", "prediction", "curves", "datasets", "pictures", "plots",
     "report", "cli", "__main__",
 )
-CALIBRATION = (
-    "priors", "likelihood", "search", "repeats", "standard_errors", "empirical",
-    "variational.target", "variational.guide", "variational.inference", "variational.bent",
-    "variational.posterior", "result", "summary", "calibrated", "errors", "estimates", "estimation",
-    "variational.fit_variational", "fitting",
-)
 # fmt: on
-"""Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 SHOWN = {"report"}
 DOWNWARD = {
     CALIBRATED / "result.py": {"systems", "suspects", "difficulty", *SHOWN},
@@ -69,38 +62,6 @@ def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
     allowed = {*LAYERS[: LAYERS.index(layer)], *([layer] if path.parent != PACKAGE else [])}
     allowed |= DOWNWARD.get(path, set())
     assert set(imported_layers(ast.parse(path.read_text(encoding="utf-8")))) <= allowed
-
-
-def file_of(name: str) -> Path:
-    return PACKAGE.parent / f"{name.replace('.', '/')}.py"
-
-
-def imported_modules(path: Path) -> set[str]:
-    """What a module imports from calibration, at any depth; from the folder itself, its name."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
-            names |= {name if file_of(name).exists() else str(node.module) for name in inner}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    start = "irtkit.calibration"
-    return {name.removeprefix(f"{start}.") for name in names if name.startswith(start)}
-
-
-@pytest.mark.parametrize("name", CALIBRATION)
-def test_a_module_of_calibration_imports_only_from_modules_before_it(name: str) -> None:
-    above = {*CALIBRATION[: CALIBRATION.index(name)]}
-    # inside functions: what is asked for later, and the variational path, which loads JAX
-    later = {"result": {"summary", "errors"}, "estimation": {"variational.fit_variational"}}
-    words = later.get(name, set())
-    assert imported_modules(file_of(f"irtkit.calibration.{name}")) <= above | words
-
-
-def test_every_module_of_calibration_has_its_place_once() -> None:
-    modules = (path for path in CALIBRATED.rglob("*.py") if path.name != "__init__.py")
-    found = [".".join(path.relative_to(CALIBRATED).with_suffix("").parts) for path in modules]
-    assert sorted(CALIBRATION) == sorted(found)
 
 
 def test_the_package_is_a_table_of_contents() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.data.patterns import REAL, SYNTHETIC, Packed, Patterns, merged, patterns_of
+from irtkit.data.patterns import REAL, SYNTHETIC, Patterns, merged, patterns_of
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -34,18 +34,6 @@ def test_counts_and_sums_are_those_of_the_tables(
     real = rows.chosen(rows.real)
     assert (real.n, real.has_synthetic, real.sparse) == (n, False, sparse)
     assert patterns_of(crowd, synthetic_is_real=True).n_real == n + 2
-
-
-@pytest.mark.parametrize("n", [1, 255, 700])
-@pytest.mark.parametrize("n_items", [1, 8, 41])
-def test_products_with_packed_answers_are_those_of_the_matrix(n: int, n_items: int) -> None:
-    generator = np.random.default_rng([n, n_items])
-    cells = generator.integers(0, 2, (2 * n, n_items), dtype=np.int8)[::2]
-    by_item, by_respondent = generator.normal(size=n_items), generator.normal(size=n)
-    packed = Packed.of(cells)
-    assert packed.groups.nbytes == n * -(-n_items // 8)
-    assert packed.scores(by_item) == pytest.approx(cells @ by_item, abs=1e-12)
-    assert packed.sums(by_respondent) == pytest.approx(by_respondent @ cells, abs=1e-12)
 
 
 KINDS = ("complete", "missing", "counts", "synthetic", "packed")
@@ -91,26 +79,6 @@ def test_merged_rows_and_columns_are_those_of_the_whole(kind: str) -> None:
     assert len(np.unique(np.hstack(parts), axis=0)) == found.n
     sizes = found.n_items, found.n_respondents, found.n_real
     assert sizes == (whole.n_items, whole.n_respondents, whole.n_real)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_matrices_without_copies_and_sparse_ones_are_left_alone(sparse: bool) -> None:
-    values = np.array([[int(digit) for digit in f"{k:05b}"] for k in range(32)])
-    responses = ResponseMatrix(np.repeat(values, 2, axis=0) if sparse else values)
-    whole = patterns_of(responses.to_sparse() if sparse else responses, synthetic_is_real=False)
-    found = merged(whole)
-    assert found.patterns is whole
-    assert np.array_equal(found.respondents, np.arange(whole.n))
-    assert np.array_equal(found.items, np.arange(5))
-
-
-def test_more_trials_than_keys_can_tell_apart_are_merged_or_left_alone() -> None:
-    trials = np.ones((40, 2), dtype=np.int64)
-    trials[0] = 2**47
-    right = np.zeros_like(trials)
-    found = merged(Patterns(right, trials, np.zeros(40, dtype=np.int8)))
-    assert (trials[found.respondents != found.respondents[0]] == 1).all()
-    assert (trials[found.respondents == found.respondents[0]] == 2**47).all()
 
 
 def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged() -> None:

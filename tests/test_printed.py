@@ -29,11 +29,6 @@ def test_sentences_are_broken_into_lines_that_fit_and_lose_nothing(word: str, bu
     assert whole == sentence.replace(" ", "")
 
 
-def test_a_line_is_filled_up_to_the_last_column() -> None:
-    assert in_lines(["a" * 40 + " " + "b" * 39]) == "a" * 40 + " " + "b" * 39
-    assert in_lines(["a" * 40 + " " + "b" * 40]) == "a" * 40 + "\n  " + "b" * 40
-
-
 def test_short_labels_stay_apart_and_lose_what_they_share() -> None:
     names = [f"meta-llama/Meta-Llama-3-{k}B-Instruct-of-one-long-suffix" for k in (1, 12, 70)]
     assert short_labels(names, 20) == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -28,14 +29,14 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     monkeypatch.setattr(console, "_is_jupyter", lambda: True)
-    monkeypatch.setattr(progress, "_BETWEEN", 0.0)
+    clock = itertools.count(0, 10)  # Every look at it is ten seconds later.
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     return shown
 
 
 def test_progress_is_one_line_below_the_cell_which_ends_empty(
-    notebook: Shown, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    notebook: Shown, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "_SHORT", 0.0)
     with progress_bar("predicting", 4) as update:
         for done in range(1, 5):
             update(done, f"fold {done}")

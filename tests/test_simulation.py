@@ -50,13 +50,6 @@ def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
     assert drawn != simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=9)
 
 
-@pytest.mark.parametrize("trials", [[4, 0, 1], [[0], [1]]])
-def test_trials_broadcast_and_none_is_missing(trials: Any) -> None:
-    drawn = simulate_responses(ITEMS, [9.0, 9.0], trials=trials)
-    assert drawn.trials.tolist() == np.broadcast_to(trials, (2, 3)).tolist()
-    assert (drawn.successes <= drawn.trials).all()
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

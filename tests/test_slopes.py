@@ -123,19 +123,6 @@ def test_synthetic_respondents_have_no_proportion_score_and_change_nobody_elses(
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
-def test_a_respondent_without_responses_is_not_scored() -> None:
-    values = simulated(30, 20, seed=6).cells.copy()
-    values[4] = -1
-    with_empty = proportion_score(counted(ResponseMatrix(values)))
-    without = proportion_score(counted(ResponseMatrix(np.delete(values, 4, axis=0))))
-    assert (with_empty.scored[4], with_empty.value[4], with_empty.derivative[4]) == (
-        False,
-        0.0,
-        0.0,
-    )
-    np.testing.assert_allclose(np.delete(with_empty.value, 4), without.value, atol=1e-12)
-
-
 # Score test
 
 
@@ -209,23 +196,6 @@ def test_trials_that_repeat_each_other_say_what_one_says() -> None:
     once = score_of(counted(ResponseMatrix(values)))
     often = score_of(counted(ResponseMatrix.from_counts(values * 7, np.full(values.shape, 7))))
     np.testing.assert_allclose(often.z, once.z, rtol=1e-9)
-
-
-def test_an_item_without_variance_says_nothing() -> None:
-    values = simulated(40, 12, seed=12).cells.copy()
-    values[:, 0], values[:, 1], values[:, 2] = 1, 0, -1
-    found = score_of(counted(ResponseMatrix(values)))
-    assert found.information[:3].tolist() == found.score[:3].tolist() == [0, 0, 0]
-    assert np.isnan(found.z[:3]).all()
-    assert (found.information[3:] > 0).all()
-
-
-def test_an_inverted_item_has_a_z_below_0_and_a_flat_one_none() -> None:
-    items = ItemParameters.from_difficulty([*np.ones(30), -1.0, 0.0], np.zeros(32))
-    z = score_of(counted(simulate_responses(items, np.linspace(-2, 2, 300), seed=13))).z
-    assert (z[:30] > 5).all()
-    assert z[30] < -5
-    assert abs(z[31]) < 3  # standard errors
 
 
 # Distribution of slopes
@@ -311,14 +281,6 @@ def test_items_without_variance_have_no_wrong_key(planted: Planted) -> None:
     assert found.verdict.p_negative[:2] == pytest.approx(share, abs=0.01)
     assert np.isnan([found.verdict.p_negative[2], found.verdict.wrong_key[2]]).all()
     assert (found.verdict.wrong_key[3:] != 0).all()
-
-
-def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests(planted: Planted) -> None:
-    whole = signs(planted(60, 200, seed=4)[0]).weighted(1.0)
-    half = whole.weighted(0.5)
-    np.testing.assert_allclose(half.score.z, whole.score.z * 0.5**0.5, rtol=1e-12)
-    assert np.abs(half.verdict.wrong_key).mean() < np.abs(whole.verdict.wrong_key).mean()
-    assert half.proportion is whole.proportion
 
 
 # What a fit says

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +14,9 @@ from irtkit.findings import Finding
 from irtkit.responses import Source
 from irtkit.storage import (
     Format,
-    fields_of,
     read,
     restored_responses,
     stored_responses,
-    with_parts,
     write,
 )
 
@@ -28,21 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORM = Format("irtkit thing", 3)
-
-
-class Pair(NamedTuple):
-    one: Any
-    other: Any
-
-
-@dataclass(frozen=True)
-class Whole:
-    parts: tuple[Pair, ...]
-    absent: Pair | None = None
-
-    @cached_property
-    def total(self) -> int:
-        return len(self.parts)
 
 
 def stored(path: Path, record: dict[str, Any], *, compressed: bool = False) -> dict[str, Any]:
@@ -57,26 +38,6 @@ def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path, compress
     back = stored(tmp_path / "x", record, compressed=compressed)
     assert back == record
     assert [*map(type, back.values())] == [*map(type, record.values())]
-
-
-def test_arrays_come_back_wherever_they_stood(tmp_path: Path) -> None:
-    cells = np.arange(6, dtype=np.int8).reshape(2, 3)
-    arrays = [cells, np.array(0.1), np.array([True]), np.ones(0)]
-    deep = {"list": [arrays[1], (arrays[2],)], "pair": Pair(arrays[3], 1)}
-    back = stored(tmp_path / "x", {"first": arrays[0], "deep": deep})
-    found = [back["first"], back["deep"]["list"][0], back["deep"]["list"][1][0]]
-    for there, here in zip([*found, back["deep"]["pair"]["one"]], arrays, strict=True):
-        np.testing.assert_array_equal(there, here, strict=True)
-
-
-def test_a_record_made_of_records_is_made_again_part_by_part(tmp_path: Path) -> None:
-    whole = Whole((Pair(1, "a"), Pair(2, None)), Pair(np.ones(2), 0))
-    assert whole.total == 2  # what is cached is not stored
-    made = Whole(**with_parts(stored(tmp_path / "x", fields_of(whole)), absent=Pair))
-    assert isinstance(made.absent, Pair)
-    np.testing.assert_array_equal(made.absent.one, np.ones(2))
-    assert made.parts == ({"one": 1, "other": "a"}, {"one": 2, "other": None})
-    assert with_parts({"absent": None}, absent=Pair) == {"absent": None}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr
 
 import irtkit
 from irtkit.findings import ReadingError
@@ -164,7 +163,6 @@ FORMS: dict[str, Form] = {
     "folder with a broken table": says("unreadable-file", written(*TABLES)),
     # Tasks
     **{f"tasks by {name}": reads(tasked(name), TASKS) for name in ("task", "subset", "subject")},
-    "tasks by Task Name": reads(tasked("Task Name", "Question ID"), TASKS),
     "one task": reads(tasked(), irtkit.ResponseMatrix(VALUES[:, 2:], MODELS, TASK_ITEMS[2:]),
                       task="arc"),
     "two columns of tasks": asks("task|repeated", tasked("subset").assign(dataset="suite"), TASKS,
@@ -187,8 +185,7 @@ FORMS: dict[str, Form] = {
        for name, values in {"fewshot": (0, 5), "language": ("en", "de")}.items()},
     **{f"respondents by {name}": asks("repeated", again(name, values), joined(values, 0),
                                       respondent=["model", name])
-       for name, values in {"fewshot": (0, 5), "judge": ("claude", "gpt"),
-                            "prompt": ("plain", "step by step")}.items()},
+       for name, values in {"fewshot": (0, 5), "judge": ("claude", "gpt")}.items()},
     "rows twice": asks("identical-rows", SAME_TWICE, repeats="first"),
     # Columns that are not items
     **{f"0/1 column {name}": asks("metadata-columns", WIDE.assign(**{name: [0, 1] * 3}),
@@ -197,11 +194,8 @@ FORMS: dict[str, Form] = {
     "0/1 column that is kept": asks("metadata-columns", WIDE.assign(moe=[0, 1] * 3), keep=...,
         want=irtkit.ResponseMatrix(np.c_[VALUES, [0, 1] * 3], MODELS, [*ITEMS, "moe"])),
     "sizes": asks("not-items", WIDE.assign(size_b=SIZES), ignore=["size_b"]),
-    "ignored columns": reads(WIDE.assign(moe=1, size_b=SIZES), ignore=["moe", "size_b"]),
     # Scores, words, answers
     "scores": asks("scores", wide(SCORES), threshold=0.5),
-    "scores, long": asks("scores", LONG.assign(score=SCORES.T.ravel()), threshold=0.5),
-    "decimal commas": asks("scores", csv(COMMAS, sep=";"), threshold=0.5),
     "decimal commas, quoted": asks("scores", csv(COMMAS), threshold=0.5),
     "percentages": asks("percentages", wide(np.rint(100 * SCORES)), threshold=50),
     **{f"words {right}/{wrong}": asks("words", marks(right, wrong), right=right, wrong=wrong)
@@ -216,7 +210,6 @@ FORMS: dict[str, Form] = {
     "answers that are numbers": asks("levels", wide(np.where(VALUES == 1, 2, [1, 3, 4, 5])),
                                      key=dict.fromkeys(ITEMS, 2)),
     "key in a row": asks("answers", KEYED, key="KEY"),
-    "answers with holes": reads(holed(None, LETTERS, LETTERS), HOLED, key=KEY),
     "answers and targets": reads(TARGETS),
     "a grade": asks("no-response-column", LONG.rename(columns={"score": "grade"}),
                     response="grade"),
@@ -280,22 +273,3 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
     if name.startswith("tasks"):
         tasks = [item.split("/")[0] for item in responses.items]
         assert responses.item_table["task"].tolist() == tasks
-
-
-def test_answers_are_kept_as_predictions() -> None:
-    for given, how in ((TARGETS, {}), (wide(LETTERS), {"key": KEY}), (KEYED, {"key": "KEY"})):
-        kept = irtkit.read_responses(given, **how).predictions
-        assert kept.loc[MODELS, ITEMS].to_numpy().tolist() == LETTERS.tolist()
-
-
-def test_rows_without_an_answer_are_counted() -> None:
-    given = ANSWERED.assign(answer=ANSWERED["answer"].where(np.arange(24) > 2))
-    responses = irtkit.read_responses(given, key=KEY)
-    assert responses.source.n_rows_dropped == 3
-
-
-def test_a_threshold_says_how_much_it_changed() -> None:
-    responses = irtkit.read_responses(wide(SCORES), threshold=0.5)
-    note = next(one for one in responses.source.findings if one.code == "threshold")
-    rho = spearmanr(SCORES.mean(1), VALUES.mean(1)).statistic
-    assert any(isinstance(one, float) and abs(one - rho) < 0.01 for one in note.values.values())

@@ -130,16 +130,6 @@ def test_a_task_without_the_metric_named_takes_its_own(tmp_path: Path, make: Any
     assert cells == {"sums/0": 0, "other/a": 1, "other/b": 0, "other/c": -1}
 
 
-@pytest.mark.parametrize(("high", "code"), [(0.6, "scores"), (60, "percentages")])
-def test_scores_need_a_threshold(tmp_path: Path, make: Any, high: float, code: str) -> None:
-    samples = [make.inspect_sample("a", high), make.inspect_sample("b", 0)]
-    path = make.write_inspect(tmp_path, samples)
-    finding = problem(path)
-    assert (finding.code, finding.values["item"]) == (code, "sums/a")
-    assert typed(finding) == [{"threshold": 50 if high > 1 else 0.5}]
-    assert read_responses(path, threshold=0.5).values.tolist() == [[1, 0]]
-
-
 def test_repeats_are_counted_or_one_of_them_is_taken(tmp_path: Path, make: Any) -> None:
     values = {("a", 1): "I", ("a", 2): "C", ("a", 3): "C", ("b", 1): "C", ("b", 2): None}
     samples = [make.inspect_sample(item, value, epoch) for (item, epoch), value in values.items()]

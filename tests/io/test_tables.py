@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import irtkit
+from irtkit.difficulty.quality import quality_of
 from irtkit.io import read_table, write_table
-from irtkit.io.tables import TABLE_ENDINGS
+from irtkit.io.tables import TABLE_ENDINGS, as_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,12 +113,6 @@ def test_a_frame_that_would_not_come_back_equal_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["table.xlsx", "table.parquet.gz"])
-def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name}: a table ends in .csv, .tsv, .json"):
-        read_table(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -127,6 +123,7 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
         ("t.json", '{"item": "a"}', "a list of records"),
         ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 has no label"),
         ("t.parquet", "no", "Parquet|parquet"),
+        ("t.xlsx", "", "a table ends in .csv, .tsv, .json"),
     ],
 )
 def test_what_is_no_table_is_refused_with_the_name_of_the_file(
@@ -134,3 +131,29 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_file(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
+
+
+# Metrics of answers
+
+
+RESPONSES = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["007", "NA"], ["1e5", "q,2"])
+METRICS = pd.DataFrame(
+    {
+        "model": ["007", "007", "NA", "NA"],
+        "item": ["1e5", "q,2", "1e5", "q,2"],
+        "tokens": [1.0, 2.0, 4.0, None],
+        "done": [True, False, False, True],
+    }
+)
+STACKED = METRICS.astype({"done": float}).melt(["model", "item"], var_name="metric")
+
+
+@pytest.mark.parametrize("write", ["to_csv", "to_parquet"])
+@pytest.mark.parametrize("table", [METRICS, STACKED])
+def test_a_file_scores_items_as_its_table_does(
+    table: pd.DataFrame, write: str, tmp_path: Path
+) -> None:
+    getattr(table, write)(tmp_path / "metrics", index=False)
+    expected = quality_of(RESPONSES, METRICS, ["done"])
+    quality = quality_of(RESPONSES, as_metrics(str(tmp_path / "metrics")), ["done"])
+    pd.testing.assert_frame_equal(quality.scores, expected.scores)

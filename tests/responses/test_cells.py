@@ -48,15 +48,6 @@ def test_every_answer_is_the_same_dense_and_sparse(one: Cells) -> None:
     assert few != Cells(np.ones((3, 3), np.int8))
 
 
-def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
-    one = Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
-    assert one.values.tolist() == [[1, 0, -1]]
-    assert one.n_bytes == one.dense_bytes == 3
-    for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
-        with pytest.raises(ValueError, match="read-only"):
-            table[0] = 1
-
-
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint16])
 def test_sparse_arrays_of_any_kind_are_observed_cells(kind: Any, dtype: Any) -> None:
@@ -72,11 +63,9 @@ def test_sparse_arrays_of_any_kind_are_observed_cells(kind: Any, dtype: Any) -> 
     ("successes", "trials", "message"),
     [
         ([[1, 3]], [[1, 2]], "at most trials: respondent 'respondent-1', item 'item-2' has 3"),
-        ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
         ([[np.nan]], [[3]], "at most trials: .* has nan out of 3"),
         ([[0.5]], [[1]], "successes must be whole numbers from 0 to 2147483647: .* has 0.5$"),
         ([[1, 1]], [[-1, -2]], "trials must be whole numbers from 0.*1 more such cell"),
-        ([[1]], [[np.inf]], "trials must be whole numbers from 0"),
         ([[1]], [[MOST_TRIALS + 1]], "trials must be whole numbers from 0"),
         ([[0]], [[0]], "every cell is missing"),
         ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),

@@ -9,13 +9,11 @@ import pytest
 
 from irtkit.findings import ReadingError
 from irtkit.responses.columns import (
-    holds_respondents,
     is_long,
     item_positions,
     long_roles,
     matched,
 )
-from irtkit.responses.marking import Marking
 
 
 def test_usual_names_are_recognised_in_any_spelling() -> None:
@@ -54,18 +52,6 @@ def test_doubt_is_an_error_with_the_candidates(header: Any, code: str, choices: 
         long_roles(header)
     proposed = [name for one in caught.value.finding.remedies for name in one.settings.values()]
     assert (caught.value.finding.code, proposed) == (code, choices)
-
-
-@pytest.mark.parametrize(("values", "settings", "expected"), [
-    (["0", "", "1"], {}, False), (["1", "1"], {}, False), (["True", "False", "NA"], {}, False),
-    (["0", "1", "2"], {}, True), (["NA", "None"], {}, True),
-    (["0.2", "0.9", ""], {"threshold": 0.5}, False), (["0", "1", "2"], {"threshold": 0.5}, True),
-    (["4", "2", "3"], {"threshold": 0.5}, False), (["gpt", "llama"], {"threshold": 0.5}, True),
-    (["gpt", "llama"], {"right": "pass"}, True), (["pass", "timeout"], {"right": "pass"}, False),
-    (["fail", "fail"], {"right": "pass", "wrong": "fail"}, False),
-])  # fmt: skip
-def test_only_clear_first_columns_are_labels(values: Any, settings: Any, *, expected: bool) -> None:
-    assert holds_respondents(values, Marking.of(**settings)) is expected
 
 
 def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:

@@ -65,20 +65,6 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
         ResponseMatrix(**arguments)
 
 
-@pytest.mark.parametrize(("respondents", "items", "marks", "message"), [
-    (["x", "y", "y"], ["b", "a", "a"], [1, 1, 1], "'y', item 'a' occurs in several identical rows"),
-    ([], [], [], "long table is empty"), (["x"], ["a"], ["yes"], "item 'a' has 'yes'"),
-    (["x"], ["a"], [None], "every cell is missing"), (["x"], ["a"], [-1], "item 'a' has -1"),
-])  # fmt: skip
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_long_table_with_a_fault_is_refused(
-    respondents: Any, items: Any, marks: Any, message: str, *, sparse: bool
-) -> None:
-    frame = pd.DataFrame({"respondent": respondents, "item": items, "response": marks})
-    with pytest.raises(ValueError, match=message):
-        ResponseMatrix.from_long(frame, sparse=sparse)
-
-
 # Repeated trials
 
 
@@ -168,13 +154,6 @@ def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse: bool) -> 
                            (plain.respondents, "names all respondents")):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             plain.drop(names)
-
-
-@pytest.mark.parametrize("rows", [[0, 2], [1, 3], [3, 7]])
-def test_chosen_rows_keep_their_numbers(rows: list[int]) -> None:
-    frame = pd.DataFrame({"q1": [0, 1] * 4, "q2": [1, 1, 0, 0] * 2})
-    assert ResponseMatrix.from_frame(frame.iloc[rows]).respondents == tuple(map(str, rows))
-    assert ResponseMatrix.from_frame(frame).respondents[0] == "respondent-1"
 
 
 def test_answers_and_source_go_where_the_matrix_goes() -> None:

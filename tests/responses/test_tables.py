@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from irtkit import ResponseMatrix, read_responses
 from irtkit.findings import ReadingError
-from irtkit.responses import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,36 +81,11 @@ def test_a_wide_table_may_have_other_columns_and_repeats() -> None:
         assert read_responses(frame, repeats=repeats).values.tolist() == values
 
 
-@pytest.mark.parametrize("rows", [1, 7, 64, 10_000])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_blocks_of_any_size_give_what_rows_one_by_one_give(
-    monkeypatch: pytest.MonkeyPatch, rows: int, *, sparse: bool
-) -> None:
-    monkeypatch.setattr(tables, "BLOCK_ROWS", rows)
-    monkeypatch.setattr(tables, "_BLOCK_CELLS", rows)
-    assert read_responses(WIDE) == EXPECTED
-    numbers = np.random.default_rng(0).integers(0, [7, 11, 2], (300, 3)).tolist()
-    records = [(f"m{a}", f"q{b}", one if a else None) for a, b, one in numbers]
-    names = tuple([*dict.fromkeys(row[k] for row in records)] for k in (0, 1))
-    tried = Counter(row[:2] for row in records if row[2] is not None)
-    right = Counter(row[:2] for row in records if row[2])
-    counts = ([[count[a, b] for b in names[1]] for a in names[0]] for count in (right, tried))
-    expected = ResponseMatrix.from_counts(*counts, *names)
-    frame = pd.DataFrame(records, columns=["model", "item", "correct"])
-    for given in (frame, pa.Table.from_pandas(frame), frame.astype({"item": "category"})):
-        found = read_responses(given, repeats="count", sparse=sparse)
-        assert (found, found.is_sparse) == (expected, sparse)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 1000])
 @pytest.mark.parametrize("column", [
     pa.array(["a", None, "b", None]), pa.array(["a", " ", "b", "c"]), pa.array([1, None, 2, 3]),
     pa.DictionaryArray.from_arrays([0, 1, 0, 2], pa.array(["a", None, "b"])),
 ])  # fmt: skip
-def test_a_row_without_a_label_is_named(
-    monkeypatch: pytest.MonkeyPatch, column: Any, rows: int
-) -> None:
-    monkeypatch.setattr(tables, "BLOCK_ROWS", rows)
+def test_a_row_without_a_label_is_named(column: Any) -> None:
     table = pa.table({"model": column, "item": list("qrst"), "correct": [1, 0, 1, 0]})
     for given in (table, table.drop_columns("item")):  # long and wide
         with pytest.raises(ValueError, match="row 2 lacks a label in 'model'"):
