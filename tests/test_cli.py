@@ -178,6 +178,15 @@ def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
     assert set(board["family"]) == {"a", "b"}
 
 
+def test_health_is_printed_as_in_python_and_its_items_are_written(here: Path) -> None:
+    said = printed("health results.csv --out items.csv", here)
+    found = irtkit.fit(here / "results.csv").health()
+    assert str(found) in said
+    written = irtkit.read_table(here / "items.csv")
+    assert list(written.columns) == list(found.items.columns)
+    assert len(written) == len(found.items)
+
+
 def test_two_systems_are_compared_in_words_and_all_in_a_table(here: Path) -> None:
     board = irtkit.fit(here / "results.csv").leaderboard().index
     told = printed(f"compare-systems results.csv {board[0]} {board[-1]}", here)

@@ -68,7 +68,7 @@ cli = Group(
     """,
     {
         "Read": "inspect merge demo",
-        "Items": "fit audit compare differential select",
+        "Items": "fit audit health compare differential select",
         "Systems": "leaderboard compare-systems gate score",
         "Share": "report impact",
     },
@@ -228,6 +228,28 @@ def _audit(given: SimpleNamespace) -> int:
     write(described(items, about), given.out)
     counted = {None: 0, "any": len(found.suspects), "negative": found.n_negative}
     return int(counted[given.fail_on] > 0)
+
+
+@cli.declare
+def _health(given: SimpleNamespace) -> None:
+    """Say whether a benchmark still measures, and what to add.
+
+    Items that nearly all or nearly no systems solve are counted, and those that are answered like
+    an earlier one. Where items have tasks, each task has a row.
+
+    health RESPONSES
+    --out TABLE  File for all items, such as .csv or .json.
+    {FITTING}
+    {READING}
+
+    irtkit health results.csv
+    irtkit health results.csv --out items.csv
+    """
+    result = result_of(given, standard_errors=False)
+    found = result.health()
+    click.echo(str(found))
+    about = None if result.responses is None else result.responses.item_table
+    write(described(found.items, about), given.out)
 
 
 @cli.declare

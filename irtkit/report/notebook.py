@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from irtkit.difficulty import DifficultyComparison
     from irtkit.responses import ResponseMatrix
     from irtkit.suspects import Audit
+    from irtkit.suspects.health import Health
     from irtkit.systems import SystemComparison
 
 _ROWS, _ITEMS = 5, 8  # Rows of a table, as of `head` of pandas, and columns of a matrix.
@@ -92,6 +93,11 @@ def of_audit(found: Audit) -> str:
         ("suspect items, most probably wrong keys first", table, ["reasons"]),
         ("their curves, the first of them", worst, item_curves(found.result, worst)),
     )
+
+
+def of_health(found: Health) -> str:
+    """Health of a benchmark: its sentences, and the table."""
+    return _shown(found.summary, ("benchmark health", found.table), [f"{found.legend}."])
 
 
 def of_systems(found: SystemComparison) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
     from irtkit.suspects import Audit
+    from irtkit.suspects.health import Health
 
 _LEVEL = 0.95  # Coverage of the intervals of the page.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
@@ -50,6 +51,7 @@ def page_of(
     result: FitResult,
     title: str,
     audited: Audit,
+    measured: Health,
     difficulties: pd.Series[float] | None,
     comparison: DifficultyComparison | None,
     fdr: float,
@@ -81,6 +83,12 @@ def page_of(
         first=[f"{one}." for one in result.findings if one.code == AT_CHANCE],
         called=called if audited.n_negative else None,
         cautions=[*audited.limits, *audited.details, *(f"{one}." for one in limits)],
+        health=measured,
+        limits=[
+            one
+            for one in measured.summary
+            if not any(str(known) in one for known in result.findings)
+        ],
         cards=_cards(result, suspects),
         suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
         maps=maps,

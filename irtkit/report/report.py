@@ -93,7 +93,7 @@ def report(
     else:
         check_yes_or_no(compare=compare)
         comparison = compare_difficulties(result) if compare else None
-    text = page_of(result, title, audited, predicted, comparison, fdr)
+    text = page_of(result, title, audited, result.health(), predicted, comparison, fdr)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from irtkit.suspects.families import Families
 
 _SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 24 lines.
+_READ_FIRST = 20  # Items to read first.
+_FEW = 12  # Systems up to which they are printed.
 _FIRST = 3  # Items named to begin with: as many as a sentence holds.
 _COLUMNS = ("discrimination", "average_error", "strong_answer", "marked_right", "reasons")
 _TEXTS = ("text", "target")
@@ -51,6 +55,10 @@ class Audit:
     clustered: bool  #: Whether evidence is clustered by families that were given.
     prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
     result: FitResult = field(repr=False)
+    read_first: pd.DataFrame
+    """The first 20 items by :func:`irtkit.wrong_keys`, to read where systems are too few for
+    verdicts. Index "item", columns kind ("only weaker systems are right", "only the best are
+    wrong", "no system is right" or ""), p_wrong_key, and text and target where they are known."""
 
     @property
     def suspects(self) -> pd.DataFrame:
@@ -120,7 +128,8 @@ class Audit:
             rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
             asked = rows[[name for name in _TEXTS if name in rows]]
             headed = rows.drop(columns=asked.columns).rename(columns=_HEADINGS)
-            headed["reasons"] = headed["reasons"].map(reasons_text)
+            codes = headed["reasons"].map(", ".join)
+            headed["reasons"] = codes.str.replace("_", " ")
             parts += [Text(), table_of(headed, ["reasons"], red=negatives(rows))]
             if more := len(self.suspects) - n_shown:
                 parts.append(Text(f"… and {more} more"))
@@ -129,6 +138,17 @@ class Audit:
             texts = [*filter(None, map(_asked, rows.index, asked.to_dict("records")))]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
+        if top and len(self.read_first) and self.result.n_answering <= _FEW:
+            first = self.read_first.head(top)
+            shown = first[["kind", "p_wrong_key"]].rename(columns=_HEADINGS)
+            shown = shown.set_axis([shortened(label) for label in shown.index]).rename_axis("item")
+            heading = f"So few systems leave most wrong keys unseen. Read these {len(first)} first:"
+            parts += [Text(), Text(heading), Text(), table_of(shown, ["kind"])]
+            asked = first.reindex(columns=_TEXTS).drop(
+                self.suspects.head(top).index, errors="ignore"
+            )
+            texts = [*filter(None, map(_asked, asked.index, asked.to_dict("records")))]
+            parts += [Text(), *map(Text, texts)] if texts else []
         return Group(*parts, *([Text(), *details] if details else []))
 
     @property
@@ -209,9 +229,11 @@ def audit(
     check_thresholds(fdr, extreme_difficulty, chance)
     keys = prior = known = None
     limits: list[Finding] = []
+    first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
     if responses is not None and not responses.is_sparse:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
+        first = _read_first(result, table.head(_READ_FIRST))
     thresholds = fdr, extreme_difficulty, chance
     items, findings = flagged(
         result, *thresholds, families, predictions, poor_fit=poor_fit, keys=keys
@@ -227,7 +249,27 @@ def audit(
         if len(pairs):
             most: Any = pairs.iloc[0].to_dict()
             findings.append(Finding("similar", "note", {"n": len(pairs), **most}))
-    return Audit(items, known, tuple(findings), families is not None, prior, result)
+    return Audit(items, known, tuple(findings), families is not None, prior, result, first)
+
+
+def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
+    """Who is right on the first items of a table of `wrong_keys`, and what they ask."""
+    rows = np.array(result.best_first[: result.n_answering])
+    places = np.array([result.places[str(label)] for label in keys.index], dtype=np.intp)
+    right, tried = result.patterns.dense(rows, places)
+    solved, failed = 2 * right > tried, (tried > 0) & (2 * right <= tried)
+    half, quarter = len(rows) // 2, -(-len(rows) // 4)
+    kinds = {
+        "no system is right": ~solved.any(axis=0),
+        "only weaker systems are right": ~solved[:half].any(axis=0) & failed[:half].any(axis=0),
+        "only the best are wrong": failed.any(axis=0) & ~failed[quarter:].any(axis=0),
+    }
+    kind = np.select([*kinds.values()], [*kinds], "")
+    found = keys[["p_wrong_key"]].copy()
+    found.insert(0, "kind", kind)
+    known = None if result.responses is None else result.responses.item_table
+    texts = [] if known is None else [name for name in _TEXTS if name in known]
+    return found if known is None else found.join(known[texts])
 
 
 def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:

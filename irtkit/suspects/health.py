@@ -47,7 +47,7 @@ class Health:
     table: pd.DataFrame
     """First row "all", then a row per task where there are tasks: n_items, ceiling, floor,
     separating (numbers of items), near_duplicates (items beyond the first of their group),
-    reliability, best_score (largest share right) and headroom = 1 − best_score."""
+    reliability, best_score (share right of the best systems) and headroom = 1 − best_score."""
     items: pd.DataFrame
     """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, and group (the
     first of the items that it is a near-duplicate of, empty if of none)."""
@@ -60,6 +60,36 @@ class Health:
     findings: tuple[Finding, ...]  #: What limits the benchmark.
     n_best: int  #: Number of the best systems.
 
+    @property
+    def summary(self) -> list[str]:
+        """What limits the benchmark and what to add, in sentences."""
+        found = [f"{one.severity.capitalize()}: {one}." for one in self.findings]
+        added = [
+            f"To {goal}, add {n:,} items of difficulty {difficulty:z.1f}."
+            for goal, n, difficulty in self.to_add.itertuples()
+        ]
+        return [*(found or ["Nothing limits this benchmark."]), *added]
+
+    @property
+    def legend(self) -> str:
+        """What the columns of the table mean."""
+        return (
+            f"ceiling, floor: at least {_NEARLY_ALL:.0%} of the systems are right, or wrong; "
+            f"separating: items with P(right) between {1 - _SETTLED:.0%} and {_SETTLED:.0%} (guessing "
+            f"apart) for the {self.n_best} best systems; near duplicates: items answered like an "
+            "earlier one; best score: share right of these systems; headroom: 1 less that score"
+        )
+
+    def __repr__(self) -> str:
+        whole: Any = self.table.iloc[0]
+        n, n_items = int(whole["separating"]), int(whole["n_items"])
+        return f"Health({n:,} of {n_items:,} items separate the {self.n_best} best systems)"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_health
+
+        return of_health(self)
+
     def __str__(self) -> str:
         shown = self.table.iloc[: _SHOWN_TASKS + 1]
         shown = shown.set_axis(short_labels(shown.index, 20)).rename_axis("items")
@@ -67,12 +97,7 @@ class Health:
         lines = [plain(table_of(shown))]
         if more := len(self.table) - len(shown):
             lines.append(f"… and {more} more tasks")
-        found = [f"{one.severity.capitalize()}: {one}." for one in self.findings]
-        added = [
-            f"To {goal}, add {n:,} items of difficulty {difficulty:.1f}."
-            for goal, n, difficulty in self.to_add.itertuples()
-        ]
-        return "\n\n".join(filter(None, ["\n".join(lines), in_lines([*found, *added])]))
+        return "\n\n".join(["\n".join(lines), in_lines(self.summary), in_lines([self.legend])])
 
 
 def health(result: FitResult, *, n_best: int = 10) -> Health:
@@ -145,9 +170,9 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     sections = _sections(result)
     rows = {name: _row(result, items, information, best, which) for name, which in sections.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
-    chance = [one for one in result.findings if one.code == AT_CHANCE]
+    of_fit = [one for one in result.findings if one.code in {AT_CHANCE, "few-systems"}]
     to_add = _to_add(result, float(table["reliability"].iloc[0]), best)
-    return Health(table, items, pairs, to_add, (*chance, *_found(table, pairs)), len(best))
+    return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
 
 
 def _sections(result: FitResult) -> dict[str, NDArray[np.intp]]:
@@ -204,6 +229,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     who = result.near_duplicates.distinct
     who = who[:: -(-len(who) // _MOST_SYSTEMS)]
     level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
+    if level < 0.5 ** len(who):  # Not even items that all answer alike can reach it.
+        places = places[:0]
     found: list[Array] = []
     for start in range(0, len(places), _ITEMS_AT_ONCE):
         one = _responses(result, who, places[start : start + _ITEMS_AT_ONCE])

@@ -26,6 +26,7 @@ def shown(result: irtkit.FitResult) -> dict[str, Any]:
             "responses": result.responses,
             "audit": irtkit.audit(result),
             "comparison": irtkit.compare_difficulties(result, folds=0),
+            "health": result.health(),
             "leaderboard": result.leaderboard(),
             "systems": irtkit.compare_systems(result, *result.respondent_labels[-2:]),
         }
