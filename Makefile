@@ -3,6 +3,7 @@
 # bench times irtkit beside its peers, which it installs; studies shows how well fits recover
 # what data were drawn from, how often intervals hold it, and published numbers obtained again.
 # benchmarks/copies.py needs an earlier checkout to compare with, and is run by itself.
+# So is benchmarks/mutations.py, which runs tests in copies of this checkout.
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
 
 VENV := .venv

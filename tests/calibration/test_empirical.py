@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
-from irtkit.calibration.empirical import ItemDistribution, ItemLikelihoods
-from irtkit.data.patterns import patterns_of
-from irtkit.irf import Items
-from irtkit.quadrature import Grid, NodeDensity
-
-if TYPE_CHECKING:
-    from irtkit.irf import ModelName
 
 SPREADS = (0.3, 0.5)
-SOME = ItemDistribution(1.2, 0.7, 0.35, 0.1, -0.4, 0.9, 0.6, 0.3)
 
 
 def drawn(
@@ -131,62 +121,3 @@ def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead() -> None
         )
     weak, empirical = np.mean(errors, axis=0)
     assert empirical < 1.03 * weak
-
-
-def test_the_density_integrates_to_one_and_its_gradient_is_that_of_differences() -> None:
-    slope, intercept = np.meshgrid(np.linspace(-12, 12, 2001), np.linspace(-40, 40, 1001))
-    total = sum(
-        np.exp(SOME.log_density(slope, intercept, np.full_like(slope, sign))).sum()
-        for sign in (1.0, -1.0)
-    )
-    cell = (24 / 2000) * (80 / 1000) / (2 * np.pi)  # constants of the normal densities are left out
-    assert total * cell == pytest.approx(1.0, abs=1e-3)
-    generator = np.random.default_rng(0)
-    at = generator.normal(size=(2, 40))
-    sign, weights = np.where(at[0] < 0.3, -1.0, 1.0), generator.random(40)
-
-    def value(vector: np.ndarray) -> float:
-        return float(weights @ ItemDistribution.from_vector(vector).log_density(*at, sign))
-
-    steps = 1e-6 * np.eye(8)
-    expected = [(value(SOME.vector + e) - value(SOME.vector - e)) / 2e-6 for e in steps]
-    assert SOME.gradient(*at, sign, weights) == pytest.approx(np.array(expected), abs=1e-6)
-    assert ItemDistribution.from_vector(SOME.vector).vector == pytest.approx(SOME.vector)
-
-
-def test_a_change_of_units_moves_items_and_their_distribution_together() -> None:
-    generator = np.random.default_rng(1)
-    slope, intercept = generator.normal(size=(2, 30))
-    sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
-    moved = SOME.in_units(1.7, 0.6)
-    before = SOME.log_density(slope, intercept, sign)
-    after = moved.log_density(1.7 * slope, intercept + 0.6 * slope, sign)
-    assert after == pytest.approx(before - np.log(1.7), abs=1e-12)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_likelihoods_of_single_items_bend_as_told(model: ModelName, missing: float) -> None:
-    responses, _, _ = drawn(300, 12, 4)
-    values = np.array(responses.values)
-    values[np.random.default_rng(4).random(values.shape) < missing] = -1
-    slope, intercept = np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12)
-    logit = 2 * np.log(np.tan(np.full(12, 0.4)))  # guessing of 0.15
-    fitted = Items(slope, intercept, logit if model == "3PL" else None)
-    rows = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
-    nodes = NodeDensity.of(fitted, 8.0, 1.0).nodes()
-    weights = nodes.normal_log_weights(1.0)
-    likelihoods = ItemLikelihoods(rows, fitted, Grid(nodes, np.stack([weights, weights])))
-    items, step = np.arange(12), 1e-4
-    score, information = likelihoods.local(items, slope, intercept)
-
-    def value(by_slope: float, by_intercept: float) -> np.ndarray:
-        at = slope[:, None] + by_slope, intercept[:, None] + by_intercept
-        return likelihoods.log_likelihood(items, *at)[:, 0]
-
-    assert (value(step, 0) - value(-step, 0)) / (2 * step) == pytest.approx(score[:, 0], abs=1e-4)
-    assert (value(0, step) - value(0, -step)) / (2 * step) == pytest.approx(score[:, 1], abs=1e-4)
-    assert (np.linalg.eigvalsh(information) > 0).all()
-    if model == "2PL":  # observed information is expected information
-        bend = (2 * value(0, 0) - value(0, step) - value(0, -step)) / step**2
-        assert bend == pytest.approx(information[:, 1, 1], rel=1e-4)

@@ -20,7 +20,6 @@ from irtkit import (
     Normal,
     ResponseMatrix,
     WeakPrior,
-    add_synthetic,
     fit,
     load,
     simulate_responses,
@@ -182,20 +181,6 @@ def problem(
     return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
 
 
-@pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_before_synthetic_respondents_take_part_the_search_is_near_the_maximum_without_them(
-    model: ModelName,
-) -> None:
-    responses = answers(300)
-    crowd = add_synthetic(responses, ("always-right", "always-wrong"))
-    without = problem(responses, model, WeakPrior())
-    maximum = maximise(without, start(without, Control()), Control())
-    near = start(problem(crowd, model, WeakPrior()), Control())
-    # tol is 1 % of a nat: 0.14 standard errors, which are some 0.2
-    assert near.x == pytest.approx(maximum.x, abs=0.1)
-    assert near.current is None  # the objective of all is evaluated anew
-
-
 @pytest.mark.parametrize("prior", [None, WeakPrior()])
 def test_a_sample_to_start_from_changes_no_maximum(prior: Prior | None) -> None:
     of_all, control = problem(answers(8000, by_ability=True), "2PL", prior), Control(tol=1e-12)
@@ -209,28 +194,6 @@ def test_a_sample_to_start_from_changes_no_maximum(prior: Prior | None) -> None:
     control = Control()
     start(problem(answers(8000, hardest=8.0), "2PL", prior), control)
     assert control.n_evaluations == 0
-
-
-@pytest.mark.parametrize("model", ["2PL", "Rasch"])
-def test_a_hundred_thousand_trials_tell_items_apart_and_leave_scale_and_location_as_they_were(
-    model: ModelName,
-) -> None:
-    generator = np.random.default_rng(0)
-    slope = generator.lognormal(0, 0.3, 12)
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=12))
-    abilities = generator.normal(size=60)
-    some, many = (
-        fit(
-            simulate_responses(items, abilities, trials=n, seed=1).with_trial_correlation(0.0),
-            model,
-        )
-        for n in (10**3, 10**5)
-    )
-    assert many.converged
-    assert many.n_iterations < 100
-    # beside what respondents say of the scale, items have an error of 2 % with 10³ trials
-    ratio = many.items["intercept_se"] / some.items["intercept_se"]
-    assert ratio.to_numpy() == pytest.approx(1.0, abs=0.03)
 
 
 def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand() -> None:

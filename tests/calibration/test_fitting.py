@@ -124,14 +124,6 @@ def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: A
             assert (result.items["discrimination"] > 0).all()
 
 
-def test_ordinary_synthetic_respondents_are_rows_like_any_other() -> None:
-    together = add_synthetic(crowd("small").responses, "always-right", ordinary=True)
-    plain = ResponseMatrix(together.values, together.respondents, together.items)
-    ordinary = fit(together, "1PL")
-    assert ordinary.log_likelihood == fit(plain, "1PL").log_likelihood
-    assert ordinary.items["n_responses"].eq(61).all()
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before_hard(
     model: ModelName,

@@ -13,10 +13,9 @@ from irtkit.calibration.likelihood import (
     MarginalLikelihood,
     Parameterisation,
     Population,
-    prior_at,
 )
 from irtkit.calibration.priors import Beta, Hyper, ItemPrior, WeakPrior
-from irtkit.calibration.search import Problem, problem_of
+from irtkit.calibration.search import Problem
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes
@@ -133,69 +132,6 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
     assert step @ found.gradient > 0
 
 
-@pytest.mark.parametrize(
-    ("model", "prior", "missing"),
-    [
-        ("Rasch", TEXTBOOK, 0.2),
-        ("1PL", WeakPrior(), 0.2),
-        ("2PL", None, 0.2),
-        ("2PL", WeakPrior(), 0.0),
-        ("3PL", WeakPrior(), 0.2),
-        ("3PL", TEXTBOOK, 0.0),
-    ],
-)
-def test_copies_counted_are_worth_copies_spelled_out(
-    model: ModelName, prior: Prior | None, missing: float
-) -> None:
-    generator = np.random.default_rng(3)
-    times, often = generator.integers(1, 4, 6), generator.integers(1, 4, 32)
-    place = np.repeat(np.arange(6), times)
-    rows = rows_of(missing)
-    counted = rows.with_weights(often * 1.0, times * 1.0)
-    whole = rows.chosen(np.repeat(np.arange(32), often)).with_columns(place)
-    few, all_of_them = (
-        problem_of(some, model, prior).at(NODES, exact=True) for some in (counted, whole)
-    )
-    parameters = few.parameters
-    x = generator.normal(0.3, 0.3, parameters.size)
-    x[parameters.angles] = np.abs(x[parameters.angles])  # of two angles the vector is the positive
-    at = parameters.values(x)
-    spelled_out = all_of_them.parameters.vector(at.items.chosen(place), at.hyper, at.populations)
-    one, other = few.evaluate(x), all_of_them.evaluate(spelled_out)
-    assert one.value == pytest.approx(other.value, abs=1e-8)
-    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-8)
-
-    def by_distinct(parts: Array) -> Array:
-        return np.asarray(np.bincount(place, parts))
-
-    p, q = parameters, all_of_them.parameters
-    expected = [
-        other.gradient[q.slopes] if p.common_slope else by_distinct(other.gradient[q.slopes]),
-        by_distinct(other.gradient[q.intercepts]),
-        *([by_distinct(other.gradient[q.angles])] if model == "3PL" else []),
-        other.gradient[q.hyper],
-        other.gradient[q.log_sds],
-    ]
-    assert one.gradient == pytest.approx(np.concatenate(expected), abs=1e-7)
-
-
-def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
-    generator = np.random.default_rng(2)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, 20), generator.normal(size=20)
-    )
-    responses = simulate_responses(items, generator.normal(size=2000), seed=1)
-    problem = problem_of(patterns_of(responses, synthetic_is_real=False), "2PL", None)
-    objective = problem.at(fixed_nodes(61, 6.0), exact=False)
-    x = problem.parameters.vector(Items(items.discrimination, items.intercept))
-    curvature = objective.evaluate(x)
-    inverse = np.stack([objective.precondition(x, curvature, unit) for unit in np.eye(40)])
-    bend = -derivative(lambda at: objective.evaluate(at).gradient, x, 1e-4)
-    shares = np.linalg.eigvals(inverse @ bend).real  # all 1 with the inverse itself
-    assert np.sort(shares)[2:-2] == pytest.approx(np.ones(36), abs=0.2)
-    assert shares == pytest.approx(np.ones(40), abs=0.5)
-
-
 def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> None:
     for missing in (0.0, 0.2):
         rows = rows_of(missing)
@@ -212,29 +148,6 @@ def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> No
         assert of_many.noise == pytest.approx(5 * narrow.noise)
 
 
-def vector_for(model: ModelName, *, learns: bool) -> tuple[Parameterisation, Array]:
-    """A parameterisation, and a vector that is nothing special."""
-    parameters, generator = Parameterisation(model, 6, learns=learns), np.random.default_rng(8)
-    x = generator.normal(0.4, 0.6, parameters.size)
-    x[parameters.angles] = generator.uniform(
-        0.2, 1.2, parameters.angles.stop - parameters.angles.start
-    )
-    return parameters, x
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("learns", [False, True])
-def test_a_vector_comes_back_from_what_it_stands_for(model: ModelName, learns: bool) -> None:
-    parameters, x = vector_for(model, learns=learns)
-    items, populations, hyper, _ = parameters.values(x)
-    assert parameters.vector(items, hyper, populations) == pytest.approx(x, abs=1e-12)
-    names = ("slopes", "intercepts", "angles", "hyper", "log_sds", "means")
-    places = [getattr(parameters, name) for name in names]
-    assert np.concatenate([np.arange(parameters.size)[place] for place in places]) == pytest.approx(
-        np.arange(parameters.size)
-    )
-
-
 def test_guessing_of_none_and_of_certainty_have_finite_logits_and_angles() -> None:
     parameters = Parameterisation("3PL", 4, learns=False)
     x = np.zeros(12)
@@ -247,33 +160,3 @@ def test_guessing_of_none_and_of_certainty_have_finite_logits_and_angles() -> No
     assert guessing == pytest.approx([0, 1, 0, 1], abs=1e-15)
     extreme = Items(np.ones(4), np.zeros(4), np.array([-800.0, -60.0, 60.0, 800.0]))
     assert np.isfinite(parameters.vector(extreme)).all()
-
-
-@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-def test_rescaling_ability_leaves_the_prior_of_spreads_and_every_probability_alone(
-    model: ModelName,
-) -> None:
-    prior = WeakPrior(log_scale_sd=1e6, location_sd=1e6, steep=1e6)
-    parameters, x = vector_for(model, learns=True)
-    moved = parameters.rescaled(x, 0.4, 1.3)
-    at, after = parameters.values(x), parameters.values(moved)
-    if model != "1PL":
-        densities = [prior_at(prior, parameters, part, None).log_density for part in (at, after)]
-        assert densities[1] == pytest.approx(densities[0], abs=1e-6)
-    theta, old, new = 0.7, at.items, after.items
-    assert new.slope * (theta - 0.4) / 1.3 + new.intercept == pytest.approx(
-        old.slope * theta + old.intercept, abs=1e-12
-    )
-    if model == "3PL":
-        assert np.array_equal(new.logit_guessing, old.logit_guessing)
-
-
-@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-def test_directions_are_how_the_vector_moves_with_scale_and_location(model: ModelName) -> None:
-    # of Rasch slopes are held at 1, and the SD of ability moves instead
-    parameters, x = vector_for(model, learns=True)
-    scale, location = parameters.scale_and_location(x, parameters.values(x))
-    by_scale = derivative(lambda sd: parameters.rescaled(x, 0.0, 1 + sd[0]), np.zeros(1), 1e-6)
-    by_location = derivative(lambda mean: parameters.rescaled(x, mean[0], 1.0), np.zeros(1), 1e-6)
-    assert scale == pytest.approx(by_scale[0], abs=1e-6)
-    assert location == pytest.approx(by_location[0], abs=1e-6)

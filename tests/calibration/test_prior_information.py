@@ -9,7 +9,7 @@ import pytest
 
 from irtkit import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.calibration.empirical import ItemDistribution
-from irtkit.calibration.likelihood import Parameterisation, Population, prior_at
+from irtkit.calibration.likelihood import Parameterisation, Population
 from irtkit.calibration.priors import Hyper
 from irtkit.calibration.standard_errors import prior_information
 from irtkit.irf import MODELS, Items
@@ -85,11 +85,3 @@ def hessian(function: Callable[[Array], float], x: Array) -> Array:
             )
             found[i, j] = total / (144 * one[i] * other[j])
     return found
-
-
-def test_far_from_typical_slopes_the_weak_prior_bends_the_other_way() -> None:
-    # its density of asinh(a/τ) has the tails of Student's, which are convex
-    parameters = Parameterisation("2PL", 1, learns=True)
-    at = parameters.values(parameters.vector(Items(np.zeros(1), np.zeros(1)), Hyper(0.0, 0.0)))
-    assert prior_information(WeakPrior(), parameters, at, None).blocks[0, 0, 0] < 0
-    assert prior_at(WeakPrior(), parameters, at, None).blocks[0, 0, 0] > 0

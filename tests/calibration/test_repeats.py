@@ -129,7 +129,7 @@ def test_models_are_compared_where_they_count_trials_alike() -> None:
         larger = fit(responses, "2PL", prior=None)
     rho = larger.settings.trial_correlation
     other = fit(responses.with_trial_correlation(0.0), "1PL", prior=None)
-    with pytest.raises(ValueError, match="same trial_correlation"):
+    with pytest.raises(ValueError, match="with the same trial_correlation"):
         irtkit.likelihood_ratio_test(other, larger)
     smaller = fit(responses.with_trial_correlation(rho), "1PL", prior=None)
     assert irtkit.likelihood_ratio_test(smaller, larger).statistic > 0

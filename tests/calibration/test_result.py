@@ -133,7 +133,7 @@ def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
     rows += [(responses.respondents[0], f"item-{k}", k / 2) for k in (2, 3)]
     table = pd.DataFrame(rows, columns=["respondent", "item", "seconds"])
     plain = fit(responses, "1PL")
-    result = plain.with_quality_standard(table, [])
+    result = plain.with_quality_standard(table, higher_is_better=[])
     columns = list(result.items)
     assert columns.index("quality_standard") == columns.index("expected_error") + 1
     pd.testing.assert_frame_equal(result.items.drop(columns="quality_standard"), plain.items)
@@ -163,9 +163,13 @@ def test_items_that_synthetic_respondents_alone_answered_count_no_parameters() -
     assert fit(matrix, "2PL").n_parameters == 4
 
 
-def test_criteria_under_a_prior_are_marked_in_print() -> None:
+def test_criteria_are_those_of_akaike_and_schwarz_and_marked_under_a_prior() -> None:
     assert "AIC* " in str(fitted("small"))
-    assert "AIC* " not in str(fitted("small", "1PL", prior=None))
+    result = fitted("small", "1PL", prior=None)
+    assert "AIC* " not in str(result)
+    deviance, free = -2 * result.log_likelihood, 20 + 1
+    assert result.aic == pytest.approx(deviance + 2 * free)
+    assert result.bic == pytest.approx(deviance + free * np.log(60))
 
 
 def test_ability_rises_though_the_able_met_harder_items_and_got_less_right() -> None:

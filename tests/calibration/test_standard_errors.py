@@ -25,7 +25,6 @@ from irtkit.calibration import standard_errors
 from irtkit.calibration.estimation import start
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, maximise, problem_of
-from irtkit.calibration.standard_errors import N_COMMON, common_ability_basis
 from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -193,11 +192,3 @@ def test_next_to_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
     assert lowest < slopes.min() < 0.99
     assert slopes.max() < 1.005
     assert intercepts.between(0.99, 1.005).all()
-
-
-def test_the_functions_of_ability_come_with_their_derivatives() -> None:
-    theta, step = np.linspace(-4, 4, 9), 1e-6
-    values, derivatives = common_ability_basis(theta)
-    after, before = (common_ability_basis(theta + k * step)[0] for k in (1, -1))
-    assert np.linalg.matrix_rank(values) == N_COMMON
-    assert derivatives == pytest.approx((after - before) / (2 * step), abs=1e-8)

@@ -14,7 +14,7 @@ from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
-from irtkit.quadrature.engines import NumpyEngine, engine_of
+from irtkit.quadrature.engines import NumpyEngine, engine_of, posterior_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,9 +78,12 @@ def test_posteriors_are_what_the_definition_gives(
     mean = np.exp(joint - marginal[:, None]) @ theta
 
     rows = patterns_of(responses, synthetic_is_real=False)
-    found = engine(rows).posteriors(as_arrays(items), grid_of(fixed_nodes(61, 6.0)))
+    grid = grid_of(fixed_nodes(61, 6.0))
+    found = engine(rows).posteriors(as_arrays(items), grid)
     assert found.log_marginal == pytest.approx(marginal, abs=1e-10)
     assert found.mean == pytest.approx(mean, abs=1e-10)
+    (part,) = posterior_weights(rows, as_arrays(items), grid)
+    assert grid.nodes.theta @ part.weights == pytest.approx(mean, abs=1e-10)
 
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
@@ -245,17 +248,3 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
         by_table.posteriors(arrays, grid), one_by_one.posteriors(arrays, grid), strict=True
     ):
         assert found == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize("n_items", [5, 100, 2000])
-def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide(
-    n_items: int,
-) -> None:
-    responses, items = drawn("2PL", 0.0, n_items=n_items)
-    extreme = np.vstack([responses.values, np.ones(n_items), np.zeros(n_items)])
-    engine = NumpyEngine(patterns_of(ResponseMatrix(extreme), synthetic_is_real=False))
-    arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 12.0, 1.0, share=0.7).nodes()
-    fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
-    found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
-    assert np.abs(found - expected).max() < 1e-3

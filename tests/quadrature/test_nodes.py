@@ -105,24 +105,3 @@ def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
     middle = np.abs(nodes.theta) < 6
     found, expected = nodes.interpolation @ curves(nodes.points), curves(nodes.theta)
     assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)
-
-
-@pytest.mark.parametrize("n_items", [20, 3000])
-def test_copies_of_items_ask_for_the_nodes_that_as_many_items_ask_for(n_items: int) -> None:
-    items, times = drawn(n_items), np.random.default_rng(1).integers(1, 5, n_items)
-    counted = NodeDensity.of(items, REACH, copies=times.astype(float))
-    repeated = NodeDensity.of(items.chosen(np.repeat(np.arange(n_items), times)), REACH)
-    # of very many items some stand for the others: they differ by the 5 % of a sample
-    tolerance = 1e-6 if n_items < 100 else 0.05
-    assert counted.width == pytest.approx(repeated.width, rel=tolerance)
-    assert counted.n_responses == times.sum()
-
-
-def test_nodes_are_no_farther_apart_than_posteriors_from_ten_million_trials_a_response() -> None:
-    items = drawn(6)
-    density = NodeDensity.of(items, REACH, 1e7)
-    theta = density.nodes(interpolates=False).theta
-    middle = np.abs(theta) < 1
-    p = expit(np.multiply.outer(theta[middle], items.slope) + items.intercept)
-    narrowest = 1 / np.sqrt(1 + 1e7 * (p * (1 - p)) @ items.slope**2)
-    assert (np.diff(theta)[middle[1:]][: len(narrowest)] < 1.2 * narrowest).all()

@@ -199,7 +199,9 @@ def fits() -> tuple[FitResult, ...]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", [*sorted({*TABLES} - {"curves"}), pytest.param("curves", marks=pytest.mark.slow)]
+)
 def test_neither_empty_rows_nor_order_changes_a_table(
     fits: tuple[FitResult, ...], name: str
 ) -> None:

@@ -19,21 +19,10 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.likelihood import MarginalLikelihood
-from irtkit.calibration.search import GridSchedule
-from irtkit.calibration.variational import bent as module
-from irtkit.calibration.variational.bent import Bent, ItemLikelihoods
-from irtkit.calibration.variational.posterior import moments_of
-from irtkit.calibration.variational.target import Point
-from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
-from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from irtkit.calibration.variational.guide import Guide
-    from irtkit.calibration.variational.target import Target
 
     Array = NDArray[np.float64]
 
@@ -49,58 +38,6 @@ def drawn(n: int, n_items: int, seed: int, missing: float = 0.0) -> tuple[Respon
     items = ItemParameters(slope, intercept, guessing)
     responses = simulate_responses(items, generator.normal(size=n), missing=missing, seed=generator)
     return responses, Items(slope, intercept, logit(guessing))
-
-
-def bent_like(guide: Guide) -> Bent:
-    """A distribution that bends and widens along guessing, around the means of a guide."""
-    z = module._NODES[:, None]
-    along = np.concatenate([0.3 * z + 0.1 * z**2, -0.5 * z - 0.2 * z**2, 0.4 * z], axis=1)
-    factor = np.array([[0.2, 0.0], [-0.1, 0.3]]) * (1 + 0.1 * z[:, :, None])
-    own = 0.3 * guide.own[:, None] + along
-    return Bent(own, np.broadcast_to(factor, (len(guide.own), *factor.shape)))
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_likelihood_of_an_item_is_that_of_all_with_the_others_held(missing: float) -> None:
-    responses, items = drawn(800, 12, 1, missing)
-    rows = patterns_of(responses, synthetic_is_real=False)
-    nodes = GridSchedule().nodes(items, rows)
-    at = np.stack(items, axis=1)
-    likelihoods = ItemLikelihoods.of(rows, at, nodes)
-    marginal = MarginalLikelihood(engine_of(rows, with_guessing=True), nodes, exact=True)
-    before = marginal.terms(items)
-    # some of its standard errors away, along the ridge and across it
-    for step in ([0.2, 0.0, 0.0], [0.0, 0.3, 0.0], [0.2, -0.4, 0.6], [-0.1, 0.3, -0.6]):
-        for item in (0, 5):
-            moved = at.copy()
-            moved[item] += step
-            expected = marginal.terms(Items(*moved.T)).value - before.value
-            some = slice(item, item + 1)
-            (found,) = likelihoods.at(moved[some][:, None], some)[0]
-            assert found == pytest.approx(expected, rel=0.01, abs=0.02)
-            # where it starts, the slope is that of the likelihood
-            less = np.stack([at[some] + e * np.array(step) for e in (-1e-4, 1e-4)], axis=1)
-            low, high = likelihoods.at(less, some)[0]
-            assert (high - low) / 2e-4 == pytest.approx(before.gradient[item] @ step, abs=0.05)
-
-
-@pytest.mark.parametrize("target", ["3PL weak", "3PL learned, moving", "3PL beta"], indirect=True)
-def test_moments_of_bent_items_are_those_of_many_draws(target: Target, guide: Guide) -> None:
-    guide, generator = guide._replace(common=0.1 * guide.common), np.random.default_rng(3)
-    bent, n = bent_like(guide), 8000
-    common = generator.normal(size=(n, len(guide.common))) @ guide.common_root()
-    own = bent.at(generator.normal(size=(n, *guide.own.shape)))
-    own = own - np.einsum("jkr,nr->njk", guide.loading, common)
-    shared = guide.shared + common[:, : len(guide.shared)]
-    points = (Point(*pair) for pair in zip(own, shared, strict=True))
-    values = np.array([target.coordinates.parameters(point) for point in points])
-    values[:, :, 2] = expit(values[:, :, 2])
-    mean, covariance = moments_of(target.coordinates, guide, bent)
-    sd = values.std(axis=0)
-    # 8,000 draws: a mean to 0.011 SD, an SD to 0.8 %, or less where tails are heavy
-    assert (mean - values.mean(axis=0)) / sd == pytest.approx(0, abs=0.06)
-    spreads = np.sqrt(np.einsum("jkk->jk", covariance))
-    assert spreads / sd == pytest.approx(1, abs=0.06)
 
 
 def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float, float]], float]:

@@ -93,14 +93,6 @@ def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]
     assert result.elbo < result.log_likelihood
 
 
-def test_the_end_does_not_depend_on_where_tolerance_stops_it() -> None:
-    responses = drawn(400, 12)
-    coarse, fine = (fit(responses, method=Variational(tol=tol)) for tol in (0.03, 0.005))
-    assert fine.n_iterations > coarse.n_iterations
-    off = (coarse.items["discrimination"] - fine.items["discrimination"]).to_numpy()
-    assert np.sqrt(np.mean((off / fine.items["discrimination_se"]) ** 2)) < 0.07
-
-
 def test_what_nobody_answered_keeps_its_prior() -> None:
     values = drawn(100, 8).values.copy()
     values[:, 3], values[5] = -1, -1

@@ -80,32 +80,6 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
         assert mean == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["missing", "synthetic"])
-def test_posteriors_and_the_gradient_batch_by_batch_are_those_of_everybody(kind: str) -> None:
-    whole, batches = whole_and_batches(drawn(kind), 7, "3PL")
-    parts = [batches.minibatch(step) for step in range(batches.steps_per_pass)]
-    assert set(np.concatenate(parts)) == set(range(N))
-    parameters = parameters_of("3PL")
-    for one, other in zip(
-        whole.posteriors(parameters, NODES), batches.posteriors(parameters, NODES), strict=True
-    ):
-        assert other == pytest.approx(one, abs=1e-5)
-    expected = whole.likelihood(0, NODES).evaluate(parameters)[1]
-    for given in (whole, batches):
-        assert given.gradient(parameters, NODES) == pytest.approx(expected, abs=1e-3)
-
-
-@pytest.mark.parametrize("size", [7, 61])
-def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
-    whole, batches = whole_and_batches(drawn(), size, "2PL")
-    parameters = parameters_of("2PL")
-    value, _ = whole.likelihood(0, NODES).evaluate(parameters)
-    n = 40 * batches.steps_per_pass
-    found = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(n)]
-    error = np.std(found) / np.sqrt(n)  # that of batches drawn one by one, which is more
-    assert np.mean(found) == pytest.approx(value, abs=4 * error + 1e-4 * abs(value))
-
-
 @pytest.fixture(scope="module")
 def many() -> ResponseMatrix:
     return drawn(n=600, n_items=12)

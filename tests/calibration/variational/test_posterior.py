@@ -21,13 +21,11 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.variational.posterior import Posterior, moments_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.calibration.variational.guide import Guide
-    from irtkit.calibration.variational.target import Target
+    from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import ModelName
 
 N_DRAWS = 4000
@@ -185,32 +183,3 @@ def test_wrong_arguments_are_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=named):
         getattr(posterior_of(result), method)(**arguments)
-
-
-@pytest.mark.parametrize(
-    "target",
-    ["1PL weak, moving", "2PL learned", "2PL lognormal", "3PL weak, moving"],
-    indirect=True,
-)
-def test_moments_are_those_of_many_draws(target: Target, guide: Guide) -> None:
-    # items of half the width of the fixture, of the order that some dozen respondents leave
-    guide = guide._replace(factor=0.5 * guide.factor, own=0.5 * guide.own)
-    generator, coordinates = np.random.default_rng(10), target.coordinates
-    values = []
-    for _ in range(8000):
-        own, common = (
-            generator.normal(size=guide.own.shape),
-            generator.normal(size=len(guide.common)),
-        )
-        values.append(coordinates.parameters(guide.at(own, common)))
-    parts = np.array(values)
-    if parts.shape[2] == 3:
-        parts[:, :, 2] = 1 / (1 + np.exp(-parts[:, :, 2]))
-    mean, covariance = moments_of(coordinates, guide)
-    sd = parts.std(axis=0)
-    # 8,000 draws: a mean to 0.011 SD, a covariance of near-normal variables to 0.016 of the SDs
-    assert (mean - parts.mean(axis=0)) / sd == pytest.approx(0, abs=0.05)
-    off = parts - parts.mean(axis=0)
-    expected = np.einsum("sja,sjb->jab", off, off) / len(parts)
-    scale = sd[:, :, None] * sd[:, None, :]
-    assert (covariance - expected) / scale == pytest.approx(0, abs=0.08)

@@ -11,8 +11,7 @@ from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.calibration.empirical import ItemDistribution
-from irtkit.calibration.variational.target import Coordinates, Point, Target, target_of
-from irtkit.irf import Items
+from irtkit.calibration.variational.target import Point, Target, target_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 
 
 STEP = 1e-6
-
-
-def items_like(coordinates: Coordinates) -> Items:
-    generator = np.random.default_rng(3)
-    slope = np.array([0.7, 1.0, 1.4, -0.8, 0.3])
-    if coordinates.common_slope:
-        slope = np.full(5, 1.3)
-    intercept, logit = generator.normal(size=(2, 5))
-    return Items(slope, intercept, logit if coordinates.model == "3PL" else None)
-
-
-def test_items_come_back_from_their_coordinates(target: Target) -> None:
-    coordinates = target.coordinates
-    items = items_like(coordinates)
-    found = coordinates.parameters(coordinates.point(items, location=0.4, log_scale=-0.3))
-    expected = np.stack([part for part in items if part is not None], axis=1)
-    assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_jacobians_are_differences_of_parameters(target: Target, point: Point) -> None:
@@ -60,39 +42,6 @@ def test_jacobians_are_differences_of_parameters(target: Target, point: Point) -
         assert by_own[:, :, k] == pytest.approx(moved(own, 0 * point.shared), abs=1e-8)
     for k, unit in enumerate(np.eye(coordinates.n_shared)):
         assert by_shared[:, :, k] == pytest.approx(moved(0 * point.own, unit), abs=1e-8)
-
-
-def test_slopes_come_with_two_derivatives(target: Target, point: Point) -> None:
-    coordinates = target.coordinates
-    if coordinates.common_slope:
-        pytest.skip("a common slope has no coordinate of its own")
-    up, down = point.own.copy(), point.own.copy()
-    up[:, 0] += STEP
-    down[:, 0] -= STEP
-    ends = [coordinates.slopes(point._replace(own=own)) for own in (up, down)]
-    slope, first, second = coordinates.slopes(point)
-    assert first == pytest.approx((ends[0][0] - ends[1][0]) / (2 * STEP), abs=1e-8)
-    assert second == pytest.approx((ends[0][1] - ends[1][1]) / (2 * STEP), abs=1e-8)
-    assert coordinates.parameters(point)[:, 0] == pytest.approx(slope)
-
-
-def test_probabilities_stay_when_ability_is_rescaled_and_shifted(target: Target) -> None:
-    coordinates = target.coordinates
-    if not coordinates.learns:
-        pytest.skip("this prior speaks of sizes on the scale of the population")
-    # θ → (θ − 0.5)/2: slopes double, and m, the intercept per slope, is 0.5 less per old unit
-    items = items_like(coordinates)
-    theta = np.linspace(-2, 2, 9)
-    there = coordinates.point(items, location=0.4, log_scale=-0.3)
-    moved = items._replace(slope=2 * items.slope, intercept=items.intercept + 0.5 * items.slope)
-    here = coordinates.point(moved, location=(0.4 + 0.5) / 2, log_scale=-0.3 + np.log(2))
-    if not coordinates.common_slope:
-        assert here.own[:, 0] == pytest.approx(there.own[:, 0])
-    if coordinates.intercepts_move:
-        assert here.own == pytest.approx(there.own)
-    logits = [np.outer(theta, part.slope) + part.intercept for part in (items, moved)]
-    again = np.outer((theta - 0.5) / 2, moved.slope) + moved.intercept
-    assert again == pytest.approx(logits[0])
 
 
 def moved(point: Point, flat: Array) -> Point:
@@ -214,16 +163,6 @@ def test_expectations_of_the_prior_are_those_of_dense_integration(
             np.maximum(bend, 0), abs=10 * tolerance * scale
         )
     assert found.value == pytest.approx(value, rel=tolerance)
-
-
-def test_a_learned_distribution_is_described_at_what_the_guide_says_of_it() -> None:
-    learned = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
-    target = target_of("2PL", learned, np.ones(5), 100)
-    at_start = np.array([0.3, np.log(1.2)])
-    assert target.described(at_start) == pytest.approx(learned.described())
-    # abilities half as large, and shifted: slopes double, and difficulties halve
-    found = target.described(np.array([0.3 / 2 + 0.25, np.log(2.4)]))
-    assert found == pytest.approx(learned.in_units(2.0, 0.5).described())
 
 
 def test_intercepts_move_where_items_are_many_beside_respondents() -> None:
