@@ -307,9 +307,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "not-items": "at least half of the cells are not responses in {columns}",
     "metadata-columns": "columns with these names may not be items: {columns}",
     "summary": "rows with these labels may sum up other rows: {labels}",
-    "own-words": "nothing is right in the column {columns}, which alone holds {words}",
     "none-right": "no response is right: {words} does not occur",
-    "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
     "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
     "labels-merged": "the labels {label} and {kept} differ only by blanks or Unicode form and are "
     "read as one[[ (and {more:more label})]]",
@@ -319,8 +317,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "several-columns": "several columns may be the {role!s} among {columns}",
     "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
     "{more:more row})]][[, which differ in {columns}]]",
-    "identical-rows": "respondent {respondent}[[, item {item}]] occurs in several identical rows[[ "
-    "(and {more:more row})]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "
     "and the same item has several",
     "threshold-flat": "all scores are on one side of the threshold {threshold}",
@@ -332,8 +328,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-match": "none of {n:answer} equals the right answer of its item",
     "marked": "{n:answer} compared with the key, {n_right} right",
     "rows-missing": "{n:row} without a response",
-    "threshold": "the threshold {threshold} changed {n_changed} of {n:score} to right or wrong[[. "
-    "The rank correlation of the systems' accuracy with their mean score is {correlation}]]",
     "transposed": "rows look like items ({item}) and columns like systems ({respondent})",
     # From reading files
     "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",
@@ -342,8 +336,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "file-names": "no column is recognised as the respondents, so the names of {n:file} are the "
     "respondents: {labels!s}",
     # From responses the matrix
-    "kept-sparse": "a table of {n_respondents} respondents × {n_items} items or more does not fit "
-    "into memory: only the observed cells are kept",
     "file": "{message!s}",
     # From io readers of logs
     "log-field": "{place!s} lacks {field}",
@@ -361,15 +353,12 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{statuses!s}]]",
     "empty-logs": "left out {n:log} without any score: {files!s}",
     "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}",
-    "runs": "{respondent} ran several times on task {task}, and the logs do not say which run is "
-    "the newest: {files!s}",
-    "runs-unfinished": "{respondent} ran several times on task {task}, and the newest run did not "
-    "end well (status {status!s}): {files!s}",
+    "runs": "{respondent} ran several times on task {task}, and the logs do not say which run "
+    "counts: {files!s}[[. The newest run did not end well (status {status!s})]]",
     "several-metrics": "task {task} has several metrics: {names!s}",
     "several-filters": "metric {of} of task {task} has several filters: {names!s}",
-    "doubtful-mark": "{file!s}: sample {sample} has {metric!s} {mark} and a score of {score}, so "
+    "doubtful-mark": "{file!s}: sample {sample} has a score of {score} and {metric!s} {mark}, so "
     "{metric} may be wrong",
-    "no-mark": "{file!s}: sample {sample} lacks {metric!s} and has a score of {score}",
     "no-common-metric": "the systems of task {task} share no metric: {one} has {ones!s}, and "
     "{other} has {others!s}",
     "unknown-name": "no log has the {argument!s} {name}. The logs have: {known!s}",
@@ -463,8 +452,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "gate-new-items": "New items: {n:item} of a compared system have a response in the new run "
     "only, and do not count for it",
     # From io logs
-    "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
-    "{names!s}",
     # From fit, notes
     "prior-left-out": "AIC* and BIC* leave out the prior",
     "guessing-prior": "the prior of guessing is centred on {chance:.2f}",

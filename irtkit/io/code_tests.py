@@ -42,8 +42,6 @@ from irtkit.io.samples import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    Results = dict[str, float | None]
-
 _BIGCODE = re.compile(r"(.+?)(?:--main)?--bigcodebench(?:-hard)?-(complete|instruct)(?:--.*)?")
 _LIVECODE = re.compile(
     r"(?:(.+)_)??(?:Scenario\.)?(codegeneration|selfrepair|testoutputprediction|codeexecution)"
@@ -80,13 +78,8 @@ def read_evalplus(path: Path, _: Known) -> list[Samples]:
         task, _slash, item = problem.rpartition("/")
         about = path, respondent, task or "evalplus", "eval_results", written
         samples = found.setdefault(task, Samples(*about, default="plus"))
-        if isinstance(attempts, dict):  # before 0.3: {"base": [[status, details]], "plus": …}
-            base, plus = (attempts.get(one) or [] for one in ("base", "plus"))
-            plus = plus or [[None]] * len(base)
-            statuses = [(one[0], other[0]) for one, other in zip(base, plus, strict=True)]
-        else:
-            statuses = [(one["base_status"], one.get("plus_status")) for one in attempts]
-        for base, plus in statuses:
+        for attempt in attempts:
+            base, plus = attempt["base_status"], attempt.get("plus_status")
             position = samples.sample(item, "base", base == "pass")
             if plus is not None:
                 samples.add_marks(position, {"plus": base == plus == "pass"})
@@ -164,10 +157,10 @@ def read_swe_bench(path: Path, _: Known) -> list[Samples]:
     respondent, run = _names(path)
     (written,) = re.findall(r"^\d{8}(?=_)", respondent) or [""]
     samples = Samples(path, respondent, "swe-bench", "instances", written, run)
-    errors: set[str] = set()
+    errors, results = set[str](), dict[str, float | None]()
     if "resolved_ids" in report:
         samples.version = str(report.get("schema_version", 1))
-        values: Results = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}
+        values: dict[str, float | None] = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}
         values |= dict.fromkeys(_WRONG, 0.0)
         lists = {name: _listed(samples, report, name) for name in values}
         results = {one: values[name] for name in reversed(values) for one in lists[name]}
@@ -184,7 +177,12 @@ def read_swe_bench(path: Path, _: Known) -> list[Samples]:
         errors = {one for name in _NO_RESULT for one in lists.get(name, [])} - resolved
         results = {one: float(one in resolved) for one in sorted(known.union(*lists.values()))}
     else:
-        results = _of_instances(samples, report)
+
+        def add(one: Any) -> None:
+            failed = one[1].get("infra_failure")
+            results[one[0]] = None if failed else score_of(one[1]["resolved"])
+
+        for_each("instance", ((name, (name, record)) for name, record in report.items()), add)
     for instance, score in results.items():
         position = samples.sample(instance, "resolved", score)
         if instance in errors:
@@ -215,22 +213,6 @@ def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:
     if again := sorted(one for one, n in Counter(names).items() if n > 1):
         _warn(samples, "twice-named", list=name, names=again)
     return names
-
-
-def _of_instances(samples: Samples, report: dict[str, Any]) -> Results:
-    found: Results = {}
-
-    def add(one: Any) -> None:
-        found[one[0]] = None if one[1].get("infra_failure") else score_of(one[1]["resolved"])
-
-    for_each("instance", ((name, (name, record)) for name, record in report.items()), add)
-    path = samples.path
-    resolved = at(companion(path.parent / _SUBMISSION), "resolved")
-    if path.name == _DETAILS and isinstance(resolved, list):
-        odd = {one for one, score in found.items() if score == (one not in resolved)}
-        if odd:
-            _warn(samples, "contradiction", other=_SUBMISSION, n=len(odd), names=sorted(odd))
-    return found
 
 
 def _names(path: Path) -> tuple[str, str]:

@@ -306,7 +306,7 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     coder = Coder(settings.marking)
     codes = coder.codes(values, row, column)
     coder.refuse(respondents, labels)
-    findings += coder.notes()
+    findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)
     block, names = (row, column, codes), (respondents, labels)
@@ -411,9 +411,8 @@ def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataF
         status = next(filter(None, others["unfinished"]), "")
         unknown = not one["written"] or one["written"] in others["written"].tolist()
         if unknown or (status and not one["unfinished"]):
-            code = "runs" if unknown else "runs-unfinished"
-            values = {**one[_SYSTEM], "files": _files(runs.loc[[*newer, run]]), "status": status}
-            raise failed(code, *_CHOICES, **values)
+            values = {**one[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
+            raise failed("runs", *_CHOICES, **values, status=status or None)
     if older:
         values = {"n": len(older), "n_kept": len(runs) - len(older)}
         values["files"] = _files(runs.loc[sorted(older)])
@@ -475,8 +474,8 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
                 Remedy({"metric": [*given, default]}),
                 Remedy({"threshold": 0.5}, "threshold"),
             )
-            code = "no-mark" if mark is None else "doubtful-mark"
-            raise failed(code, *remedies, task=task, metric=default, mark=mark, **values)
+            values |= {"task": task, "metric": default, "mark": mark}
+            raise failed("doubtful-mark", *remedies, **values)
     return _choice("metric", given, named or names or [*common["metric"].unique()], task=task)
 
 
@@ -548,24 +547,20 @@ def _metrics(
     if logs.marks[chosen].groupby(_KIND)["measure"].nunique().max() == 1:
         return None
     of_mark, names = logs.marks["name"].where(chosen).factorize()
-    known = (of_mark >= 0)[logs.rows["mark"]] & logs.rows["value"].notna()
-    rows = logs.rows if known.all() else logs.rows[known]
+    rows = logs.rows[(of_mark >= 0)[logs.rows["mark"]] & logs.rows["value"].notna()]
     mark, item = rows["mark"].to_numpy(), rows["item"].to_numpy()
     columns = {
-        "respondent": (respondents[0][logs.marks["run"]], mark, respondents[1]),
-        "item": (items[0], item, items[1]),
-        "metric": (of_mark, mark, tuple(names)),
+        "respondent": (respondents[0][logs.marks["run"]][mark], respondents[1]),
+        "item": (items[0][item], items[1]),
+        "metric": (of_mark[mark], names),
     }
-    codes = {
-        name: of.astype(np.min_scalar_type(-len(labels)))[which]
-        for name, (of, which, labels) in columns.items()
+    coded = {
+        name: pd.Categorical.from_codes(codes, pd.Index(labels))
+        for name, (codes, labels) in columns.items()
     }
-    table = _frame({**codes, "value": rows["value"].to_numpy()}, copy=False)
-    again = (np.diff(codes["item"]) <= 0) & (np.diff(mark) == 0)
+    table = _frame({**coded, "value": rows["value"].to_numpy()}, copy=False)
+    again = (np.diff(coded["item"].codes) <= 0) & (np.diff(mark) == 0)
     if again.any() or runs.duplicated(_SYSTEM).any():
-        by = table.groupby(["respondent", "metric", "item"], as_index=False)
+        by = table.groupby(["respondent", "metric", "item"], as_index=False, observed=True)
         table = by.agg({"value": "mean"})[[*table.columns]]
-    for name, (_, _, labels) in columns.items():
-        numbers = table[name].to_numpy()
-        table = table.assign(**{name: pd.Categorical.from_codes(numbers, pd.Index(labels))})
     return table.assign(metric=table["metric"].cat.remove_unused_categories())

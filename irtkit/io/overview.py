@@ -157,10 +157,7 @@ def _of_task(kind: Any, row: Any) -> str:
 
 
 def _sentences(matrix: ResponseMatrix) -> list[str]:
-    """Size and tasks of a matrix, and groups of respondents that share no items."""
-    from scipy.sparse import bmat
-    from scipy.sparse.csgraph import connected_components
-
+    """Size, labels and tasks of a matrix."""
     lines = [
         f"{matrix!r}",
         f"respondents: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
@@ -170,14 +167,4 @@ def _sentences(matrix: ResponseMatrix) -> list[str]:
         counts = matrix.item_table["task"].value_counts(sort=False)
         tasks = [f"{shortened(str(task))} ({n:,})" for task, n in counts.items()]
         lines.append(f"tasks ({len(tasks)}): {first_names(tasks, shown=_SHOWN)}")
-    trials = matrix.observed.trials
-    linked = connected_components(bmat([[None, trials], [trials.T, None]]), directed=False)[1]
-    groups: dict[int, list[str]] = {}
-    for name, group in zip(matrix.respondents, linked, strict=False):  # items follow
-        groups.setdefault(int(group), []).append(shortened(name))
-    if len(groups) > 1:
-        lines.append(
-            f"{len(groups)} groups of systems share no items, so their abilities cannot be "
-            f"compared: {first_names([*map(first_names, groups.values())], ' | ')}"
-        )
     return lines

@@ -451,15 +451,12 @@ def _frame(given: Any) -> Any:
     """Data frame of records, of a dict of columns or of rows, or of any library."""
     import pandas as pd
 
-    try:
-        if _is_list_of(given, dict):
-            return pd.DataFrame(list(given))
-        if isinstance(given, dict) and _is_list_of([*given.values()], dict):
-            return pd.DataFrame([*given.values()], index=[*given])
-        if isinstance(given, dict) and given:
-            return pd.DataFrame(given)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"responses are not columns of a table: {error}") from error
+    if _is_list_of(given, dict):
+        return pd.DataFrame(list(given))
+    if isinstance(given, dict) and _is_list_of([*given.values()], dict):
+        return pd.DataFrame([*given.values()], index=[*given])
+    if isinstance(given, dict) and given:
+        return pd.DataFrame(given)
     try:
         return as_frame(given)
     except TypeError as error:

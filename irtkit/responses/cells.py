@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import and_more, check_memory, short
-from irtkit.findings import Finding, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -233,8 +231,7 @@ class Cells:
 class CellBuilder:
     """Puts rows into cells, block by block, of a shape that need not be known before.
 
-    What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE". `sparse`
-    becomes True if a table does not fit into memory.
+    What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE".
     """
 
     def __init__(
@@ -293,15 +290,8 @@ class CellBuilder:
             return
         known = zip((n_rows, n_columns), have, self._shape, strict=True)
         room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in known]
-        try:
-            check_memory(2.0 * math.prod(room) * self._table.itemsize, "a table")
-        except MemoryError:
-            size = {"n_respondents": max(n_rows, have[0]), "n_items": max(n_columns, have[1])}
-            warn(Finding("kept-sparse", "warning", size))
-            self.sparse = True
-            if self._table.size:
-                self._keep(*Cells(self._table[..., 0], self._table[..., 1]).rows())
-            return
+        needed = 2.0 * math.prod(room) * self._table.itemsize
+        check_memory(needed, "the table of all cells", "sparse=True keeps the observed ones")
         larger = np.zeros((*room, 2), self._table.dtype)
         larger[: have[0], : have[1]] = self._table
         self._table = larger
@@ -367,38 +357,30 @@ def check_repeats(repeats: str) -> float:
 
 
 def counts_of(
-    successes: NDArray[Any],
-    trials: NDArray[Any],
-    place: Callable[[int], tuple[int, int]],
-    names: Names,
+    successes: NDArray[Any], trials: NDArray[Any], names: Names
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Counts of any type as small whole numbers, 0 if missing. ``place(k)`` is a row and column."""
+    """Tables of counts of any type as small whole numbers, 0 if missing."""
     import pandas as pd
 
-    # −1 is what is neither a number nor missing
     right, tried = (
-        one
-        if one.dtype.kind in "biuf"
-        else pd.to_numeric(pd.Series(one, dtype=object), errors="coerce")
-        .mask(lambda n, one=one: n.isna() & pd.notna(one), -1.0)
-        .to_numpy(np.float64)
+        pd.to_numeric(pd.Series(one.ravel()), errors="coerce")
+        .to_numpy(np.float64, na_value=np.nan)
+        .reshape(one.shape)
         for one in (successes, trials)
     )
     with np.errstate(invalid="ignore"):
-        odd = [(n < 0) | (n > MOST_TRIALS) | (n % 1 > 0) for n in (right, tried)]
-    whole = f"must be whole numbers from 0 to {MOST_TRIALS}"
-    excess = (right > tried) | (np.isnan(right) & (tried > 0))
-    for rule, bad, shown in (
-        (f"successes {whole}", odd[0], [successes]),
-        (f"trials {whole}", odd[1], [trials]),
-        ("successes must be at most trials", excess, [successes, trials]),
-    ):
-        if bad.any():
-            row, column = place(k := int(bad.argmax()))
-            given = " out of ".join(short(table[k]) for table in shown)
-            where = f"respondent {short(names[0][row])}, item {short(names[1][column])}"
-            more = and_more(int(bad.sum()) - 1, "such cell")
-            raise ValueError(f"{rule}: {where} has {given}{more}")
+        bad = (tried < 0) | (tried > MOST_TRIALS) | (tried % 1 > 0) | (right < 0) | (right % 1 > 0)
+        bad |= (right > tried) | (np.isnan(right) & (tried > 0))
+    for one, given in ((right, successes), (tried, trials)):  # what is no number and not missing
+        bad |= np.isnan(one) & ~pd.isna(given)
+    if bad.any():
+        row, column = divmod(int(bad.argmax()), bad.shape[1])
+        given = f"{short(successes[row, column])} out of {short(trials[row, column])}"
+        raise ValueError(
+            f"successes and trials must be whole numbers, 0 ≤ successes ≤ trials ≤ {MOST_TRIALS}: "
+            f"respondent {short(names[0][row])}, item {short(names[1][column])} has {given}"
+            + and_more(int(bad.sum()) - 1, "such cell")
+        )
     kind = count_type(int(np.nanmax(tried, initial=0)))
     tried = np.nan_to_num(tried).astype(kind)
     return np.where(tried > 0, right, 0).astype(kind), tried

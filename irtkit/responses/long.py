@@ -6,7 +6,6 @@ What wide tables share with them is here, too: answers with a key, tasks and rep
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
 _SHOWN_FROM = 10**7  # Rows or bytes from which reading shows its progress.
 _DIAGNOSED = 10**6  # Cells that are compared to find the column that distinguishes repeats.
-_MOST_PAIRED = 8  # Columns of which pairs are compared to find two that do.
 _FEW = 3  # Different values up to which any column of whole numbers or words may do so.
 
 
@@ -106,7 +104,7 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
             matrix, notes, n_given = of_answers(whole, names, settings)
         else:
             matrix = ResponseMatrix.of_builder(builder, names)
-            notes, n_given = coder.notes(), coder.n_given
+            notes, n_given = coder.notes(len(names[0])), coder.n_given
     except ReadingError as error:
         if error.finding.code != "repeated":
             raise
@@ -211,10 +209,8 @@ def _repeated(table: Table, role: Roles, values: Mapping[str, Any]) -> ReadingEr
     item = role.all_items(role.task is not None and len({*frame[role.task]}) > 1)
     cell = [*role.respondent, *item]
     frame = frame[[k for k, name in enumerate(header) if k in cell or not is_nameless(name)]]
-    identical = frame[frame.duplicated(cell, keep=False)].duplicated(keep=False).all()
     frame = frame.drop(columns=role.response)
-    columns = header, role.respondent, item
-    return repeated_rows(frame, *columns, values, identical=bool(identical))
+    return repeated_rows(frame, header, role.respondent, item, values)
 
 
 def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
@@ -239,51 +235,33 @@ def repeated_rows(
     respondent: list[int],
     item: list[int],
     values: Mapping[str, Any],
-    *,
-    identical: bool,
-    ignored: Columns = None,
+    ignored: Columns = (),
 ) -> ReadingError:
-    """Return the error for repeated rows, with the columns that distinguish them, if any.
+    """Return the error for repeated rows, with the column that distinguishes them, if any.
 
-    The frame holds text by position: the labels of respondents and items, and other columns. These
-    are tried one by one, likeliest first, then in pairs. Columns that are fractions, or differ
-    between nearly all rows, measure something and are no choice. Counting trials is safe only if
-    all columns that distinguish rows number trials. A wide table says which columns it ignored:
-    there the columns named must be no items.
+    The frame holds text by position: the labels of respondents and items, and other columns. A
+    column that is fractions, or differs between nearly all rows, measures something and is no
+    choice. Counting trials is safe only if all columns that distinguish rows number trials.
     """
     import pandas as pd
 
     cell, known = [*respondent, *item], []
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
-    for k in (k for k in range(len(header)) if k in frame and k not in cell):
+    for k in (k for k in rows if k not in cell and not rows.duplicated([*cell, k]).any()):
         kind, n_values = kind_of(header[k]), rows[k].nunique()
         fractions = pd.to_numeric(rows[k], errors="coerce") % 1 > 0
         choice = n_values <= max(_FEW, len(rows) / 2) and not fractions.any()
         if n_values > 1 and (kind != "other" or choice):
             known.append((KINDS.index(kind), n_values, k))
-    places = [k for _, _, k in sorted(known)]
-    found = list[list[str]]()
-    for candidates in ([[k] for k in places], [*combinations(places[:_MOST_PAIRED], 2)]):
-        sole = [some for some in candidates if not rows.duplicated([*cell, *some]).any()]
-        found = found or [[header[k] for k in some] for some in sole]
-
-    first, count = {"repeats": "first"}, {"repeats": "count"}
-    if not found and identical:
-        return failed("identical-rows", Remedy(first, "first", safe=False), **values)
-    if not found:
-        return failed("repeated", Remedy({"repeats": ...}, "repeats", safe=False), **values)
-    numbered = [name for name in found[0] if kind_of(name) == "repeat"]
-    named = [name for name in found[0] if name not in numbered]
-    wide = ignored is not None
-    out: dict[str, Any] = {"ignore": [*listed(ignored), *numbered]} if wide and numbered else {}
-    values = {**values, "columns": found[0]}
-    if not named:
-        only = all(kind_of(name) == "repeat" for some in found for name in some)
-        counted = Remedy(out | count, "count", safe=only)
-        return failed("repeated", counted, Remedy(out | first, "first", safe=False), **values)
-    more = out | count if numbered else {}
+    found = [header[k] for _, _, k in sorted(known)]
+    values = {**values, "columns": found[:1]} if found else values
+    if not found or kind_of(found[0]) == "repeat":
+        only = bool(found) and all(kind_of(name) == "repeat" for name in found)
+        out: Any = {"ignore": [*listed(ignored), *found[:1]]} if found and not item else {}
+        counted = Remedy(out | {"repeats": "count"}, "count", safe=only)
+        first = Remedy(out | {"repeats": "first"}, "first", safe=False)
+        return failed("repeated", counted, first, **values)
     respondents, items = ([header[k] for k in columns] for columns in (respondent, item))
-    apart = ({"format": "wide"} if wide else {}) | {"item": [*named, *items]} | more
-    systems = {"respondent": [*respondents, *named]} | more
-    choices = Remedy(apart, "items", safe=False), Remedy(systems, "systems", safe=False)
-    return failed("repeated", *choices, **values)
+    systems = Remedy({"respondent": [*respondents, found[0]]}, "systems", safe=False)
+    apart = [Remedy({"item": [found[0], *items]}, "items", safe=False)] * bool(item)
+    return failed("repeated", *apart, systems, **values)

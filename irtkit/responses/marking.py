@@ -112,18 +112,16 @@ def plain_value(value: Any) -> Plain:
 class Coder:
     """Codes of the responses of one table, block by block.
 
-    The coder remembers what cannot be read, so that one error describes the whole table, and the
-    scores that a threshold marked. If the table is `turned`, its columns are respondents.
+    The coder remembers what cannot be read, so that one error describes the whole table.
     """
 
-    def __init__(self, marking: Marking, *, turned: bool = False) -> None:
-        self.marking, self.turned = marking, turned
-        self.n_given = self.n_right = self.n_invalid = self.n_changed = 0
+    def __init__(self, marking: Marking) -> None:
+        self.marking = marking
+        self.n_given = self.n_right = self.n_invalid = 0
         self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
         self.columns: dict[Plain, set[int]] = {}
         """Columns of each value that cannot be read."""
         self._invalid: dict[Plain, object] = {}
-        self._sums: Any = np.zeros((3, 0))  # By respondent: responses, right, sum of scores.
 
     def codes(
         self, cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]
@@ -137,8 +135,6 @@ class Coder:
         self.n_right += int(np.count_nonzero(codes == 1))
         if codes.min(initial=0) == INVALID:
             self._note_invalid(cells, codes, rows, columns)
-        if self.marking.threshold is not None:
-            self._note_scores(cells, codes, columns if self.turned else rows)
         return codes
 
     def _coded(self, cells: NDArray[Any]) -> NDArray[np.int8]:
@@ -173,35 +169,15 @@ class Coder:
                 self._invalid.setdefault(plain, flat[k])
                 self.columns.setdefault(plain, set()).add(int(column[k]))
 
-    def _note_scores(self, cells: Any, codes: Any, respondents: Any) -> None:
-        known = codes >= 0
-        row, score = np.broadcast_to(respondents, codes.shape)[known], cells[known]
-        if score.dtype.kind not in "biuf":
-            score = np.array([*map(plain_value, score)], np.float64)
-        self.n_changed += int(np.count_nonzero(score != codes[known]))
-        n = max(int(row.max(initial=-1)) + 1, self._sums.shape[1])
-        weights = np.ones(len(row)), codes[known], score
-        sums: Any = np.stack([np.bincount(row, w, n) for w in weights]).astype(float)
-        sums[:, : self._sums.shape[1]] += self._sums
-        self._sums = sums
-
-    def notes(self) -> list[Finding]:
-        """Say that no response is right, or what the threshold did to the ranking."""
+    def notes(self, n_respondents: int) -> list[Finding]:
+        """Say that no response is right, or that a threshold tells no answers apart."""
         if self.marking.right and not self.n_right:
             words = {"words": sorted(map(str, self.marking.right))}
             return [Finding("none-right", "warning", words)]
-        if not self.n_changed:
+        flat = n_respondents > 1 and self.n_right in {0, self.n_given}
+        if self.marking.threshold is None or not flat:
             return []
-        import pandas as pd
-
-        n, right, score = self._sums[:, self._sums[0] > 0]
-        correlation = pd.Series(right / n).rank().corr(pd.Series(score / n).rank())
-        counts = {"n_changed": self.n_changed, "n": self.n_given}
-        values: dict[str, Any] = {"threshold": self.marking.threshold, **counts}
-        flat = len(n) > 1 and right.sum() in {0, n.sum()}
-        known = None if np.isnan(correlation) else round(correlation, 3)
-        note = Finding("threshold", "note", values | {"correlation": known})
-        return [note] + [Finding("threshold-flat", "warning", values)] * int(flat)
+        return [Finding("threshold-flat", "warning", {"threshold": self.marking.threshold})]
 
     def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
         """Raise the error for the responses that cannot be read, if there are any."""

@@ -158,7 +158,6 @@ class ResponseMatrix:
         successes, trials
             Tables of whole numbers, 0 ≤ successes ≤ trials. A cell is missing if its trials are 0,
             NaN or masked. Two DataFrames must have the same labels.
-            Two `scipy.sparse` arrays give a sparse matrix.
         respondents, items, synthetic
             As for the class. The default labels are those of the DataFrames.
 
@@ -168,29 +167,13 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix.from_counts([[5, 2], [3, 0]], [[5, 5], [5, 0]])
         ResponseMatrix(2 respondents × 2 items, 25.0% missing, 5 trials a cell on average)
         """
-        from scipy.sparse import csr_array, issparse
-
         given: dict[str, Any] = {"successes": successes, "trials": trials}
-        sparse = all(map(issparse, given.values()))
-        tables: list[Any] = [
-            csr_array(one) if sparse else _as_table(one, k) for k, one in given.items()
-        ]
-        right, tried = tables
+        right, tried = (_as_table(one, name) for name, one in given.items())
         if right.shape != tried.shape:
             shapes = f"{right.shape} and {tried.shape}"
             raise ValueError(f"successes and trials must be tables of the same shape, got {shapes}")
         names = matrix_names(right.shape, respondents, items, **given)
-        if not sparse:
-            n_items = right.shape[1]
-            counts = counts_of(right.ravel(), tried.ravel(), lambda k: divmod(k, n_items), names)
-            return cls.of_cells(Cells(*(n.reshape(right.shape) for n in counts)), names, synthetic)
-        rows, columns = ((right != 0) + (tried != 0)).nonzero()
-        if not len(rows):
-            raise ValueError("trials holds no response: every cell is missing")
-        tables = [np.asarray(table[rows, columns]).ravel() for table in tables]
-        counts = counts_of(tables[0], tables[1], lambda k: (rows[k], columns[k]), names)
-        found = [array[counts[1] > 0] for array in (rows, columns, *counts)]
-        return cls.of_cells(Cells.of_places(right.shape, *found), names, synthetic)
+        return cls.of_cells(Cells(*counts_of(right, tried, names)), names, synthetic)
 
     @classmethod
     def from_frame(cls, frame: Any, **reading: Any) -> Self:
@@ -467,8 +450,6 @@ def _metrics(
     if metrics is None:
         return None
     needed = ("respondent", "item", "metric", "value")
-    if absent := {*needed}.difference(metrics.columns):
-        raise ValueError(f"metrics must have the columns {needed}, {short(min(absent))} is absent")
     table = metrics[[*needed]].astype(dict.fromkeys(needed[:3], "category"))
     for kind, labels in (("respondent", respondents), ("item", items)):
         table[kind] = table[kind].cat.rename_categories(str).cat.set_categories(labels)
@@ -483,12 +464,9 @@ def _as_table(values: Any, argument: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         kind = np.float64 if values.dtype.kind in "biuf" else object
         values = np.ma.filled(values.astype(kind), np.nan)
-    try:
-        cells = np.asarray(values)
-        if cells.dtype.kind in "US" and not hasattr(values, "dtype"):
-            cells = np.array(values, dtype=object)  # NumPy makes 'Fals' of False next to text
-    except ValueError as error:
-        raise ValueError(f"{argument} must be a table with rows of equal length") from error
+    cells = np.asarray(values)
+    if cells.dtype.kind in "US" and not hasattr(values, "dtype"):
+        cells = np.array(values, dtype=object)  # NumPy makes 'Fals' of False next to text
     if cells.ndim != 2 or not cells.size:
         raise ValueError(
             f"{argument} must be a table of 2 dimensions, respondents × items, with at least one "

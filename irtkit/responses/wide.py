@@ -14,7 +14,6 @@ from irtkit.responses.columns import (
     SUMMARIES,
     holds_respondents,
     item_positions,
-    kind_of,
     listed,
     matched,
     named,
@@ -23,7 +22,7 @@ from irtkit.responses.columns import (
     task_position,
     usual_columns,
 )
-from irtkit.responses.labels import Labels, in_task, label_names
+from irtkit.responses.labels import Labels, label_names
 from irtkit.responses.long import (
     as_text,
     check_ignored,
@@ -33,7 +32,7 @@ from irtkit.responses.long import (
     summary_labels,
     with_tasks,
 )
-from irtkit.responses.marking import INVALID, MISSING, MISSING_WORDS, Coder, plain_value
+from irtkit.responses.marking import INVALID, MISSING, Coder, plain_value
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
-    from irtkit.responses.marking import Marking
     from irtkit.responses.tables import Settings, Table
 
 _KEY_ROWS = {"key", "answer key", "answer_key", "answers", "correct answer", "solution", "target"}
@@ -63,10 +61,9 @@ def of_tasks(matrix: ResponseMatrix, tasks: Names) -> ResponseMatrix:
 def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Finding]]:
     """Response matrix of a wide table, and findings about it.
 
-    The columns that ``settings.item`` names come before the labels of the items. A transposed table
-    may have a column of tasks, which does so, too.
+    A transposed table may have a column of tasks, which come before the labels of the items.
     """
-    for name in ("response", "sparse"):
+    for name in ("item", "response", "sparse"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
     import pandas as pd
@@ -74,69 +71,53 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     header, marking, turned, key = table.header, settings.marking, settings.transpose, settings.key
     blocks = table.rows()
     first = next(blocks, None)
-    at, before, positions, odd = _layout(table, settings, first)
+    at, task, positions, odd = _layout(table, settings, first)
     columns = [header[k] for k in positions]
     kinds = ("item", "respondent") if turned else ("respondent", "item")
     label_names(columns, len(columns), kinds[1], unique=False)
-    column_labels, task_labels = Labels([], ()), Labels([header[k] for k in before], ())
+    column_labels, of_rows = Labels([], ()), [*task, *at]
     column = column_labels.numbers([np.array(columns, object)], table.place, 0)
-    prefixes = before if turned else []
-    of_rows = [header[k] for k in [*prefixes, *at]]
-    row_labels = Labels(of_rows, listed(settings.ignore) if at else (), prefixed=bool(prefixes))
-    by_task, width = bool(before) and not turned, len(column_labels.names)
+    ignored = listed(settings.ignore) if at else ()
+    row_labels = Labels([header[k] for k in of_rows], ignored, prefixed=bool(task))
 
-    coder, start = Coder(marking, turned=turned), 0
-    parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-    words: list[set[object]] = [set() for _ in positions]
+    coder, start = Coder(marking), 0
+    parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
     seen = np.zeros((3, len(positions)), np.int64)  # Responses, right and invalid ones by column.
     while first is not None:
         found = _cells(first, positions)
         row: NDArray[Any] = np.arange(start, start + len(found))
-        task: NDArray[Any] = np.zeros(len(found), np.int64)
         if at:
-            row = row_labels.numbers(_columns(table, first, [*prefixes, *at]), table.place, start)
-        if by_task:
-            task = task_labels.numbers(_columns(table, first, before), table.place, start)
+            row = row_labels.numbers(_columns(table, first, of_rows), table.place, start)
         start += len(found)
         if row.min(initial=0) < 0:
-            row, task, found = row[row >= 0], task[row >= 0], found[row >= 0]
-        if marking.right and not marking.wrong:
-            for own, values in zip(words, found.T, strict=True):
-                own.update(values.tolist())
+            row, found = row[row >= 0], found[row >= 0]
         if key is None:
             found = coder.codes(found, row[:, None], np.array(positions)[None, :])
             seen += [(found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)]
-        parts.append((row, task, found if key is None else found.astype(object)))
+        parts.append((row, found if key is None else found.astype(object)))
         first = next(blocks, None)
     check_ignored(matched(header, settings.ignore)[1], header, row_labels)
-    if not any(len(row) for row, _, _ in parts):
+    if not any(len(row) for row, _ in parts):
         raise ValueError("the table has a header and no rows")
 
-    row, task, found = map(np.concatenate, zip(*parts, strict=True))
+    row, found = map(np.concatenate, zip(*parts, strict=True))
     rows_of = tuple(row_labels.names) if at else label_names(None, len(row), kinds[0])
-    columns_of = tuple(column_labels.names)
-    if by_task:
-        columns_of = tuple(in_task(t, name) for t in task_labels.names for name in columns_of)
     # from here, each line of `found` is a respondent's, or one of several
-    item: NDArray[Any] = column
-    who, names, labels = row, (rows_of, columns_of), row_labels
+    who, item, names = row, column, (rows_of, tuple(column_labels.names))
     if turned:
-        found, who, item, names, labels = found.T, column, row, names[::-1], column_labels
-        task = np.zeros_like(who)
+        found, who, item, names = found.T, column, row, names[::-1]
     if isinstance(key, str):
         if key not in names[0]:
             raise failed("no-key", key=key)
         k = names[0].index(key)
         key = dict(zip((names[1][j] for j in item), found[who == k][0], strict=True))
         settings, names = replace(settings, key=key), (names[0][:k] + names[0][k + 1 :], names[1])
-        task, found, who = task[who != k], found[who != k], who[who != k]
+        found, who = found[who != k], who[who != k]
         who = who - (who > k)
 
     summaries = summary_labels(rows_of, settings) if at else []
     strange = {k for k, one in zip(positions, _strange(seen), strict=True) if one}
-    lines = who.astype(np.int64) * (1 + int(task.max())) + task
-    _, once, same = np.unique(lines, return_index=True, return_inverse=True)
-    again = np.setdiff1d(np.arange(len(who)), once)
+    again = np.flatnonzero(pd.Series(who).duplicated())
     if len(again) and settings.repeats == "error":
         others = sorted({*odd, *strange})
         if key is not None:
@@ -145,11 +126,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         if len(positions) - len(others) < 2:
             _refuse_long(header)
         values = {"respondent": names[0][who[again[0]]], "more": len(again) - 1}
-        pair = (pd.DataFrame(found[k]) for k in (again, once[same[again]]))
-        identical, ignored = next(pair).equals(next(pair)), settings.ignore or ()
-        frame = as_text(table, [*at, *before, *others] or [0])
-        places = header, at, before
-        raise repeated_rows(frame, *places, values, identical=identical, ignored=ignored)
+        frame = as_text(table, [*at, *others] or [0])
+        raise repeated_rows(frame, header, at, [], values, settings.ignore)
     # a column of sums need not be doubted if it holds no responses
     if odd := [k for k in odd if k not in strange or plain_name(header[k]) not in SUMMARIES]:
         doubted = [header[k] for k in odd]
@@ -160,58 +138,47 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
         _refuse_cells(coder, seen, (rows_of, header), positions, settings)
-    if marking.right and not marking.wrong:
-        _refuse_own_words(words, seen[1] > 0, columns, settings)
-    items = row_labels if turned else column_labels
+    labels, items = (column_labels, row_labels) if turned else (row_labels, column_labels)
     if items.merged:
         label, kept = next(iter(items.merged.items()))
         raise failed("items-alike", item=kept, other=label)
     check_unique("item labels must be unique", [rows_of[k] for k in row] if turned else columns)
 
-    notes = coder.notes()
-    if key is None and not by_task and not len(again):
+    notes = coder.notes(len(names[0]))
+    if key is None and not len(again):
         matrix = ResponseMatrix.of_cells(Cells(np.ascontiguousarray(found)), names)
     else:
-        item = task[:, None] * width + item
-        block = np.repeat(who, item.shape[1]), item.ravel(), found.ravel()
+        block = np.repeat(who, len(item)), np.tile(item, len(who)), found.ravel()
         if key is None:
             matrix = ResponseMatrix.of_rows(block, names, repeats=settings.repeats)
         else:
             matrix, notes, _ = of_answers(block, names, settings)
-    if len(before) == 1 and kind_of(header[before[0]]) == "task":
-        of_rows = [parts[0] for parts in row_labels.parts]
-        of_columns = [name for name in task_labels.names for _ in range(width)]
-        matrix = with_tasks(matrix, of_columns if by_task else of_rows)
-    if by_task:  # an item need not be in every task
-        known = np.flatnonzero(np.bincount(matrix.observed.trials.indices, minlength=len(names[1])))
-        matrix = matrix.part(np.arange(len(names[0])), known).with_known(matrix)
+    if task:
+        matrix = with_tasks(matrix, [parts[0] for parts in row_labels.parts])
     return matrix, summaries + merged_labels(labels.merged) + notes
 
 
 def _layout(
     table: Table, settings: Settings, first: Any
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Columns of labels, of labels before the items, of items, and those that may not be items."""
-    header, marking = table.header, settings.marking
+    """Columns of labels, of tasks, of items, and those that may not be items."""
+    header = table.header
     at = [0] * table.labelled
     if settings.respondent is not None:
         at = named(header, "respondent", settings.respondent)
     if not at and (usual := respondent_position(header)) is not None:
         at = [usual]
-    if not at:
-        _refuse_responses_as_header(header, marking)
     out = matched(header, settings.ignore)[0]
-    before = [] if settings.item is None else named(header, "item", settings.item)
-    if settings.transpose and not before and (k := task_position(header, {*at, *out})) is not None:
-        before = [k]
-    positions, odd = item_positions(header, [*at, *before], out, settings.keep)
+    k = task_position(header, {*at, *out}) if settings.transpose else None
+    task = [] if k is None else [k]
+    positions, odd = item_positions(header, [*at, *task], out, settings.keep)
     if not at and positions[:1] == [0] and first is not None:
         (labels,) = _columns(table, first, [0])
-        if holds_respondents(labels.tolist(), marking):
+        if holds_respondents(labels.tolist(), settings.marking):
             at, positions = [0], positions[1:]
     if not positions:
         raise ValueError(f"the table has no items: its one column is {short(header[0])}")
-    return at, before if at or not settings.transpose else [], positions, odd
+    return at, task if at else [], positions, odd
 
 
 def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
@@ -270,27 +237,3 @@ def _refuse_long(header: list[str]) -> None:
     """Refuse a table that has the columns of a long one, except that of the items."""
     if all(usual_columns(header, role) for role in ("respondent", "response")):
         raise failed("no-item-column", Remedy({"item": ...}, "column", safe=False), columns=header)
-
-
-def _refuse_own_words(
-    words: list[set[object]], solved: NDArray[np.bool_], header: list[str], settings: Settings
-) -> None:
-    """Refuse a column where nothing is right and that has words of its own, such as families."""
-    known = set[object]().union(*(own for own, one in zip(words, solved, strict=True) if one))
-    for name, own, one in zip(header, words, solved, strict=True):
-        strange = [v for v in own - known if plain_value(v) not in MISSING_WORDS]
-        if known and strange and not one:
-            remedy = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
-            raise failed("own-words", remedy, columns=[name], words=sorted(map(str, strange)))
-
-
-def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
-    """Refuse a header that holds responses: the first row of a table without a header."""
-    plain = [plain_value(name) for name in header[1:]]
-    if marking.threshold is None:
-        marks = marking.right | marking.wrong or {0.0, 1.0}
-        found = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
-    else:
-        found = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
-    if found and len(plain) > 1:
-        raise failed("no-header", names=header[1:])

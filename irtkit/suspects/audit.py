@@ -13,7 +13,7 @@ from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
-from irtkit.findings import Finding, reasons_text
+from irtkit.findings import Finding
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.suspects.families import SIMILAR, family_names, similar_respondents

@@ -268,7 +268,6 @@ def test_all_forms_of_a_file_hold_the_same_annotations(
         (CSV + ",serve,0,1\n", "row 4: sample is missing"),
         ("[1]", "row 0: must be a tuple"),
         ('{"s": [{"type": "a", "start": 0}]}', "sample 's' must have just the columns .* got type"),
-        ('{"s": [], "s": []}', "'s' occurs twice in one object"),
         (json.dumps([RECORDS[0] | {"start": "0"}]), "start must be a finite number, got '0'"),
     ],
 )

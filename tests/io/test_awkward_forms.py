@@ -126,13 +126,6 @@ COMMAS = wide(np.char.replace(SCORES.astype(str), ".", ","))
 KEYED = pd.concat([wide(LETTERS), pd.DataFrame([{"model": "KEY", **KEY}])])
 ANSWERED = LONG.drop(columns="score").assign(answer=LETTERS.T.ravel())
 TARGETS = ANSWERED.assign(target=LONG["item"].map(KEY))
-JUDGED = pd.concat([again("epoch", (1, 2)).assign(judge=judge) for judge in ("a", "b")])
-TWO_JUDGES = irtkit.ResponseMatrix.from_counts(
-    np.tile(VALUES + SECOND, (2, 1)),
-    np.full((12, 4), 2),
-    [f"{name}/{judge}" for judge in ("a", "b") for name in MODELS],
-    ITEMS,
-)
 SIDEWAYS = CELLS.T.rename_axis("item").reset_index()
 TASK_ROWS = SIDEWAYS.assign(item=[1, 2, 1, 2], task=["gsm8k", "gsm8k", "arc", "arc"])
 SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
@@ -172,13 +165,8 @@ FORMS: dict[str, Form] = {
     # Repeats
     **{f"repeated by {name}": asks("repeated", again(name, values), TWICE, repeats="count")
        for name, values in {"epoch": (1, 2), "run": ("first", "second")}.items()},
-    **{f"wide, {role}s by task": asks("repeated", again("task", ("gsm8k", "arc"), WIDE),
-                                      joined(("gsm8k", "arc"), axis), **how)
-       for axis, (role, how) in enumerate((
-           ("respondent", {"respondent": ["model", "task"]}),
-           ("item", {"item": ["task"], "format": "wide"})))},
-    "two columns together": asks("repeated", JUDGED, TWO_JUDGES, respondent=["model", "judge"],
-                                 repeats="count"),
+    "wide, respondents by task": asks("repeated", again("task", ("gsm8k", "arc"), WIDE),
+                                      joined(("gsm8k", "arc"), 0), respondent=["model", "task"]),
     "wide, repeated": asks("repeated", pd.concat([WIDE, wide(SECOND)]), TWICE, repeats="count"),
     **{f"items by {name}": asks("repeated", again(name, values), joined(values, 1),
                                 item=[name, "item"])
@@ -186,7 +174,7 @@ FORMS: dict[str, Form] = {
     **{f"respondents by {name}": asks("repeated", again(name, values), joined(values, 0),
                                       respondent=["model", name])
        for name, values in {"fewshot": (0, 5), "judge": ("claude", "gpt")}.items()},
-    "rows twice": asks("identical-rows", SAME_TWICE, repeats="first"),
+    "rows twice": asks("repeated", SAME_TWICE, repeats="first"),
     # Columns that are not items
     **{f"0/1 column {name}": asks("metadata-columns", WIDE.assign(**{name: [0, 1] * 3}),
                                   ignore=[name])

@@ -28,7 +28,6 @@ MATCH, GRADED = ({"metric": metric, "threshold": 0.5} for metric in ("match", "g
 CARRIED: list[tuple[str, dict[str, Any], str, list[str], list[int]]] = [
     ("samples_toy_mc_*.jsonl", {"metric": "acc"}, "i82qcls7", TOY[4:], CHOICES),
     ("samples_*", FLEXIBLE, "i82qcls7", TOY, [0, 0, 0, 0, *CHOICES]),
-    ("lm_eval_0.4.2", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
     ("lm_eval_0.4.5", STRICT, "org/dummy", TOY, [0, 0, 0, 0, 0, 1, 0, 0]),
     ("lm_eval_0.4.5", FLEXIBLE, "org/dummy", TOY, [1, 0, 0, 0, 0, 1, 0, 0]),
     ("*.eval", MATCH | {"repeats": "last"}, "mockllm/alpha", TOYADD, [1] * 7 + [0] * 13),

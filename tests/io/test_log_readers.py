@@ -43,13 +43,8 @@ class TestHelm:
 
 
 class TestEvalplus:
-    def test_attempts_are_repeats_in_old_files_too(self, tmp_path: Path) -> None:
-        attempts = {"base": [["pass", []], ["pass", []]], "plus": [["fail", []], ["pass", []]]}
-        old = {"date": "2023-01-02 03:04", "hash": "x", "eval": {"Sums/0": attempts}}
-        path = tmp_path / "gpt_eval_results.json"
-        path.write_text(json.dumps(old))
-        counted = read_responses(path, repeats="count")
-        assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1]], [[2]])
+    def test_plus_is_the_default_and_base_has_a_name(self, tmp_path: Path, make: Any) -> None:
+        assert read_responses(make.write_evalplus(tmp_path), metric="base").values.all()
 
 
 class TestSweBench:

@@ -59,7 +59,7 @@ def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
     ("wide", {"sparse": True}, "sparse is for a long table"),
     ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
     ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
-    ("wide", {"format": "wide", "item": "topic"}, "item names 'topic', which is not a column"),
+    ("wide", {"format": "wide", "item": "topic"}, "item is for a long table"),
     ("long", {"transpose": True}, "transpose is for a wide table"),
     ("py-irt", {"ignore": "q9"}, "ignore names 'q9', which is not a column"),
     ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
@@ -130,7 +130,7 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     source = read_responses(path, threshold=0.5, missing="-", task=["m", "n"]).source
     assert (source.files, source.format, source.n_rows_dropped) == ((str(path),), "long table", 2)
     assert (source.threshold, source.missing, source.repeats) == (0.5, "-", None)
-    assert {one.code for one in source.findings} == {"threshold", "rows-missing"}
+    assert {one.code for one in source.findings} == {"rows-missing"}
     assert caplog.messages[0].startswith("2 respondents × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"
 

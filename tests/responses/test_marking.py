@@ -61,11 +61,11 @@ def test_values_that_cannot_be_read_have_a_remedy(
 
 
 def test_a_threshold_and_words_that_nothing_has_are_noted() -> None:
-    coder = Coder(Marking.of(0.5))
-    coder.codes(np.array([[0.2, 1.0], [0.9, 0.6]]), np.array([[0], [1]]), np.arange(2))
-    wanted = {"threshold": 0.5, "n_changed": 3, "n": 4, "correlation": 1.0}
-    assert [note.values for note in coder.notes()] == [wanted]
+    for threshold, codes in ((0.5, []), (0.1, ["threshold-flat"]), (2, ["threshold-flat"])):
+        coder = Coder(Marking.of(threshold))
+        coder.codes(np.array([[0.2, 1.0], [0.9, 0.6]]), np.array([[0], [1]]), np.arange(2))
+        assert [note.code for note in coder.notes(2)] == codes
     for right, severities in (("ok", []), ("okay", ["warning"])):
         coder = Coder(Marking.of(right=right))
         coder.codes(np.array([["ok", "no"]]), np.zeros((1, 1), int), np.arange(2))
-        assert [note.severity for note in coder.notes()] == severities
+        assert [note.severity for note in coder.notes(2)] == severities

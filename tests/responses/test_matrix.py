@@ -51,7 +51,6 @@ def test_labels_without_an_order_or_that_are_no_list_are_refused(labels: Any) ->
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"values": [1, 0]}, "2 dimensions"),
-    ({"values": [[1, 0], [1]]}, "rows of equal length"),
     ({"values": np.empty((0, 3))}, "at least one cell"),
     ({"values": [[None, None]]}, "every cell is missing"),
     ({"values": [np.ma.array([1, 0], mask=[1, 0])]}, "must not be masked"),
@@ -134,8 +133,6 @@ def test_tables_and_metrics_go_where_the_matrix_goes() -> None:
     assert responses.T.metrics["item"].tolist() == ["gpt", "gpt"]
     with pytest.raises(ValueError, match="item_table must have one row per item: 'q1' occurs"):
         responses.with_tables(pd.concat([texts, texts.iloc[[1]]]))
-    with pytest.raises(ValueError, match="'value' is absent"):
-        responses.with_tables(metrics=metrics.drop(columns="value"))
 
 
 @pytest.mark.parametrize("sparse", [False, True])
