@@ -159,7 +159,7 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
         )
         matching = functioning.Matching(patterns, focal)
         everything = np.ones(setting.n_items, dtype=bool)
-        own = matching.compared(everything).statistic
+        own = matching.tested(everything).statistic
         right, answered = patterns.cells.astype(np.float64), np.ones(patterns.cells.shape)
         alone = []
         for j in range(setting.n_items):
@@ -168,7 +168,7 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
             score = (right - p) @ w / (1 + w**2 @ (p * (1 - p)))
             strata = functioning._strata(score, matching.n_strata)  # noqa: SLF001
             cells = right[:, [j]], answered[:, [j]]
-            alone.append(functioning._compared(strata, focal, *cells).statistic[0])  # noqa: SLF001
+            alone.append(functioning._compared(strata, focal, *cells)[0, 0])  # noqa: SLF001
         found.append((own > _CRITICAL, np.array(alone) > _CRITICAL))
     shares = np.concatenate(found, axis=1).mean(axis=1)
     return {"setting": setting.name, "in its sum": float(shares[0]), "left out": float(shares[1])}

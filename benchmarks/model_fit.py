@@ -18,9 +18,6 @@ sets, 0 where none is), beside that among the q-values of ``item_fit`` below 0.0
 the items each. Printed: items called in all sets, and those that would be were every respondent
 counted as one.
 
-*Bootstrap*: shares of p-values below 0.05 where respondents are few, by theory and with 50 matrices
-drawn from the fit.
-
 Run with ``make studies``; ``--out benchmarks/results/model_fit.json`` stores the figures.
 """
 
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEVEL = 0.05
-N_DRAWN = 50
 
 
 class Null(NamedTuple):
@@ -79,7 +75,6 @@ KINDS = ("guessing", "ceiling", "falling again")
 FAMILIES = ((10, 20, 0.02), (30, 7, 0.02), (40, 5, 0.2), (60, 3, 0.2), (10, 20, 0.3))
 DIMENSIONS = ((500, 60, 0.5), (1000, 40, 0.8), (200, 300, -0.5))
 DEPENDENT_SETS = 10
-BOOTSTRAPPED = (Null(12, 300, 4), Null(20, 300, 4), Null(200, 40, 20), Null(100, 100, 20))
 
 
 def items_of(generator: Generator, n_items: int, model: ModelName = "2PL") -> irtkit.ItemParameters:
@@ -250,26 +245,6 @@ def false_discovery(table: Any) -> Array:
     return np.asarray(false_discovery_control(chdtrc(told["df"], told["s_x2"])))
 
 
-def bootstrapped(study: Null) -> dict[str, Any]:
-    """P-values by theory and by matrices drawn from the fit."""
-    by_theory, drawn, m2 = [], [], []
-    for seed in range(study.n_sets):
-        result = fitted(draw(study, seed), study.model)
-        by_theory.append(irtkit.item_fit(result)["p_value"].to_numpy())
-        drawn.append(irtkit.item_fit(result, bootstrap=N_DRAWN)["p_value"].to_numpy())
-        if study.n_items <= 100:
-            m2.append([irtkit.model_fit(result, bootstrap=n).p_value for n in (0, N_DRAWN)])
-    theory, simulated = np.array(m2).T if m2 else (np.array([np.nan]), np.array([np.nan]))
-    return {
-        "data": str(study),
-        "s_x2_by_theory": share_below(np.concatenate(by_theory)),
-        "s_x2_by_bootstrap": share_below(np.concatenate(drawn)),
-        "sets": study.n_sets,
-        "m2_by_theory": share_below(theory),
-        "m2_by_bootstrap": share_below(simulated),
-    }
-
-
 def shown(record: dict[str, Any]) -> str:
     """One line of a table."""
     parts = [f"{v:9.3f}" if isinstance(v, float) else str(v).rjust(9) for v in record.values()]
@@ -303,8 +278,6 @@ def main() -> None:
         add(
             "dependent", dependent(name, [two_abilities(n, n_items, correlation, s) for s in seeds])
         )
-    for study in BOOTSTRAPPED:
-        add("bootstrap", bootstrapped(study))
     store(options.out, describe(), **tables)
 
 

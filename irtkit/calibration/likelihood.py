@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.priors import AtPrior, Prior
     from irtkit.irf import Array, ItemParameters, ModelName
-    from irtkit.quadrature import Engine, Nodes, Posteriors
+    from irtkit.quadrature import Nodes, Posteriors
+    from irtkit.quadrature.engines import Engine
 
 SYNTHETIC_LOGIT_SD = 5.0
 """w: SD, in logits, by which synthetic ability exceeds that of real respondents: an always-right

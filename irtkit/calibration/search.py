@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.priors import Prior
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters, ModelName
-    from irtkit.quadrature import Engine, Nodes, Posteriors
+    from irtkit.quadrature import Nodes, Posteriors
+    from irtkit.quadrature.engines import Engine
 
 _LEAST_STEP = 1e-8  # Below rounding errors of x.
 # Nodes and curve points as multiples of what is needed, and whether curves are interpolated: tried

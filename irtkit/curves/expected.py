@@ -89,8 +89,8 @@ def expected_performance(
     Raises
     ------
     TypeError, ValueError
-        If responses or difficulties are missing, no system answered both sets, the new responses
-        are the original ones, all original items are equally difficult, or ``result`` is a 3PL.
+        If responses or difficulties are missing, no system answered both sets, all original items
+        are equally difficult, or ``result`` is a 3PL.
 
     Warns
     -----
@@ -157,24 +157,9 @@ def expected_performance(
         difficulties = dict(zip(old.items, old.difficulty, strict=True))
     now = Answered.of(new, difficulties, argument, se=se, seed=seed)
     pairs = _pairs(old, now, systems)
-    _refuse_same_answers(old, now, pairs)
     rows = [_expectation(old.part(one), now.part(other), level) for one, other in pairs]
     index = pd.Index([old.respondents[one] for one, _ in pairs], name="respondent")
     return pd.DataFrame(rows, index=index)
-
-
-def _refuse_same_answers(old: Answered, now: Answered, pairs: list[tuple[int, int]]) -> None:
-    """Refuse new answers that are all the original ones: 20 or more, some right, some wrong."""
-    place = {label: k for k, label in enumerate(old.items)}
-    both = [(place[label], k) for k, label in enumerate(now.items) if label in place]
-    if not both:
-        return
-    mine, theirs = map(np.ix_, zip(*pairs, strict=True), zip(*both, strict=True))
-    first, second = old.answers.right[mine], now.answers.right[theirs]
-    same = (first == second) & (old.answers.trials[mine] == now.answers.trials[theirs])
-    tried = first[now.answers.trials[theirs] > 0]
-    if same.all() and tried.size >= 20 and np.ptp(tried):
-        raise ValueError("new holds the responses of result: what systems answered expects itself")
 
 
 def _pairs(old: Answered, now: Answered, systems: Iterable[str] | None) -> list[tuple[int, int]]:

@@ -131,11 +131,7 @@ def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
-_SLOW, _MOST_SLOW, _ACCURACY = (
-    0.5,
-    3,
-    0.01,
-)  # Eigenvalues looked at.
+_SLOW, _MOST_SLOW, _ACCURACY = 0.5, 3, 0.01  # Eigenvalues looked at.
 _DENSE = 20  # Respondents up to which all eigenvectors are computed: ARPACK keeps as many.
 _SHOWN, _LOST, _HARDLY = 0.85, 0.15, 0.5  # Shown of a shrunk gap, SDs lost; shown of two parts.
 _BY_CHANCE, _SURELY_SEEN = 0.01, 4.5  # Level over all x; expected z that is hardly ever missed.

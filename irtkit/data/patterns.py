@@ -125,8 +125,7 @@ class Patterns:
         self.real: NDArray[np.bool_] = group != SYNTHETIC
         """Which patterns are those of real respondents."""
         self.has_synthetic = not self.real.all()
-        self.grouped = bool(group.any())
-        """Whether some respondent is in another group than REAL."""
+        self.grouped = bool(group.any())  # Whether some respondent is in another group than REAL.
         self.n_items = int(cells.shape[1] if multiplicity is None else multiplicity.sum())
         """Number of items, each as many times as it occurs."""
         self.weight = np.ones(self.n) if frequency is None else frequency
@@ -162,16 +161,10 @@ class Patterns:
         return None if self.packed is None else Packed.of(self.cells >= 0)
 
     @cached_property
-    def _right(self) -> Array | None:
-        """Right answers in 64 bits, of matrices small enough to keep them so."""
-        if self.packed is not None or self.sparse or self.cells.size > _KEPT_CELLS:
-            return None
-        return np.asarray(np.maximum(self.cells, 0), dtype=np.float64)
-
-    @cached_property
-    def _answered(self) -> Array | None:
-        """Responses in 64 bits, if right answers are kept so and some cell is missing."""
-        return None if self._right is None else self.dense()[1]
+    def _kept(self) -> tuple[Array, Array] | None:
+        """Right answers and responses in 64 bits, of matrices small enough to keep them so."""
+        small = self.packed is None and not self.sparse and self.cells.size <= _KEPT_CELLS
+        return self.dense() if small else None
 
     @cached_property
     def margins(self) -> Margins:
@@ -205,45 +198,43 @@ class Patterns:
 
     def scores(self, by_item: Array) -> Array:
         """Sum of the weights of the items that each respondent got right, (n,)."""
-        if self.packed is not None:
-            return self.packed.scores(by_item)
-        if self._right is not None:
-            return np.asarray(self._right @ by_item)
-        return np.concatenate(
-            [right @ by_item for _, right, _ in float_blocks(self, complete=True)]
-        )
+        return self._by_respondent(by_item, 0, self.packed)
 
     def right_sums(self, by_respondent: Array) -> Array:
         """Sum of the weights of the respondents who got each item right, (n_items,)."""
-        if self.packed is not None:
-            return self.packed.sums(by_respondent)
-        if self.sparse:
-            return np.asarray(by_respondent @ self.cells)
-        if self._right is not None:
-            return np.asarray(by_respondent @ self._right)
-        parts = float_blocks(self, complete=True)
-        return np.asarray(sum(by_respondent[some] @ right for some, right, _ in parts))
+        return self._by_item(by_respondent, 0, self.packed)
 
     def response_scores(self, by_item: Array) -> Array:
         """Sum of the weights of the items that each respondent answered, (n,)."""
         if self.complete:
             return np.full(self.n, by_item.sum())
-        if self._observed is not None:
-            return self._observed.scores(by_item)
-        if self._answered is not None:
-            return np.asarray(self._answered @ by_item)
-        return np.concatenate([answered @ by_item for _, _, answered in float_blocks(self)])
+        return self._by_respondent(by_item, 1, self._observed)
 
     def response_sums(self, by_respondent: Array) -> Array:
         """Sum of the weights of the respondents who answered each item, (n_items,)."""
         if self.complete:
             return np.full(self.cells.shape[1], by_respondent.sum())
-        if self._observed is not None:
-            return self._observed.sums(by_respondent)
-        if self._answered is not None:
-            return np.asarray(by_respondent @ self._answered)
-        parts = float_blocks(self)
-        return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
+        return self._by_item(by_respondent, 1, self._observed)
+
+    def _by_respondent(self, weights: Array, which: int, packed: Packed | None) -> Array:
+        """Product with right answers (0) or responses (1)."""
+        if packed is not None:
+            return packed.scores(weights)
+        if self._kept is not None:
+            return np.asarray(self._kept[which] @ weights)
+        parts = float_blocks(self, complete=which == 0)
+        return np.concatenate([both[which] @ weights for _, *both in parts])
+
+    def _by_item(self, weights: Array, which: int, packed: Packed | None) -> Array:
+        """Product with right answers (0) or responses (1), transposed."""
+        if packed is not None:
+            return packed.sums(weights)
+        if self.sparse:
+            return np.asarray(weights @ (self.cells, self.trials)[which])
+        if self._kept is not None:
+            return np.asarray(weights @ self._kept[which])
+        parts = float_blocks(self, complete=which == 0)
+        return np.asarray(sum(weights[some] @ both[which] for some, *both in parts))
 
     def dense(
         self, rows: Any = slice(None), items: Any = slice(None), dtype: Any = np.float64
@@ -454,8 +445,3 @@ def float_blocks(
         answered = answered_room[: some.stop - some.start]
         np.copyto(answered, cells[some] >= 0 if trials is None else trials[some])
         yield some, right, answered
-
-
-def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:
-    """Right responses of cells, in 64 bits; ``xp`` is NumPy or its counterpart in JAX."""
-    return (cells if complete else xp.maximum(cells, 0)).astype(xp.float64)

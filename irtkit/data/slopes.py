@@ -33,10 +33,8 @@ _MAX_TURNS, _SETTLED = 20, 1e-3  # Of the additive fit; scores are within 0.001 
 _NO_VARIANCE = 1e-9  # Far below the least variance, and above rounding errors.
 _MIN_RESPONDENTS, _MAX_ITEMS = 4, 4000  # Three respondents split in one way; items learned from.
 _MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Of the EM, and the gain in log-likelihood that ends it.
-_USUAL, _PSEUDO_ITEMS = (
-    np.array([0.9, 0.05, 0.05]),
-    10.0,
-)  # Prior shares of regular, inverted, flat.
+_USUAL = np.array([0.9, 0.05, 0.05])  # Prior shares of regular, inverted and flat items.
+_PSEUDO_ITEMS = 10.0  # Items that the prior counts for.
 _SPREAD, _SPREAD_ITEMS = 0.35, 5.0  # τ/μ of as many pseudo-items.
 _MIN_SPREAD, _FLATNESS = 0.3, 1 / 3  # Least τ/μ, as V of steep items is too large; largest φ/μ.
 _LOG_PRIOR_ODDS = -7.0  # Of slopes against none: on coin flips the mixture gains 4 nats at most.

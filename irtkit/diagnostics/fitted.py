@@ -1,4 +1,4 @@
-"""What statistics of fit are made of: responses, fitted abilities and items, and simulated fits."""
+"""What statistics of fit are made of: responses, and fitted abilities and items."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.calibration.fitting import refitted
-from irtkit.checks import check_seed, check_times, check_type, did_you_mean, first_names, short
+from irtkit.checks import check_type, did_you_mean, first_names, short
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.responses.labels import values_by_label
-from irtkit.simulation import simulate_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
-TOL = 1e-5  # Of fits to other responses.
-_FEWEST_DRAWS = 20  # With them a variance has an error of a third.
 
 
 class Fitted(NamedTuple):
@@ -118,40 +114,3 @@ def by_label(
             f"{first_names(known) or 'none'}"
         )
     return list(table.iloc[:, known.index(given)].reindex(labels))
-
-
-def check_bootstrap(bootstrap: int, seed: int) -> None:
-    """Refuse a number of draws that shows no variance, or a seed that is none."""
-    check_times("bootstrap", bootstrap, 0)
-    check_seed(seed)
-    if 0 < bootstrap < _FEWEST_DRAWS:
-        raise ValueError(f"bootstrap must be 0, or {_FEWEST_DRAWS} or more, got {bootstrap}")
-
-
-def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
-    """Fit matrices drawn from a fit and N(0, latent_sd²), missing where it has missing cells."""
-    real = ~result.synthetic
-    responses = result.responses
-    if responses is None or result.fixed is not None:
-        raise ValueError("bootstrap needs the responses, and is not for a fit with fixed items")
-    missing = responses.values[real] < 0
-    kept = result.parameters.known
-    items = result.parameters.chosen(kept)
-    for one in range(n):
-        generator = np.random.default_rng([seed, one])
-        abilities = result.latent_sd * generator.normal(size=int(real.sum()))
-        values = np.full(missing.shape, -1, np.int8)
-        values[:, kept] = simulate_responses(items, abilities, seed=generator).values
-        values[missing] = -1
-        yield refitted(result, ResponseMatrix(values, items=result.item_labels), tol=TOL)
-
-
-def scaled_p(statistic: float, drawn: Array) -> float:
-    """P-value by drawn statistics (Stone 2000); NaN if too few of them are known."""
-    from scipy.special import gammaincc
-
-    known = drawn[np.isfinite(drawn)]
-    if len(known) < _FEWEST_DRAWS or np.ptp(known) == 0:
-        return float("nan")
-    mean, variance = known.mean(), known.var(ddof=1)
-    return float(gammaincc(mean**2 / variance, statistic * mean / variance))

@@ -388,14 +388,6 @@ def _purified(
     return found, statistic, p_value, q_value
 
 
-class Compared(NamedTuple):
-    """How items compare between two groups; each of shape (n_items,)."""
-
-    statistic: Array  # χ² with one degree of freedom, NaN where nothing can be compared.
-    log_odds_ratio: Array  # Of a right answer, the focal group over the reference group.
-    standard_error: Array
-
-
 class Matching:
     """Respondents of two groups matched on responses to some items; ``focal`` has shape (n,)."""
 
@@ -407,12 +399,6 @@ class Matching:
         self.varied = (self.p > 0) & (self.p < 1)
 
     def tested(self, anchors: Marks) -> _Tested:
-        """Compare every item, with its effects."""
-        statistic, log_odds, error = self.compared(anchors)
-        effects = {"log_odds_ratio": log_odds, "log_odds_ratio_se": error}
-        return _Tested(statistic, -log_odds, {**effects, "delta": _DELTA * log_odds})
-
-    def compared(self, anchors: Marks) -> Compared:
         """Compare every item, matching on the anchors and on the item itself."""
         usable = anchors & self.varied
         above, below = np.zeros((2, self.patterns.n))
@@ -432,7 +418,9 @@ class Matching:
                 score = (above + w * (y - a * p)) / (1 + below + a * w**2 * p * (1 - p))
                 own = _strata(score, n_strata), self.focal, right[:, [j]], answered[:, [j]]
                 found[:, [k]] = _compared(*own)
-        return Compared(*np.where(self.varied, found, np.nan))
+        statistic, log_odds, error = np.where(self.varied, found, np.nan)
+        effects = {"log_odds_ratio": log_odds, "log_odds_ratio_se": error}
+        return _Tested(statistic, -log_odds, {**effects, "delta": _DELTA * log_odds})
 
 
 def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
@@ -480,8 +468,11 @@ def _strata(score: Array, n_strata: int) -> Array:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _compared(strata: Array, focal: Marks, right: Array, answered: Array) -> Compared:
-    """Compare items within strata, (n, n_strata), the same for all of them."""
+def _compared(strata: Array, focal: Marks, right: Array, answered: Array) -> Array:
+    """Compare items within strata, (n, n_strata), the same for all of them.
+
+    Statistic (NaN where nothing can be compared), log odds ratio and its error, (3, n_items).
+    """
     of_focal = strata * focal[:, None]
     n, n_focal = strata.T @ answered, of_focal.T @ answered
     n_right, a = strata.T @ right, of_focal.T @ right
@@ -503,4 +494,4 @@ def _compared(strata: Array, focal: Marks, right: Array, answered: Array) -> Com
     )
     found[:, variance <= 1e-9] = np.nan
     found[2, (for_focal <= 0) | (against <= 0)] = np.nan
-    return Compared(*found)
+    return found

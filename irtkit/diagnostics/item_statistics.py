@@ -19,14 +19,7 @@ import numpy as np
 from irtkit.calibration.fitting import refitted
 from irtkit.data.patterns import blocks
 from irtkit.data.slopes import false_discovery
-from irtkit.diagnostics.fitted import (
-    TOL,
-    Fitted,
-    check_bootstrap,
-    fitted,
-    scaled_p,
-    simulated_fits,
-)
+from irtkit.diagnostics.fitted import Fitted, fitted
 from irtkit.irf import logistic, softplus
 from irtkit.responses import ResponseMatrix
 
@@ -42,7 +35,8 @@ _LEAST_EXPECTED = 1.0  # Right, and wrong, responses expected in a group; others
 _MOST_SCORES, _GROUPS = 100, 20  # Scores that are groups of their own, and groups of more scores.
 _PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
 _AS_BAD = 0.5  # Share of the largest excess of S-X²/df with which an item is left out (model_fit).
-_LEAST_RESPONDENTS = 30  # For p-values by theory: with 20, 9 % are below 0.05.
+_LEAST_RESPONDENTS = 30  # For p-values: with 20, 9 % are below 0.05.
+_TOL = 1e-5  # Of fits to the items that are left.
 _MOST_SD = 2**0.5  # Of a mean square in the cube-root transform, as in mirt.
 _MANY_ITEMS = 250  # From them on the saddlepoint, off by 5e-5 at most: recursion takes n² steps.
 _MOST_KNOTS = 64  # Scores at which it is computed. Splines of logits lie between.
@@ -52,18 +46,13 @@ _NEAREST = 0.02  # Least distance of lz from the mean: the formula for the tail 
 _STEPS = 12  # Newton steps for a saddlepoint.
 
 
-def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.DataFrame:
+def item_fit(result: FitResult) -> pd.DataFrame:
     """Test how well each item's curve fits its responses.
 
     Parameters
     ----------
     result
         A result of :func:`irtkit.fit` with its responses. Synthetic respondents are left out.
-    bootstrap
-        Number of matrices to draw from the model and fit, such as 100. p_value is then by a scaled
-        chi-square with the mean and variance of S-X² in these fits. 0 takes that of theory.
-    seed
-        Seed of the bootstrap.
 
     Returns
     -------
@@ -85,8 +74,8 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is not a FitResult, its responses were not saved, are sparse, or hold repeated
-        trials, or ``bootstrap`` is neither 0 nor a whole number from 20 on.
+        If ``result`` is not a FitResult, or its responses were not saved, are sparse, or hold
+        repeated trials.
 
     Notes
     -----
@@ -104,7 +93,6 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     ----------
     Wright & Masters (1982), *Rating Scale Analysis*: infit and outfit.
     Orlando & Thissen (2000), *Applied Psychological Measurement* 24, 50–64: S-X².
-    Stone (2000), *Journal of Educational Measurement* 37, 58–75: scaled chi-square by simulation.
 
     Examples
     --------
@@ -117,10 +105,9 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     """
     import pandas as pd
 
-    check_bootstrap(bootstrap, seed)
     parts = fitted(result, "item_fit")
     statistic, df = found = s_x2(parts, result.model)
-    p = p_values(result, parts, found, bootstrap=bootstrap, seed=seed)
+    p = p_values(result, parts, found)
     status = np.full(parts.items.n_items, "ok", dtype=object)
     status[np.isnan(p)] = "missing responses" if parts.mostly_incomplete else "too few respondents"
     values = {
@@ -136,28 +123,13 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     return table.assign(status=table["status"].fillna("no responses"))
 
 
-def p_values(
-    result: FitResult,
-    parts: Fitted,
-    found: tuple[Array, Array],
-    *,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Array:
-    """P-value of every S-X², by theory or from fits of drawn matrices; NaN where there is none."""
+def p_values(result: FitResult, parts: Fitted, found: tuple[Array, Array]) -> Array:
+    """P-value of every S-X², NaN where there is none."""
     from scipy.special import chdtrc
 
     statistic, df = found
-    if bootstrap:
-        drawn = np.full((bootstrap, len(result.item_labels)), np.nan)
-        for row, one in zip(drawn, simulated_fits(result, bootstrap, seed), strict=True):
-            again = fitted(one, "item_fit")
-            row[again.places] = s_x2(again, result.model)[0]
-        both = zip(statistic, drawn[:, parts.places].T, strict=True)
-        p = np.array([scaled_p(*pair) for pair in both])
-    else:
-        few = parts.complete.sum() < _LEAST_RESPONDENTS
-        p = chdtrc(df, np.nan if few else result.evidence * statistic)
+    few = parts.complete.sum() < _LEAST_RESPONDENTS
+    p = chdtrc(df, np.nan if few else result.evidence * statistic)
     return np.where(np.isnan(statistic), np.nan, p)
 
 
@@ -184,7 +156,7 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         kept = np.delete(np.arange(len(p)), worst)
         places, left = np.delete(places, worst), parts.of_items(kept)
         labels = [result.item_labels[place] for place in parts.places[kept]]
-        result = refitted(result, ResponseMatrix(left.cells, items=labels), tol=TOL)
+        result = refitted(result, ResponseMatrix(left.cells, items=labels), tol=_TOL)
         parts = fitted(result, "poor_fit")
         places = places[parts.places]
 

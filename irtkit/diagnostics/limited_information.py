@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.diagnostics.fitted import check_bootstrap, fitted, scaled_p, simulated_fits
+from irtkit.diagnostics.fitted import fitted
 from irtkit.irf import Items, curves_of
 from irtkit.printed import p_words
 
@@ -48,7 +48,6 @@ class ModelFit:
     srmsr: float  # Root mean square difference of observed and expected correlations of items.
     cfi: float  # Comparative fit index, against the model of independent items, 0 to 1.
     tli: float  # Tucker–Lewis index.
-    n_bootstrap: int  # Simulated matrices behind p_value, 0 if it is that of the chi-square.
 
     def __str__(self) -> str:
         return (
@@ -59,17 +58,14 @@ class ModelFit:
         )
 
 
-def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelFit:
+def model_fit(result: FitResult) -> ModelFit:
     """Test whether the model explains how often items, and pairs of items, are right.
 
     Parameters
     ----------
     result
-        A result of :func:`irtkit.fit` with complete responses to at most 500 items.
-    bootstrap
-        As in :func:`irtkit.item_fit`. 0 needs many more respondents than items.
-    seed
-        Seed of the bootstrap.
+        A result of :func:`irtkit.fit` with complete responses to at most 500 items, and many more
+        respondents than items.
 
     Returns
     -------
@@ -107,7 +103,6 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     """
     from scipy.special import chdtrc, chndtr, chndtrinc
 
-    check_bootstrap(bootstrap, seed)
     margins = margins_of(result)
     n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
     if np.isnan(m2):
@@ -118,10 +113,6 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         )
     share = result.evidence
     counted, n_counted = share * m2, share * n
-    p = float(chdtrc(df, counted))
-    if bootstrap:
-        others = (margins_of(one) for one in simulated_fits(result, bootstrap, seed))
-        p = scaled_p(m2 / df, np.array([m_2(other) / other.df for other in others]))
     bounds = [  # noncentral chi-squares of which M2 is the 95 and 5 % quantile
         max(float(chndtrinc(counted, df, tail)), 0.0) if chndtr(counted, df, 0.0) > tail else 0.0
         for tail in (1 - _TAIL, _TAIL)
@@ -137,14 +128,13 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         n_items=n_items,
         m2=m2,
         degrees_of_freedom=df,
-        p_value=p,
+        p_value=float(chdtrc(df, counted)),
         rmsea=(max(counted - df, 0) / (df * (n_counted - 1))) ** 0.5,
         rmsea_low=low,
         rmsea_high=high,
         srmsr=float(np.sqrt(((observed - expected)[pairs] ** 2).mean())),
         cfi=min(max(1 - (counted - df) / (alone - alone_df), 0.0), 1.0),
         tli=(ratio - counted / df) / (ratio - 1),
-        n_bootstrap=bootstrap,
     )
 
 

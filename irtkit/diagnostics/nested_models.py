@@ -153,15 +153,11 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     rule = "smaller and larger must be fitted to the same responses"
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
         raise ValueError(f"{rule}; {short(labels['respondent'][k])} is synthetic in one of them")
-    for kind in labels:
-        for name in ("responses", "right"):
-            one, other = (getattr(fit.counts, f"{kind}_{name}") for fit in (smaller, larger))
-            for k in np.flatnonzero(one != other):
-                what = "right responses" if name == "right" else name
-                raise ValueError(
-                    f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {what} in smaller "
-                    f"and {other[k]} in larger"
-                )
+    counts = [
+        np.stack([fit.counts.item_responses, fit.counts.item_right]) for fit in (smaller, larger)
+    ]
+    for k in np.flatnonzero((counts[0] != counts[1]).any(axis=0)):
+        raise ValueError(f"{rule}; those to item {short(labels['item'][k])} differ")
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
     if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
         raise ValueError(f"{rule}; their counts agree and single responses do not")

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.checks import as_numbers, check_number, check_type, check_whole
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import by_label
-from irtkit.responses.labels import is_missing_label
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.irf import Array, ItemParameters
 
-    Cohorts = str | Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[Any]
-
 _ABILITIES = np.linspace(-4, 4, 33)  # Of the curve, in SDs.
 _GRID = np.linspace(-8, 8, 801)  # Where the marginal reliability is integrated, in SDs.
 _MOST = 0.9  # Share of the information held by the items that separate some respondents.
-_SETTLED = 0.95  # P(right), or P(wrong) without guessing, from which an item is settled.
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +39,6 @@ class Information:
     """Index "item": information (mean over the population), information_top (mean over the most
     able respondents), right_top (share of these who are right, NaN if none answered), separates_top
     (whether it is one of the fewest items that hold 90 % of information_top)."""
-    cohorts: pd.DataFrame | None
-    """Index "cohort", in order: n_respondents, ability and accuracy (means), standard_error at that
-    ability, separating (number of the fewest items that hold 90 % of the information there),
-    settled_right and settled_wrong (share of items that nearly all, or nearly none, of that ability
-    get right except by guessing). None if cohorts were not given."""
     top: tuple[str, ...]
     """The most able respondents, best first."""
     marginal_reliability: float
@@ -84,37 +72,28 @@ class Information:
 
 
 def information(
-    result: FitResult,
-    abilities: ArrayLike | None = None,
-    *,
-    top: int = 10,
-    cohorts: Cohorts | None = None,
+    result: FitResult, abilities: ArrayLike | None = None, *, top: int = 10
 ) -> Information:
     """Return how precisely the items measure, at which abilities, and whom they separate.
 
     Parameters
     ----------
     result
-        A result of :func:`irtkit.fit`. Its responses are needed for ``cohorts`` by a column only.
+        A result of :func:`irtkit.fit`.
     abilities
         Abilities of the curve. The default is from −4 to 4 SDs.
     top
         Number of the most able respondents that are the top.
-    cohorts
-        Cohort of every respondent: a mapping or Series from label to cohort, a list in the order of
-        the respondents, or a column of ``result.responses.respondent_table`` such as "family" or
-        "date" (by year).
 
     Returns
     -------
     Information
-        Curve, items, cohorts, and the reliabilities. Items are taken as known.
+        Curve, items and the reliabilities. Items are taken as known.
 
     Raises
     ------
     TypeError, ValueError
-        If abilities are not finite, ``top`` is not a whole number from 2 on, or cohorts do not
-        match the respondents.
+        If abilities are not finite, or ``top`` is not a whole number from 2 on.
 
     References
     ----------
@@ -159,7 +138,6 @@ def information(
     return Information(
         curve=pd.DataFrame(curve, index=pd.Index(theta, name="ability")),
         items=_items(result, known, ablest),
-        cohorts=None if cohorts is None else _cohorts(result, parameters, real, cohorts),
         top=tuple(result.respondent_labels[k] for k in ablest),
         marginal_reliability=float(
             np.average(of_population / (of_population + 1), weights=density)
@@ -210,36 +188,3 @@ def _fewest(information: Array) -> NDArray[np.intp]:
     held = np.cumsum(information[order])
     n = int(np.searchsorted(held, _MOST * held[-1])) + 1
     return order[: n if held[-1] > 0 else 0]
-
-
-def _cohorts(
-    result: FitResult, parameters: ItemParameters, real: NDArray[np.intp], given: Cohorts
-) -> pd.DataFrame:
-    """How precisely every cohort is measured, at its mean ability."""
-    import pandas as pd
-
-    names = by_label("cohorts", given, result.respondent_labels, result.responses, "cohort")
-    cohort = pd.Series([None if is_missing_label(name) else name for name in names], dtype=object)
-    if isinstance(given, str) and (
-        given == "date" or any(isinstance(name, pd.Timestamp) for name in names)
-    ):
-        cohort = pd.to_datetime(cohort, errors="coerce", utc=True).dt.year.convert_dtypes()
-    of_all = {"ability": result.ability, "accuracy": result.counts.accuracy}
-    by_cohort = pd.DataFrame(of_all).iloc[real].groupby(cohort.iloc[real])
-    table = by_cohort.agg(["size", "mean"])
-    if not len(table):
-        raise ValueError("cohorts names no cohort of a real respondent with responses")
-    ability = table["ability", "mean"].to_numpy()
-    by_item, p = parameters.information(ability), parameters.probability(ability)
-    with np.errstate(divide="ignore"):
-        errors = 1 / np.sqrt(by_item.sum(axis=1))
-    columns = {
-        "n_respondents": table["ability", "size"],
-        "ability": ability,
-        "accuracy": table["accuracy", "mean"],
-        "standard_error": errors,
-        "separating": [len(_fewest(row)) for row in by_item],
-        "settled_right": (p > _SETTLED).mean(axis=1),
-        "settled_wrong": (1 - p > _SETTLED * (1 - parameters.guessing)).mean(axis=1),
-    }
-    return pd.DataFrame(columns, index=table.index).rename_axis("cohort")

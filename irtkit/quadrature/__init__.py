@@ -1,11 +1,10 @@
 """Ability integrated out: the grid, the marginal likelihood, and the posterior of ability."""
 
-from irtkit.quadrature.engines import Engine, Grid, Posteriors, Sums, engine_of
+from irtkit.quadrature.engines import Grid, Posteriors, Sums, engine_of
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, Nodes, fixed_nodes
 
 __all__ = [
     "HALF_WIDTH",
-    "Engine",
     "Grid",
     "NodeDensity",
     "Nodes",

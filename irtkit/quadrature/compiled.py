@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 _TYPICAL_NODES = 48
 """Nodes that parts of the matrix are cut for, before any are placed; 32 to 160 are usual."""
 _AXIS = "respondents"
-_untyped: Any = jax
-"""For those of its functions that have no types."""
+_untyped: Any = jax  # For those of its functions that have no types.
 _SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
 """How arrays lie on a mesh: respondents by first axis, all else whole on every device."""
 _MOST_PROGRAMS = 40
@@ -52,7 +51,7 @@ class JaxEngine:
 
     def __init__(self, patterns: Patterns, mesh: Mesh | None = None) -> None:
         self.patterns = patterns
-        self._parts = _Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
+        self._parts = Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
         n_devices = 1 if mesh is None else mesh.size
         n_items = patterns.cells.shape[1]
         n = -(-patterns.n // n_devices)  # by device
@@ -106,11 +105,10 @@ class JaxEngine:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """Goes over parts by ``jax.lax.scan``, on every device of a mesh over its own."""
 
-    mesh: Mesh | None
-    """A mesh with one axis, or None for the default device."""
+    mesh: Mesh | None  # A mesh with one axis, or None for the default device.
     xp: Any = jnp
 
     def in_use(self) -> AbstractContextManager[Any]:
@@ -203,7 +201,7 @@ def _remember_program(key: tuple[Any, ...]) -> None:
 def _program(formula: Callable[..., Any]) -> Any:
     """Compile a formula; on a mesh every device has all inputs, and respondents of its own."""
 
-    def on_all_devices(parts: _Parts, traits: Traits, inputs: Inputs) -> Any:
+    def on_all_devices(parts: Parts, traits: Traits, inputs: Inputs) -> Any:
         on_one = partial(formula, parts, traits)
         if parts.mesh is None:
             return on_one(inputs)

@@ -6,7 +6,8 @@ shared by all respondents, and one evaluation costs two passes over the matrix. 
 responses need products over items. Dense responses are taken as complete, and missing ones are
 taken off; of sparse ones what the observed ones say is added up.
 
-Formulas take a *backend*: the array module, and how to go over an array part by part. Tables are by
+Formulas take a *backend*: the array module, how to go over an array part by part, and ``scores``
+and ``right_sums``, the weighted sums of right answers, if they are known beforehand. Tables are by
 node first, respondents last. In the search posterior weights are in 32 bits, relative to the
 largest of each respondent: that moves a respondent's log-likelihood by 1e-7. *Exact* sums are in 64
 bits, and so is what is reported (:func:`posteriors`). Frequencies of respondents and multiplicities
@@ -19,11 +20,11 @@ for each shape of a matrix, and then runs about twice as fast, on all cores or o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.data.patterns import BLOCK, REAL, float_blocks, right_of
+from irtkit.data.patterns import BLOCK, REAL, float_blocks
 from irtkit.irf import LEAST_LOGIT, logistic, softplus
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Items
+    from irtkit.quadrature.compiled import JaxEngine, Parts
     from irtkit.quadrature.nodes import Nodes
+
+    Backend: TypeAlias = "NumpyEngine | Parts"  # Goes over arrays part by part.
+    Engine: TypeAlias = "NumpyEngine | JaxEngine"  # Of one response matrix.
 
 LEAST_LOG_WEIGHT = -80.0
 """Log weight, relative to the largest, below which 32 bits would lose speed and then the number:
@@ -43,8 +48,7 @@ _LOGARITHMS_SHARED = 8
 """Items whose log(1 + e^−|z|) are taken as one logarithm of their product, at most 2⁸."""
 _NO_ITEM = (0.0, -1e4, -1e4, 0.0)
 """Slope, intercept, logit of guessing and multiplicity of items that only fill a part up."""
-_MANY_CELLS = 2**22
-"""Cells from which on JAX computes products over items."""
+_MANY_CELLS = 2**22  # Cells from which on JAX computes products over items.
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores costs less than posteriors at nodes."""
 _TABLE = BLOCK // 2
@@ -54,80 +58,37 @@ _ZERO_BELOW = -40.0
 number, and products of two weights stay numbers that 32 bits hold at full speed."""
 
 
-class Backend(Protocol):
-    """NumPy or JAX."""
-
-    xp: Any
-
-    def over_rows(
-        self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
-    ) -> tuple[Any, Any]:
-        """Go over respondents part by part.
-
-        ``step`` takes a running total, zero at the ``start``, and a part, and returns the new total
-        and arrays found for this part, which come back put together.
-        """
-
-    def over_items(
-        self,
-        step: Callable[..., Any],
-        start: Any,
-        arrays: tuple[Any, ...],
-        fills: tuple[float, ...],
-        n_points: int,
-    ) -> tuple[Any, Any]:
-        """Go over arrays by item in the same way, a part made up to full size by ``fills``.
-
-        ``n_points`` is how many numbers are worked on for each item.
-        """
-
-    def scores(self, by_item: Any) -> Any:
-        """Weighted sum of the right answers of every respondent; None to take it part by part."""
-
-    def right_sums(self, by_respondent: Any) -> Any:
-        """Weighted sum of the right answers to every item, where there are scores."""
-
-
 class Rows(NamedTuple):
     """What is known of respondents."""
 
     cells: Any
-    trials: Any
-    """None unless trials were repeated or cells are sparse."""
-    group: Any
-    """None if all are in the group REAL."""
-    frequency: Any
-    """How many respondents share each row; None if each is one."""
-    score: Any = None
-    """Sums of the slopes of the items got right, where they are known beforehand."""
+    trials: Any  # None unless trials were repeated or cells are sparse.
+    group: Any  # None if all are in the group REAL.
+    frequency: Any  # How many respondents share each row; None if each is one.
+    score: Any = None  # Sums of the slopes of the items got right, where they are known beforehand.
 
 
 class Traits(NamedTuple):
     """What decides which formulas apply."""
 
     complete: bool
-    sparse: bool = False
-    """Whether cells and trials are sparse arrays of the observed responses."""
-    exact: bool = False
-    """Whether posterior weights are taken in 64 bits when summed."""
+    sparse: bool = False  # Whether cells and trials are sparse arrays of the observed responses.
+    exact: bool = False  # Whether posterior weights are taken in 64 bits when summed.
 
 
 class Grid(NamedTuple):
     """Nodes and the log prior weights of each group of respondents at them."""
 
     nodes: Nodes
-    log_weights: Any
-    """Shape (n_groups, n_nodes): each row sums to 1 on the natural scale."""
+    log_weights: Any  # Shape (n_groups, n_nodes): each row sums to 1 on the natural scale.
 
 
 class Inputs(NamedTuple):
     """What one evaluation is made of."""
 
     rows: Rows
-    item_right: Any
-    """Right responses by group and item, (n_groups, n_items)."""
-    multiplicity: Any
-    """How many items share each column, (n_items,); None if each is one."""
+    item_right: Any  # Right responses by group and item, (n_groups, n_items).
+    multiplicity: Any  # How many items share each column, (n_items,); None if each is one.
     items: Items
     grid: Grid
 
@@ -141,14 +102,11 @@ class Inputs(NamedTuple):
 class Sums(NamedTuple):
     """The marginal log-likelihood and its derivatives, each respondent at their own posterior."""
 
-    log_marginal: Any
-    """Shape (n_groups,): sum over the respondents of every group."""
+    log_marginal: Any  # Shape (n_groups,): sum over the respondents of every group.
     node_mass: Any
     """Expected number of respondents of every group at each node, (n_groups, n_nodes)."""
-    gradient: Any
-    """Shape (n_items, 2 or 3): by slope, intercept (and logit of guessing)."""
-    information: Any
-    """Complete-data information of every item, (n_items, 2, 2) or (n_items, 3, 3)."""
+    gradient: Any  # Shape (n_items, 2 or 3): by slope, intercept (and logit of guessing).
+    information: Any  # Complete-data information of every item, (n_items, 2, 2) or (n_items, 3, 3).
 
 
 class Posteriors(NamedTuple):
@@ -162,12 +120,10 @@ class Posteriors(NamedTuple):
 class Curves(NamedTuple):
     """Item curves at the curve points, and what is shared by all respondents at the nodes."""
 
-    s: Any
-    """σ(z), (n_items, n_points)."""
+    s: Any  # σ(z), (n_items, n_points).
     log_odds: Any
     """log P/(1 − P) of all copies, (n_items, n_points); None without guessing, where it is z."""
-    log_wrong: Any
-    """log(1 − P) of all copies, (n_items, n_points); None with complete data."""
+    log_wrong: Any  # log(1 − P) of all copies, (n_items, n_points); None with complete data.
     all_wrong: Any
     """Its sum over the items that rows are taken to have answered, (n_nodes,): all, or 0 of none
     if rows are sparse."""
@@ -261,10 +217,8 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
 class Totals(NamedTuple):
     """What a pass over respondents adds up."""
 
-    log_marginal: Any
-    """Shape (n_groups,); for models without guessing without Σⱼ yⱼdⱼ."""
-    node_mass: Any
-    """Shape (n_groups, n_nodes)."""
+    log_marginal: Any  # Shape (n_groups,); for models without guessing without Σⱼ yⱼdⱼ.
+    node_mass: Any  # Shape (n_groups, n_nodes).
     right: Any
     """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the points."""
     extra: Any
@@ -354,8 +308,7 @@ class Answers(NamedTuple):
     group: Any
     frequency: Any
     score: Any
-    right: Any
-    """Right responses in 64 bits; None where scores tell all."""
+    right: Any  # Right responses in 64 bits; None where scores tell all.
     extra: Any
     """Responses beyond those shared: −1 where one is missing, trials less one; None if data are
     complete. Of sparse rows, the responses."""
@@ -365,7 +318,9 @@ def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
     known, cells, trials = some[2:], some.cells, some.trials
     if traits.sparse:
         return Answers(*known, cells.astype(xp.float64), trials.astype(xp.float64))
-    right = None if some.score is not None else right_of(xp, cells, complete=traits.complete)
+    right = None
+    if some.score is None:
+        right = (cells if traits.complete else xp.maximum(cells, 0)).astype(xp.float64)
     if traits.complete:
         return Answers(*known, right, None)
     extra = ((cells >= 0) if trials is None else trials).astype(dtype)
@@ -403,18 +358,6 @@ def _by_group(xp: Any, group: Any, n_groups: int, table: Any) -> Any:
         return xp.stack([total] + [xp.zeros_like(total)] * (n_groups - 1))
     others = [(table * (group == k)).sum(axis=-1) for k in range(1, n_groups)]
     return xp.stack([total - sum(others), *others])
-
-
-class Engine(Protocol):
-    """Computes the marginal likelihood of one response matrix."""
-
-    patterns: Patterns
-
-    def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
-        """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
-
-    def posteriors(self, items: Items, grid: Grid) -> Posteriors:
-        """Posterior of every respondent."""
 
 
 def engine_of(patterns: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
@@ -473,7 +416,11 @@ class NumpyEngine:
     def over_rows(
         self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
     ) -> tuple[Any, Any]:
-        """Go over slices of the matrix."""
+        """Go over respondents part by part.
+
+        ``step`` takes a running total, zero at the ``start``, and a part, and returns the new total
+        and arrays found for this part, which come back put together.
+        """
         if self.traits.sparse:
             # each part also costs a table by item and point
             return _over_slices(step, start, rows, n_nodes, 4 * BLOCK)
@@ -489,7 +436,10 @@ class NumpyEngine:
         fills: tuple[float, ...],
         n_points: int,
     ) -> tuple[Any, Any]:
-        """Go over slices of the items; the last may be smaller."""
+        """Go over arrays by item in the same way, ``n_points`` numbers for each item.
+
+        ``fills`` make up a part to full size where all parts must be equal.
+        """
         del fills
         return _over_slices(step, start, arrays, n_points, _TABLE)
 
@@ -498,14 +448,10 @@ class Part(NamedTuple):
     """Some respondents and their posteriors."""
 
     respondents: slice
-    right: Any
-    """Right responses, (n, n_items); sparse if the cells are."""
-    answered: Any
-    """Responses, as `right`; None with complete data."""
-    weights: NDArray[np.floating[Any]]
-    """Shape (n_nodes, n), columns summing to 1."""
-    counted: NDArray[np.floating[Any]]
-    """The same times how many respondents share each pattern."""
+    right: Any  # Right responses, (n, n_items); sparse if the cells are.
+    answered: Any  # Responses, as `right`; None with complete data.
+    weights: NDArray[np.floating[Any]]  # Shape (n_nodes, n), columns summing to 1.
+    counted: NDArray[np.floating[Any]]  # The same times how many respondents share each pattern.
 
 
 def posterior_weights(

@@ -30,10 +30,8 @@ from irtkit.data.patterns import blocks
 if TYPE_CHECKING:
     from irtkit.irf import Array, Items
 
-HALF_WIDTH = 8.0
-"""SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it."""
-_SPACING = 1.1
-"""Spacing of adaptive nodes in posterior SDs; see the error above."""
+HALF_WIDTH = 8.0  # SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it.
+_SPACING = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.
 _POINT_SPACING = 1.12
 """Spacing of the curve points of one response, in units of one over the steepness of the items; of
 n responses of a respondent divided by n^(1/12), as the error of twelve points goes with the twelfth
@@ -67,8 +65,7 @@ class Nodes(NamedTuple):
     """Nodes of the grid, and the points at which item curves are computed."""
 
     theta: Array
-    log_width: Array
-    """Log width of the interval each node stands for; −inf marks padding."""
+    log_width: Array  # Log width of the interval each node stands for; −inf marks padding.
     points: Array
     interpolation: Array | None
     """Shape (n_nodes, n_points): from curve points to nodes. None: the points are the nodes."""
@@ -145,14 +142,11 @@ class NodeDensity:
     """
 
     theta: Array
-    width: Array
-    """Shape (2, n)."""
-    n_responses: float
-    """Most that one respondent gave."""
+    width: Array  # Shape (2, n).
+    n_responses: float  # Most that one respondent gave.
     share: float
     """Share of curve points in nodes below which interpolation spares more than it costs."""
-    half_width: float
-    """SDs of ability to either side of its mean."""
+    half_width: float  # SDs of ability to either side of its mean.
 
     @classmethod
     def of(

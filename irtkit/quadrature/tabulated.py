@@ -52,10 +52,8 @@ class _Cumulants(NamedTuple):
     log_marginal: Array
     mean: Array
     variance: Array
-    weights: Array
-    """Shape (n_nodes, n_scores), not normalised."""
-    mass: Array
-    """Their sums, (n_scores,)."""
+    weights: Array  # Shape (n_nodes, n_scores), not normalised.
+    mass: Array  # Their sums, (n_scores,).
 
 
 class Table:

@@ -149,17 +149,6 @@ def fitted(n: int, model: Any = "1PL", **settings: Any) -> Any:
         return fit(responses, model, **settings)
 
 
-def test_responses_do_not_expect_themselves() -> None:
-    result = fitted(40)
-    one = result.responses
-    part = ResponseMatrix(one.values[:5, 10:30], one.respondents[:5], one.items[10:30])
-    for same in (one, part):
-        with pytest.raises(ValueError, match="new holds the responses of result"):
-            expected_performance(result, same)
-    again = ResponseMatrix(1 - part.values, part.respondents, part.items)
-    assert len(expected_performance(result, again)) == 5
-
-
 def test_systems_without_original_answers_are_left_out() -> None:
     old = ResponseMatrix([[1, 0, np.nan], [0, 1, np.nan], [np.nan, np.nan, 1]])
     new = ResponseMatrix([[1, 1, 0], [0, 0, 1], [0, 1, 1]])

@@ -85,13 +85,15 @@ def test_curves_that_cross_are_seen_by_likelihood_ratio_alone() -> None:
 def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
     rng = np.random.default_rng(1)
     right, focal = (rng.random((200, 1)) < 0.4).astype(float), rng.random(200) < 0.5
-    found = functioning._compared(np.ones((200, 1)), focal, right, np.ones((200, 1)))
+    statistic, log_odds, error = functioning._compared(
+        np.ones((200, 1)), focal, right, np.ones((200, 1))
+    )
     table = [[right[g, 0].sum(), (1 - right[g, 0]).sum()] for g in (focal, ~focal)]
     chi = chi2_contingency(table, correction=False).statistic
-    assert found.statistic[0] == pytest.approx(chi * 199 / 200)
+    assert statistic[0] == pytest.approx(chi * 199 / 200)
     (a, b), (c, d) = table
-    assert found.log_odds_ratio[0] == pytest.approx(np.log(a * d / (b * c)))
-    assert found.standard_error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
+    assert log_odds[0] == pytest.approx(np.log(a * d / (b * c)))
+    assert error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
 def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
@@ -130,9 +132,9 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
         p.append(found["p_value"])
         patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))
         matching = functioning.Matching(patterns, np.repeat(groups, 5) == "new")
-        alone = matching.compared(np.ones(60, dtype=bool))
+        alone = matching.tested(np.ones(60, dtype=bool))
         raw.append(alone.statistic > 3.841)
-        wider = (found["log_odds_ratio_se"] / alone.standard_error).median()
+        wider = (found["log_odds_ratio_se"] / alone.effects["log_odds_ratio_se"]).median()
         assert wider > 1.5
         assert wider == pytest.approx((alone.statistic / found["statistic"]).median() ** 0.5)
     assert np.mean(np.concatenate(raw)) > 0.2

@@ -103,7 +103,6 @@ def test_two_abilities_are_rejected(two_abilities: FitResult) -> None:
     found = model_fit(two_abilities)
     assert found.p_value < 1e-10
     assert found.rmsea_low > 0.05
-    assert model_fit(two_abilities, bootstrap=20).p_value < 1e-6
 
 
 def test_what_m2_is_not_for_is_refused() -> None:

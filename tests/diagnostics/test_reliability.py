@@ -97,26 +97,8 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
     assert result.items.loc[held.index, "difficulty"].mean() > result.items["difficulty"].mean()
 
 
-def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:
-    by_year = information(result, cohorts="date").cohorts
-    assert by_year is not None
-    assert by_year.index.tolist() == [2023, 2024, 2025]
-    assert by_year["n_respondents"].sum() == 200
-    assert by_year["ability"].is_monotonic_increasing
-    assert by_year["settled_right"].is_monotonic_increasing
-    assert by_year["settled_wrong"].is_monotonic_decreasing
-    last = by_year.loc[2025]
-    told = result.parameters.information([last["ability"]]).sum()
-    assert last["standard_error"] == pytest.approx(told**-0.5)
-    given = information(result, cohorts={"respondent-1": "old", "respondent-2": "old"}).cohorts
-    assert given is not None
-    assert given.loc["old", "n_respondents"] == 2
-
-
 def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
         information(result, [np.nan])
-    with pytest.raises(ValueError, match="no cohort"):
-        information(result, cohorts={"nobody": "old"})
     with pytest.raises(ValueError, match="standard_error"):
         information(result).items_needed(0)

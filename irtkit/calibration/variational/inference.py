@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.target import Target
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.quadrature import Engine, Nodes
+    from irtkit.quadrature import Nodes
+    from irtkit.quadrature.engines import Engine
 
 _LEAST_BURN_IN = 3
 """Full steps before averaging may begin."""
