@@ -249,7 +249,6 @@ REASONS = {  # Why an item is suspect or uninformative.
     "wrong_key": "evidence of a wrong key",
     "guessing": "guessing above chance",
     "poor_fit": "poor fit",
-    "other_answer": "the strong agree on another answer",
     "flat": "flat discrimination",
     "extreme": "extreme difficulty",
 }

@@ -66,9 +66,7 @@ print(result)
 #   false; by default one in twenty is expected to be. (Here no digit is called so: 51 witnesses
 #   are too few to be that sure.)
 # - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough
-#   to call the digit negative;
-# - *the strong agree on another answer*: three quarters of the ablest give one that is not the
-#   key. (This one needs to know what each system answered.)
+#   to call the digit negative.
 #
 # It also lists digits that are merely uninformative (`suspect` is False): their slope is not
 # significantly different from 0 (*flat discrimination*), or their difficulty is more than six

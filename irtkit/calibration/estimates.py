@@ -145,10 +145,24 @@ def result_of(
         joint = joint._replace(own=of_items(joint.own), moves=np.nan_to_num(of_items(joint.moves)))
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
-        posterior = posterior.beside_unanswered(rows, columns, posterior_sd, synthetic)
-        posterior = posterior.stretched(stretch)
+        # of respondents without a response the population is known, and of such items nothing
+        zero = np.zeros_like(posterior_sd)
+        abilities = [zero, posterior_sd.copy(), zero.copy(), posterior_sd.copy()]
+        for whole, part in zip(abilities, posterior.abilities, strict=True):
+            whole[rows] = part
+        guide, bent, of_abilities = posterior.guide, posterior.bent, type(posterior.abilities)
+        by_item = {name: of_items(getattr(guide, name)) for name in ("own", "factor", "loading")}
+        posterior = replace(
+            posterior,
+            synthetic=synthetic,
+            coordinates=replace(posterior.coordinates, n_items=n_items),
+            guide=guide._replace(**by_item),
+            abilities=of_abilities(*abilities),
+            bent=None if bent is None else type(bent)(*map(of_items, bent)),
+            stretch=stretch,
+        )
     mean_se, sd_se = estimates.population_se or (None, None)
-    by_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
+    per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
     nodes = estimates.nodes.theta * abs(stretch)
     return FitResult(
         model=model,
@@ -175,7 +189,7 @@ def result_of(
         latent_mean_se=mean_se,
         latent_sd_se=sd_se,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=int((~unanswered).sum()) * by_item + common,
+        n_parameters=int((~unanswered).sum()) * per_item + common,
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -254,11 +268,9 @@ def with_caveats(
     scale = result.parameters, ability, result.latent_sd, result.fixed
     structure = connectivity_of(patterns, *scale)
     findings = [
-        *_of_respondents(result, guessing),
+        *([] if guessing is None else [_of_guessing(result, guessing)]),
         *_of_items(result, patterns),
-        *_of_design(result, structure),
-        *_of_variation(result, patterns, by_chance=by_chance, counted_anew=counted_anew),
-        *_unexplained(result, patterns),
+        *_of_systems(result, patterns, structure, by_chance=by_chance, counted_anew=counted_anew),
     ]
     return replace(result, findings=tuple(findings), components=structure[0])
 
@@ -267,16 +279,14 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def _of_respondents(result: FitResult, found: AtChance | None) -> Iterator[Finding]:
+def _of_guessing(result: FitResult, found: AtChance) -> Finding:
     """Systems that score no better than guessing."""
-    if found is None:
-        return
     systems, of = [result.respondent_labels[row] for row in found.rows], result.n_answering
     values = {"systems": systems, "level": found.level, "highest": found.highest}
     values |= {"n_options": 2} if found.opposite else {}
     code = "result.responses.drop(result.at_chance)"
     others = [Remedy({"drop": "at-chance"}, "leave-out", code=code)] if len(systems) < of else []
-    yield _warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)
+    return _warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)
 
 
 def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
@@ -330,8 +340,15 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         yield _warning("no-standard-errors", *may_help, **named(lacking))
 
 
-def _of_design(result: FitResult, structure: Connectivity) -> Iterator[Finding]:
-    """Respondents that few responses link, or that are so few that items are almost unknown."""
+def _of_systems(
+    result: FitResult,
+    patterns: Patterns,
+    structure: Connectivity,
+    *,
+    by_chance: bool,
+    counted_anew: bool,
+) -> Iterator[Finding]:
+    """Respondents that are hardly linked, few, or alike, and what one ability does not explain."""
     parts, linked, gap, significant = structure
     if parts is not None:
         shapes = [[int((part == k).sum()) for part in parts] for k in range(1, parts.n + 1)]
@@ -348,12 +365,6 @@ def _of_design(result: FitResult, structure: Connectivity) -> Iterator[Finding]:
     if (n := result.n_answering) < _UNSURE:
         slopes = {"model": result.model} if result.model in {"2PL", "3PL"} else {}
         yield _warning("few-systems", n=n, least=_UNSURE, error=float(0.98 / np.sqrt(n)), **slopes)
-
-
-def _of_variation(
-    result: FitResult, patterns: Patterns, *, by_chance: bool, counted_anew: bool
-) -> Iterator[Finding]:
-    """Respondents that differ by chance alone, and trials or respondents that repeat each other."""
     # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
     more_ok = result.status.count("ok") > result.status.count("flat")
     if by_chance and not (result.model in {"2PL", "3PL"} and more_ok):
@@ -367,15 +378,11 @@ def _of_variation(
         if effective <= _SAID_BELOW * typical:
             values = {"correlation": correlation, "trials": typical, "effective": effective}
             yield _warning("correlated-trials", model=result.model, **values)
-    if (found := result.near_duplicates).found:
+    if (duplicates := result.near_duplicates).found:
         remedy = Remedy({}, "by-family", code="result.with_clustered_errors(families=…)")
-        values = {"n": found.n, "n_eff": round(found.n_eff), "share": found.share}
+        n_eff = round(duplicates.n_eff)
+        values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
         yield Finding("near-duplicates", "note", values, (remedy,))
-
-
-def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
-    """What one ability does not explain: a further one, or groups of items."""
-    duplicates = result.near_duplicates
     found = dimensionality(patterns, duplicates)
     if found is None:
         return
@@ -387,5 +394,5 @@ def _unexplained(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         yield _warning("further-ability", *tasks, z=found.eigenvalue, bound=BOUND, **copies)
     else:
         clusters = Remedy({"clusters": ...}, "clusters")
-        values = {"z": found.squares, "bound": BOUND_OF_SQUARES}
-        yield _warning("item-groups", clusters, **values, **copies)
+        squares = {"z": found.squares, "bound": BOUND_OF_SQUARES}
+        yield _warning("item-groups", clusters, **squares, **copies)

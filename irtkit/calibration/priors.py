@@ -628,8 +628,21 @@ class ItemPrior:
         return self
 
     def holds(self, items: Items) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether slopes, and intercepts, are kept from running off."""
-        return _holds(self.discrimination, items.slope), _holds(self.intercept, items.intercept)
+        """Whether slopes, and intercepts, are kept from running off.
+
+        They are if twice as far out costs what one standard error does, half a nat. Out starts at
+        20. A density that falls by less from there on lets a parameter that the responses push out
+        run on to wherever a search ends.
+        """
+        found = []
+        for density, x in ((self.discrimination, items.slope), (self.intercept, items.intercept)):
+            beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
+            held = np.zeros(len(x), dtype=bool)
+            with np.errstate(all="ignore"):  # so far out a density may overflow
+                if density is not None:
+                    held = ~np.asarray(density.at(x)[0] - density.at(beyond)[0] < 0.5)
+            found.append(held)
+        return found[0], found[1]
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -646,20 +659,6 @@ class ItemPrior:
                         f"a text or an array, got {type(value).__name__}"
                     ) from error
         return record
-
-
-def _holds(density: Density | None, x: Array) -> NDArray[np.bool_]:
-    """Whether twice as far out costs what one standard error does, half a nat; out starts at 20.
-
-    A density that falls by less from there on lets a parameter that the responses push out run
-    on to wherever a search ends.
-    """
-    if density is None:
-        return np.zeros(len(x), dtype=bool)
-    beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
-    with np.errstate(all="ignore"):  # so far out a density may overflow
-        there, here = (LogDensity(*density.at(place)).value for place in (beyond, x))
-        return ~np.asarray(here - there < 0.5)
 
 
 def check_chance(chance: object) -> float:

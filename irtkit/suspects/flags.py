@@ -31,7 +31,6 @@ _UNINFORMATIVE = {"flat", "extreme"}
 _STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
 _INTERVAL = 1.96  # Half of a 95 % interval, in standard errors.
 _ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
-_AGREED = 0.75  # Share: 20 who guess among four choices agree so on a wrong one once in 90,000.
 _LEAST_POWER = 0.5  # Below it more is missed than found.
 
 
@@ -64,8 +63,7 @@ def flag_items(
         :func:`irtkit.similar_respondents`.
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
-        Items are listed if three quarters of the ablest respondents give an answer that is not
-        marked right.
+        :func:`irtkit.audit` and :func:`irtkit.wrong_keys` compare keys by them.
     poor_fit
         Whether to list items whose S-X² (:func:`irtkit.item_fit`) is significant at the rate
         ``fdr`` once those that fit worse are left out.
@@ -76,8 +74,7 @@ def flag_items(
         One row per listed item, index "item", suspects first, in the order of ``p_negative``:
 
         - reasons: tuple of "negative" (discrimination), "wrong_key" (evidence of one), "guessing"
-          (above chance), "poor_fit", "other_answer" (of the ablest); "flat" (discrimination) and
-          "extreme" (difficulty).
+          (above chance), "poor_fit"; "flat" (discrimination) and "extreme" (difficulty).
         - suspect: False if the item is merely flat or extreme.
         - p_negative: probability that the slope is below 0.
         - wrong_key: log of how many times likelier the responses are if the item is reversed.
@@ -103,9 +100,8 @@ def flag_items(
     -----
     p_negative and wrong_key are about trends with the number right, and so are the same for every
     model. Above 3, wrong_key is a reason. An item whose fitted slope is above 0 is not called
-    negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are listed for
-    ``predictions`` only. An item with poor fit may be sound if one ability does not explain the
-    responses.
+    negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are not listed.
+    An item with poor fit may be sound if one ability does not explain the responses.
 
     Examples
     --------
@@ -181,8 +177,6 @@ def flagged(
         reasons["poor_fit"] = poor
     elif poor_fit:
         findings.append(Finding("fit-not-tested", "warning"))
-    if answers is not None:
-        reasons["other_answer"] = answers.pop("another").to_numpy()
     names = np.array([*reasons], dtype=object)
     holds: Any = np.array([*reasons.values()])
     suspect = holds[[name not in _UNINFORMATIVE for name in names]].any(axis=0)
@@ -247,10 +241,7 @@ def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -
 
 
 def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
-    """Answer most of the ablest gave, their share, and the answer marked right; index "item".
-
-    Column "another" says whether the ablest agree on an answer that is not marked right.
-    """
+    """Answer most of the ablest gave, their share, and the answer marked right; index "item"."""
     import pandas as pd
 
     if result.responses is None:
@@ -267,8 +258,8 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
             answer, share = int(counts.argmax()), float(counts.max() / counts.sum())
         marked = np.unique(all_given[is_right & (all_given >= 0)])
         key = int(marked[0]) if len(marked) == 1 else -1
-        rows.append((answer, share, key, share >= _AGREED and answer not in marked))
-    columns = ["strong_answer", "strong_share", "marked_right", "another"]
+        rows.append((answer, share, key))
+    columns = ["strong_answer", "strong_share", "marked_right"]
     table = pd.DataFrame(rows, pd.Index(result.item_labels, name="item"), columns)
     named = np.array([*answers, None], dtype=object)  # code −1 stands for none
     for name in ("strong_answer", "marked_right"):

@@ -75,8 +75,8 @@ class Health:
         """What the columns of the table mean."""
         return (
             f"ceiling, floor: at least {_NEARLY_ALL:.0%} of the systems are right, or wrong; "
-            f"separating: items with P(right) between {1 - _SETTLED:.0%} and {_SETTLED:.0%} (guessing "
-            f"apart) for the {self.n_best} best systems; near duplicates: items answered like an "
+            f"separating: items with P(right) between {1 - _SETTLED:.0%} and {_SETTLED:.0%} "
+            f"(guessing apart) for the {self.n_best} best systems; near duplicates: items answered like an "
             "earlier one; best score: share right of these systems; headroom: 1 less that score"
         )
 

@@ -26,6 +26,8 @@ from irtkit.suspects.families import dense_responses, item_blocks
 from irtkit.suspects.flags import coded_answers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from irtkit.irf import Array
@@ -56,14 +58,14 @@ class _Bank(NamedTuple):
     precision: float = np.inf
 
     @classmethod
-    def of(cls, curves: Array, error: float, right: Array, tried: Array) -> _Bank:
+    def of(cls, curves: Array, error: float, precisions: Iterable[float], *cells: Array) -> _Bank:
         """Take some of the curves, and the precision under which all items are likeliest."""
-        n = len(curves)
-        some = np.linspace(0, n - 1, min(n, _CURVES)).round().astype(int)
-        kept = np.clip(curves[some], error, 1 - error)
-        every = -(-len(right) // 1000)
-        banks = [cls(kept, error, m) for m in _PRECISIONS]
-        return max(banks, key=lambda bank: bank.likelihood(right[::every], tried[::every]).sum())
+        some = np.linspace(0, len(curves) - 1, min(len(curves), _CURVES)).round().astype(int)
+        banks = [cls(np.clip(curves[some], error, 1 - error), error, m) for m in precisions]
+        if len(banks) == 1:
+            return banks[0]
+        fewer = [part[:: -(-len(part) // 1000)] for part in cells]
+        return max(banks, key=lambda bank: bank.likelihood(*fewer).sum())
 
     def moved(self) -> _Bank:
         """The same curves with moved keys."""
@@ -172,17 +174,33 @@ def keyed(
     right, tried, curves = _grouped(result, groups, own_shares=own_shares)
     ways = None if predictions is None else _ways(result, predictions, groups)
     ordinary = result.parameters.known & (result.parameters.discrimination > _LEAST_SLOPE)
+    precisions: tuple[float, ...] = _PRECISIONS
     while True:
-        bank = _Bank.of(curves[ordinary if ordinary.any() else slice(None)], error, right, tried)
+        kept = curves[ordinary if ordinary.any() else slice(None)]
+        bank = _Bank.of(kept, error, precisions, right, tried)
         factor = bank.moved().likelihood(right, tried) - bank.likelihood(right, tried)
         likely = np.full(len(factor), None, dtype=object)
         if ways is not None:
-            _compare_answers(bank, ways, factor, likely)
-        share, p = _posterior(factor)
+            items, answer, keys, *cells, others = zip(*ways, strict=True)
+            of_way = bank.likelihood(*map(np.array, cells)) + others
+            item, is_key = np.array(items), np.array(keys)
+            for j in np.unique(item):
+                own = np.flatnonzero(item == j)
+                key, rest = own[is_key[own]], own[~is_key[own]]
+                if len(rest) and len(key):
+                    mean = np.logaddexp.reduce(of_way[rest]) - np.log(len(rest))
+                    factor[j] = mean - of_way[key[0]]
+                    likely[j] = answer[rest[of_way[rest].argmax()]]
+        share = _MOST_WRONG
+        for _ in range(100):
+            prior = min(share, _MOST_WRONG)
+            p = 1 / (1 + np.exp(np.clip(-factor - np.log(prior / (1 - prior)), -500, 500)))
+            share = float((p.sum() + 1) / (len(p) + 50))
         left_out = p > _LEFT_OUT
         if not own_shares or not left_out.any():
             break
-        own_shares, ordinary = False, ordinary & ~left_out
+        # Leaving a few items out of the dictionary does not change how far curves vary.
+        own_shares, ordinary, precisions = False, ordinary & ~left_out, (bank.precision,)
     findings = []
     if share > _MANY_WRONG:
         about = {"share": share, "most": _MANY_WRONG}
@@ -227,16 +245,6 @@ def _grouped(
     return right, tried, curves
 
 
-def _posterior(factor: Array) -> tuple[float, Array]:
-    """Share of wrong keys, and the probability of each item."""
-    share = _MOST_WRONG
-    for _ in range(100):
-        prior = min(share, _MOST_WRONG)
-        p = 1 / (1 + np.exp(np.clip(-factor - np.log(prior / (1 - prior)), -500, 500)))
-        share = float((p.sum() + 1) / (len(p) + 50))
-    return share, p
-
-
 def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> list[tuple[Any, ...]]:
     """Every way to key each item.
 
@@ -263,16 +271,3 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> li
         for k, option in enumerate(options):
             found.append((j, names[option], option == key, counts[:, k], tried, others[k]))
     return found
-
-
-def _compare_answers(bank: _Bank, ways: list[Any], factor: Array, likely: Any) -> None:
-    """Put log Bayes factors by answers, and likeliest other answers, where there are any."""
-    items, answer, keys, right, tried, others = zip(*ways, strict=True)
-    found = bank.likelihood(np.array(right), np.array(tried)) + others
-    item, is_key = np.array(items), np.array(keys)
-    for j in np.unique(item):
-        own = np.flatnonzero(item == j)
-        key, rest = own[is_key[own]], own[~is_key[own]]
-        if len(rest) and len(key):
-            mean = np.logaddexp.reduce(found[rest]) - np.log(len(rest))
-            factor[j], likely[j] = mean - found[key[0]], answer[rest[found[rest].argmax()]]

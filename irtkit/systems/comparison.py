@@ -196,7 +196,24 @@ def compare_systems(
             chosen[[_place(result, name) for name in names]] = True
         found: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
     else:
-        found = _pair(result, parts, label_names([system, other], 2, "system"), cluster, level)
+        names = label_names([system, other], 2, "system")
+        places = np.array([_place(result, name) for name in names])
+        part = next(part for part in parts if places[0] in part.places)
+        if places[1] not in part.places:
+            raise ValueError(
+                f"system {short(names[0])} and {short(names[1])} are in parts of the matrix "
+                "without a response in common, directly or through others: nothing tells how they "
+                "compare"
+            )
+        order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
+        columns = _columns(result, part, order, cluster, level)
+        row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
+        shares = Shares.of(result.patterns.chosen(places))
+        slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
+        row["weighted_p_value"] = both_tests(slopes, shares, places, cluster)[1].p_value
+        row["gain"] = gain_of(result, slopes, others, cluster)
+        row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
+        found = SystemComparison(**row, level=level, n_systems=len(part.scores))
     for finding in limits_of(result, parts):
         warn(finding)
     return found
@@ -214,32 +231,6 @@ def _place(result: FitResult, name: str) -> int:
     if not result.counts.respondent_responses[place]:
         raise ValueError(f"respondent {short(name)} has no response")
     return place
-
-
-def _pair(
-    result: FitResult,
-    parts: list[Standing],
-    names: tuple[str, ...],
-    cluster: Clusters | None,
-    level: float,
-) -> SystemComparison:
-    """Two systems, in the order in which they are given."""
-    places = np.array([_place(result, name) for name in names])
-    part = next(part for part in parts if places[0] in part.places)
-    if places[1] not in part.places:
-        raise ValueError(
-            f"system {short(names[0])} and {short(names[1])} are in parts of the matrix without "
-            "a response in common, directly or through others: nothing tells how they compare"
-        )
-    order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
-    columns = _columns(result, part, order, cluster, level)
-    row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
-    shares = Shares.of(result.patterns.chosen(places))
-    slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
-    weighted = both_tests(slopes, shares, places, cluster)[1]
-    row |= {"weighted_p_value": weighted.p_value, "gain": gain_of(result, slopes, others, cluster)}
-    row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
-    return SystemComparison(**row, level=level, n_systems=len(part.scores))
 
 
 def _all_pairs(
@@ -282,7 +273,10 @@ def _columns(
     variance, df = part.variances(order, order)[pairs], np.minimum(*part.df[ends])
     se = np.sqrt(variance)
     low, high = score_low, score_high = _interval(difference, se, df, level)
-    p_better = _p_better(difference, variance, df, part.spread)
+    kept = 1.0 if np.isinf(part.spread) else part.spread / (part.spread + variance)
+    t = np.zeros_like(difference)
+    np.divide(difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
+    p_better = np.where(t > 0, 1 - tail(df, t), tail(df, t))
     n_items = np.full(len(df), len(result.item_labels))
     if not result.patterns.complete:
         shares = Shares.of(result.patterns.chosen(part.places[order]))
@@ -315,14 +309,6 @@ def _interval(difference: Array, se: Array, df: Array, level: float) -> tuple[Ar
     """Intervals of differences of accuracy; NaN without a common item."""
     reach = t_quantile(df, level) * se
     return np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
-
-
-def _p_better(difference: Array, variance: Array, df: Array, spread: float) -> Array:
-    """Posterior probability that a difference is above 0; ``spread`` is the prior variance."""
-    kept = 1.0 if np.isinf(spread) else spread / (spread + variance)
-    t = np.zeros_like(difference)
-    np.divide(difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
-    return np.asarray(np.where(t > 0, 1 - tail(df, t), tail(df, t)))
 
 
 def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, Array, Array]:

@@ -168,9 +168,38 @@ def gate(
     rows, new_rows = before[common], after[common]
     systems = []
     for name in pairs:
-        step = min(steps[name], new_steps[name])
         one, other = rows.loc[name], new_rows.loc[name]
-        systems.append(_judged(name, one, other, step, cluster, max_drop, alpha))
+        both = (one.notna() & other.notna()).to_numpy()
+        n_items, of_both = int(both.sum()), None if cluster is None else cluster[both]
+        if not n_items:
+            raise ValueError(f"old and new have no item that system {short(name)} answered in both")
+        difference = (one - other).to_numpy()[both]
+        drop = mean_of(difference, of_both, step=min(steps[name], new_steps[name]))
+        reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
+        high, least_se = _few_changes(difference, of_both, max_drop, alpha)
+        low, high = max(drop.value - reach, -1.0), min(max(drop.value + reach, high), 1.0)
+        beyond = (drop.value - max_drop) / drop.se
+        chance = float(tail(drop.df, beyond))
+        needed = items_needed(
+            max(drop.se * n_items**0.5, least_se),
+            drop.value - max_drop,
+            tail_probability=alpha,
+            clusters_per_item=(drop.df + 1) / n_items,
+        )
+        verdict: Verdict = "passed" if high <= max_drop else "inconclusive"
+        judged = GateSystem(
+            system=name,
+            n_items=n_items,
+            old=float(one[both].mean()),
+            new=float(other[both].mean()),
+            drop=drop.value,
+            low=low,
+            high=high,
+            p_value=chance if beyond > 0 else 1 - chance,
+            verdict="failed" if low > max_drop else verdict,
+            items_needed=float(needed),
+        )
+        systems.append(judged)
     columns = before.columns.union(after.columns, sort=False)
     seen, again = (
         each.loc[pairs].reindex(columns=columns).notna().to_numpy() for each in (before, after)
@@ -193,48 +222,6 @@ def _shares(run: ResponseMatrix) -> tuple[pd.DataFrame, pd.Series]:
     right = np.where(shares.trials > 0, shares.right, np.nan)
     table = pd.DataFrame(right, list(run.respondents), list(run.items)).dropna(how="all")
     return table, pd.Series(shares.steps, list(run.respondents))[table.index]
-
-
-def _judged(
-    name: Any,
-    old: pd.Series,
-    new: pd.Series,
-    step: float,
-    cluster: Any,
-    max_drop: float,
-    alpha: float,
-) -> GateSystem:
-    """Verdict on one system, from its shares right of the common items in both runs."""
-    both = (old.notna() & new.notna()).to_numpy()
-    if not both.any():
-        raise ValueError(f"old and new have no item that system {short(name)} answered in both")
-    of_both = None if cluster is None else cluster[both]
-    difference = (old - new).to_numpy()[both]
-    drop = mean_of(difference, of_both, step=step)
-    reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
-    high, least_se = _few_changes(difference, of_both, max_drop, alpha)
-    low, high = max(drop.value - reach, -1.0), min(max(drop.value + reach, high), 1.0)
-    beyond = (drop.value - max_drop) / drop.se
-    chance = float(tail(drop.df, beyond))
-    n_items = len(difference)
-    needed = items_needed(
-        max(drop.se * n_items**0.5, least_se),
-        drop.value - max_drop,
-        tail_probability=alpha,
-        clusters_per_item=(drop.df + 1) / n_items,
-    )
-    return GateSystem(
-        system=name,
-        n_items=n_items,
-        old=float(old[both].mean()),
-        new=float(new[both].mean()),
-        drop=drop.value,
-        low=low,
-        high=high,
-        p_value=chance if beyond > 0 else 1 - chance,
-        verdict="failed" if low > max_drop else "passed" if high <= max_drop else "inconclusive",
-        items_needed=float(needed),
-    )
 
 
 def _few_changes(

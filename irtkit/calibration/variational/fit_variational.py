@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,23 +94,29 @@ def variational_estimates(
     size = None if size is None else min(size, patterns.n)
     batches = Batches(problem, schedule, patterns, size, settings.seed)
     held = None if settings.prior == "empirical" else problem.prior
-    file = None
-    if checkpoint is not None:
-        fingerprint = {
-            "model": model,
-            "prior": None if held is None else held.described(),
-            "seed": settings.seed,
-            "batch": settings.batch,
-            "quadrature": settings.quadrature,
-            "responses": digest_of(patterns),
-        }
-        file = Checkpoint(Path(checkpoint), fingerprint)
+    path = None if checkpoint is None else Path(checkpoint)
+    fingerprint = {
+        "model": model,
+        "prior": None if held is None else held.described(),
+        "seed": settings.seed,
+        "batch": settings.batch,
+        "quadrature": settings.quadrature,
+        "responses": None if path is None else digest_of(patterns),
+    }
 
     def keep(state: State) -> None:
-        if file is not None:
-            file.keep(state)
+        """Store the state after a step, if there is a checkpoint."""
+        learned, coordinates = state.target.prior, state.target.coordinates
+        if path is not None:
+            record = {
+                "fingerprint": fingerprint,
+                "coordinates": coordinates,
+                "learned": learned if isinstance(learned, ItemDistribution) else None,
+                "state": {**fields_of(state), "target": None},
+            }
+            write(path, _FORMAT, record, compressed=False)
 
-    state = None if file is None else file.resumed(held)
+    state = None if path is None else _resumed(path, fingerprint, held)
     if state is None:
         state = _start(model, problem, held, control, batches)
         keep(state)
@@ -199,45 +205,26 @@ def _summary(
     )
 
 
-@dataclass
-class Checkpoint:
-    """A file that holds the state after the last step."""
+def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | None:
+    """The stored state, or None without a file; ``prior`` is that of the fit unless learned.
 
-    path: Path
-    fingerprint: dict[str, Any]
-
-    def keep(self, state: State) -> None:
-        """Store a state."""
-        prior = state.target.prior
-        record = {
-            "fingerprint": self.fingerprint,
-            "coordinates": state.target.coordinates,
-            "learned": prior if isinstance(prior, ItemDistribution) else None,
-            "state": {**fields_of(state), "target": None},
-        }
-        write(self.path, _FORMAT, record, compressed=False)
-
-    def resumed(self, prior: Any) -> State | None:
-        """The stored state, or None without a file; ``prior`` is that of the fit unless learned.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a checkpoint, is damaged, or has other responses or settings.
-        """
-        if not self.path.exists():
-            return None
-        record = read(self.path, _FORMAT, _made)
-        for name, wanted in self.fingerprint.items():
-            if record["fingerprint"].get(name) != wanted:
-                raise ValueError(
-                    f"checkpoint {self.path} was made with other {name}; "
-                    "choose another path, or delete it to start again"
-                )
-        learned = record["learned"]
-        target = Target(record["coordinates"], prior if learned is None else learned)
-        state: State = record["state"]
-        return replace(state, target=target)
+    Raises
+    ------
+    ValueError
+        If the file is not a checkpoint, is damaged, or has other responses or settings.
+    """
+    if not path.exists():
+        return None
+    record = read(path, _FORMAT, _made)
+    for name, wanted in fingerprint.items():
+        if record["fingerprint"].get(name) != wanted:
+            raise ValueError(
+                f"checkpoint {path} was made with other {name}; "
+                "choose another path, or delete it to start again"
+            )
+    state: State = record["state"]
+    learned = record["learned"]
+    return replace(state, target=Target(record["coordinates"], learned or prior))
 
 
 def _made(record: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
 Scale = Literal["population", "sample"]
@@ -74,38 +73,6 @@ class Posterior:
         return (
             f"<Posterior of {len(self.item_labels)} items and {len(self.respondent_labels)} "
             f"respondents, evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}>"
-        )
-
-    def stretched(self, factor: float) -> Posterior:
-        """The same with abilities in other units, ``factor`` times as large."""
-        return replace(self, stretch=self.stretch * factor)
-
-    def beside_unanswered(
-        self, rows: Places, columns: Places, sd: Array, synthetic: NDArray[np.bool_]
-    ) -> Posterior:
-        """The same with respondents and items added that have no response.
-
-        Such respondents have ability 0 with an SD of ``sd``, and such items are NaN.
-        """
-        n_items = len(self.item_labels)
-        abilities = [np.zeros_like(sd), sd.copy(), np.zeros_like(sd), sd.copy()]
-        for whole, part in zip(abilities, self.abilities, strict=True):
-            whole[rows] = part
-
-        def of_items(part: Array) -> Array:
-            whole = np.full((n_items, *part.shape[1:]), np.nan)
-            whole[columns] = part
-            return whole
-
-        guide, bent = self.guide, self.bent
-        own, factor, loading = map(of_items, (guide.own, guide.factor, guide.loading))
-        return replace(
-            self,
-            synthetic=synthetic,
-            coordinates=replace(self.coordinates, n_items=n_items),
-            guide=guide._replace(own=own, factor=factor, loading=loading),
-            abilities=Abilities(*abilities),
-            bent=None if bent is None else Bent(*map(of_items, bent)),
         )
 
     def draws(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> dict[str, Any]:
