@@ -16,7 +16,6 @@ from irtkit import plots
 from irtkit.pictures import fitted as pictures
 from irtkit.pictures.picture import Axis, axis_over, usual_axis
 from irtkit.pictures.svg import svg
-from irtkit.report.templates import number_text
 from tests import crowds
 
 if TYPE_CHECKING:
@@ -65,16 +64,6 @@ def test_groups_are_of_one_size_and_in_order_of_ability(n: int, n_groups: int) -
     assert (np.diff(ability) >= 0).all()
 
 
-def test_shares_are_the_same_however_responses_are_kept(result: irtkit.FitResult) -> None:
-    with warnings.catch_warnings(action="ignore"):
-        sparse = irtkit.fit(result.responses.to_sparse())
-    some = np.array([3, 1])
-    for one, other in zip(
-        pictures.ability_groups(result, some), pictures.ability_groups(sparse, some), strict=True
-    ):
-        np.testing.assert_allclose(one, other)
-
-
 def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> None:
     crowd = irtkit.add_synthetic(result.responses, ("always-right", "always-wrong"))
     with warnings.catch_warnings(action="ignore"):
@@ -84,14 +73,6 @@ def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> No
     assert (ability[inside][0], ability[inside][-1]) == (low, high)
     seen = pictures.precision(found)[0].marks[1].x
     assert (seen.min(), seen.max()) == pytest.approx((low, high), abs=1e-3)
-
-
-def test_a_curve_is_drawn_through_where_respondents_are(result: irtkit.FitResult) -> None:
-    [curve] = pictures.item_curves(result, ["$q_7$"])
-    before, line, after = curve.marks[:3]
-    assert (line.x[0], line.x[-1]) == (result.ability.min(), result.ability.max())
-    assert (before.x[-1], after.x[0]) == (line.x[0], line.x[-1])
-    np.testing.assert_array_equal(line.y, result.probability(line.x)["$q_7$"])
 
 
 def test_maps_place_what_has_a_place_and_count_the_rest(
@@ -136,11 +117,6 @@ def test_ticks_are_round_few_and_within(low: float, high: float) -> None:
     assert np.allclose(np.diff(ticks), ticks[1] - ticks[0])
 
 
-def test_numbers_have_a_true_minus_and_no_more_digits_than_they_need() -> None:
-    told = [number_text(value) for value in (-0.001, -1.239, float("nan"), -2969.0, float("inf"))]
-    assert told == ["0.00", "−1.24", "", "−3.0e+03", "inf"]
-
-
 def test_a_wright_map_counts_every_item_with_a_difficulty(result: irtkit.FitResult) -> None:
     drawn, _, n_left_out = pictures.wright_map(result)
     n_items = int(re.search(r"at most (\d+)", drawn.x.ticks[1][1])[1])
@@ -167,6 +143,9 @@ def test_matplotlib_and_svg_draw_the_same_curve(result: irtkit.FitResult) -> Non
     one = plots.item_curves(result, "$q_3$")
     assert one.get_title() == r"\$q_3\$"
     [curve] = pictures.item_curves(result, ["$q_3$"])
+    line = curve.marks[1]
+    assert (line.x[0], line.x[-1]) == (result.ability.min(), result.ability.max())
+    np.testing.assert_array_equal(line.y, result.probability(line.x)["$q_3$"])
     share = curve.marks[-1].y
     np.testing.assert_array_equal(one.collections[-1].get_offsets()[:, 1], share)
     path = re.findall(' d="(.*?)"', svg(curve))[-1]

@@ -6,37 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit import (
-    FitResult,
-    ItemPrior,
-    Normal,
-    fit,
-)
+from irtkit import FitResult, ItemPrior, Normal, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.fixture(scope="session")
-def mirt_fits() -> dict[tuple[str, str], FitResult]:
-    """Fits that a test has asked for, which others get too."""
-    return {}
+FITS: dict[tuple[str, str], FitResult] = {}
+"""Fits that a test has asked for, which others get too."""
 
 
 @pytest.fixture
-def mirt_fit(
-    classical_test: Callable[[str], Any], mirt_fits: dict[tuple[str, str], FitResult]
-) -> Callable[[str, str], Any]:
+def mirt_fit(classical_test: Callable[[str], Any]) -> Callable[[str, str], Any]:
     """Fit a classical test as R's mirt did, and find what that says of the fit."""
 
     def of(name: str, model: str) -> tuple[FitResult, dict[str, Any]]:
         responses, mirt = classical_test(name)
-        if (name, model) not in mirt_fits:
+        if (name, model) not in FITS:
             guessing = ItemPrior(guessing=Normal(-1.1, 0.5))
             prior, kind = (guessing, "3PL") if model == "3PLnorm" else (None, model)
-            mirt_fits[name, model] = fit(
+            FITS[name, model] = fit(
                 responses, kind, prior=prior, quadrature=(61, 6.0), standard_errors=False
             )
-        return mirt_fits[name, model], mirt[model]
+        return FITS[name, model], mirt[model]
 
     return of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from irtkit.diagnostics import functioning
 from irtkit.diagnostics.functioning import METHODS
 from irtkit.diagnostics.likelihood_ratio import FOCAL, REFERENCE, calibrated, ratios
 from irtkit.irf import Items
+from irtkit.quadrature import engine_of
 
 N_ITEMS = 30
 
@@ -96,6 +99,11 @@ def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
     assert error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
+def log_likelihood(found: Any) -> float:
+    engine = engine_of(found.patterns, with_guessing=False)
+    return float(np.sum(engine.sums(found.items, found.grid, exact=True).log_marginal))
+
+
 def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
     responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
     group = np.where(np.array(groups) == "new", FOCAL, REFERENCE).astype(np.int8)
@@ -112,16 +120,8 @@ def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() 
         assert found.statistic[item] == pytest.approx(exact, rel=0.15, abs=0.3)
 
 
-def log_likelihood(found: object) -> float:
-    from irtkit.quadrature import engine_of
-
-    engine = engine_of(found.patterns, with_guessing=False)  # type: ignore[attr-defined]
-    sums = engine.sums(found.items, found.grid, exact=True)  # type: ignore[attr-defined]
-    return float(np.sum(sums.log_marginal))
-
-
 def test_near_copies_are_counted_as_what_they_are() -> None:
-    p, raw = [], []
+    p = []
     for seed in range(4):
         responses, groups = drawn((30, 30), 60, shift=0.0, seed=seed)
         copies = np.repeat(responses.values, 5, axis=0)
@@ -130,14 +130,6 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
         with pytest.warns(UserWarning, match="divided by their design effect"):
             found = irtkit.differential_functioning(crowd, np.repeat(groups, 5))
         p.append(found["p_value"])
-        patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))
-        matching = functioning.Matching(patterns, np.repeat(groups, 5) == "new")
-        alone = matching.tested(np.ones(60, dtype=bool))
-        raw.append(alone.statistic > 3.841)
-        wider = (found["log_odds_ratio_se"] / alone.effects["log_odds_ratio_se"]).median()
-        assert wider > 1.5
-        assert wider == pytest.approx((alone.statistic / found["statistic"]).median() ** 0.5)
-    assert np.mean(np.concatenate(raw)) > 0.2
     assert np.mean(np.concatenate(p) < 0.05) < 0.1
 
 
@@ -195,8 +187,6 @@ def test_one_group_is_set_beside_all_others() -> None:
         ({"focal": "newer"}, "focal must be one of the groups"),
         ({"anchors": ["item-1", "item-99", "item-2"]}, "there is no item item-99"),
         ({"anchors": ["item-1"]}, "3 items or more"),
-        ({"cut": "2024", "focal": "new"}, "cut makes the two groups itself"),
-        ({"cut": 3}, "must all be dates, or all numbers"),
         ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents with a response"),
     ],
 )

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, item_fit, respondent_fit
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit, item_fit, respondent_fit
 from irtkit.diagnostics.fitted import Fitted
 from irtkit.diagnostics.item_statistics import (
     _lower_tail,
     by_recursion,
-    by_saddlepoint,
     expected_right,
     poorly_fitting,
 )
-from tests.crowds import drawn
+from tests.crowds import drawn, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,27 +78,20 @@ def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
     assert (table["status"] == "ok").tolist() == (df > 0).tolist()
 
 
-@pytest.fixture(scope="module")
-def result() -> FitResult:
-    return fit(drawn(600, 30), standard_errors=False)
-
-
-@pytest.fixture(scope="module")
-def with_falling_item() -> FitResult:
-    generator = np.random.default_rng(0)
+def test_an_item_that_falls_again_is_found() -> None:
     values = drawn(1000, 30).values.copy()
     strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
-    values[:, 4] = generator.random(1000) < np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
-    return fit(ResponseMatrix(values), standard_errors=False)
-
-
-def test_an_item_that_falls_again_is_found(with_falling_item: FitResult) -> None:
-    table = item_fit(with_falling_item)
+    falls = np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
+    values[:, 4] = np.random.default_rng(0).random(1000) < falls
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    table = item_fit(result)
     assert table["s_x2"].idxmax() == "item-5"
     assert table.loc["item-5", "q_value"] < 1e-9
-    called = poorly_fitting(with_falling_item, 0.05)
-    assert called is not None
-    assert np.flatnonzero(called).tolist() == [4]
+    assert np.flatnonzero(poorly_fitting(result, 0.05)).tolist() == [4]
+    flagged = irtkit.flag_items(result, poor_fit=True)
+    reasons = flagged["reasons"].map(lambda each: "poor_fit" in each)
+    assert flagged.index[reasons].tolist() == ["item-5"]
+    assert not any("poor_fit" in each for each in irtkit.flag_items(result)["reasons"])
 
 
 def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2() -> None:
@@ -123,17 +116,13 @@ def test_few_respondents_have_no_p_value() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
-@pytest.mark.parametrize(
-    "statistic", ["item_fit", "respondent_fit", "local_dependence", "model_fit"]
-)
-def test_what_has_no_single_responses_is_refused(statistic: str, result: FitResult) -> None:
-    import irtkit
-
+@pytest.mark.parametrize("statistic", ["item_fit", "respondent_fit", "local_dependence"])
+def test_what_has_no_single_responses_is_refused(statistic: str) -> None:
     of: Any = getattr(irtkit, statistic)
     with pytest.raises(TypeError, match="result must be a FitResult"):
         of(None)
     with pytest.raises(ValueError, match=f"{statistic} needs the responses, which were not saved"):
-        of(replace(result, responses=None))
+        of(replace(fitted("small"), responses=None))
     counts = np.ones((40, 4), int)
     counts[::2] = 2
     repeated = ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
@@ -166,15 +155,6 @@ def test_shares_by_recursion_are_those_of_all_patterns() -> None:
             right[:, y.sum() - 1] += mass * y[:, 0]
             total[y.sum() - 1] += mass
     assert by_recursion(p, weights) == pytest.approx(right / total, abs=1e-12)
-
-
-@pytest.mark.parametrize(("n_items", "within"), [(100, 1e-3), (250, 1e-4)])
-def test_the_saddlepoint_comes_near_the_recursion(n_items: int, within: float) -> None:
-    nodes, p, weights = curves(parts_of(n_items, 0.2))
-    typical = np.abs(nodes) < 3
-    scores = np.unique(p.sum(axis=0)[typical].astype(int))
-    found = by_saddlepoint(p, weights, scores.astype(float))
-    assert found == pytest.approx(by_recursion(p, weights)[:, scores - 1], abs=within)
 
 
 def test_shares_between_knots_are_interpolated() -> None:

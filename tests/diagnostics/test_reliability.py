@@ -10,13 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from irtkit import (
-    FitResult,
-    ItemParameters,
-    fit,
-    information,
-    simulate_responses,
-)
+from irtkit import FitResult, ItemParameters, fit, information, simulate_responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as st_numpy
 
 from irtkit.difficulty.agreement import FleissKappa, fleiss_kappa
 
@@ -37,13 +34,6 @@ def of_counts(counts: Any) -> FleissKappa:
     rows = [np.repeat(np.arange(len(row)), row).tolist() for row in counts]
     width = max(map(len, rows))
     return fleiss_kappa([row + [None] * (width - len(row)) for row in rows], missing="omit")
-
-
-counts_tables = st_numpy.arrays(
-    np.int64,
-    st.tuples(st.integers(2, 6), st.integers(2, 4)),
-    elements=st.integers(0, 4),
-).filter(lambda counts: (counts.sum(axis=1) >= 2).any() and (counts.sum(axis=0) > 0).sum() > 1)
 
 
 def test_kappa_is_that_of_fleiss_1971() -> None:
@@ -96,28 +86,9 @@ def test_the_standard_error_is_the_spread_of_kappa_by_chance() -> None:
     generator = np.random.default_rng(0)
     n_ratings = np.repeat([1, 2, 5], [40, 30, 30])
     draws = [generator.multinomial(n_ratings, [0.6, 0.3, 0.1]) for _ in range(500)]
-    kappas = [naive_kappa(counts) for counts in draws]
-    errors = [of_counts(counts).standard_error for counts in draws[:20]]
-    assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.1)
-
-
-def naive_kappa(counts: Any) -> float:
-    """Kappa pair by pair of ratings."""
-    agree, shares = [], []
-    for row in counts[counts.sum(axis=1) > 0]:
-        ratings = np.repeat(np.arange(len(row)), row)
-        shares.append(row / row.sum())
-        if len(ratings) > 1:
-            same = ratings[:, np.newaxis] == ratings
-            agree.append((same.sum() - len(ratings)) / (len(ratings) * (len(ratings) - 1)))
-    expected = (np.mean(shares, axis=0) ** 2).sum()
-    return float((np.mean(agree) - expected) / (1 - expected))
-
-
-@settings(max_examples=20)
-@given(counts_tables)
-def test_kappa_is_that_of_counting_pairs(counts: Any) -> None:
-    assert of_counts(counts).kappa == pytest.approx(naive_kappa(counts), abs=1e-12)
+    found = [of_counts(counts) for counts in draws]
+    errors = [one.standard_error for one in found[:20]]
+    assert np.mean(errors) == pytest.approx(np.std([one.kappa for one in found]), rel=0.1)
 
 
 def test_extreme_tables_have_what_is_defined() -> None:

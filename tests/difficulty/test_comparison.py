@@ -52,11 +52,6 @@ def codes(findings: Any) -> list[str]:
     return [one.code for one in findings]
 
 
-def pair(items: pd.DataFrame, one: str, other: str) -> Any:
-    pairs = orders(measures(items)[0])[0].set_index(["measure_1", "measure_2"])
-    return pairs.loc[(one, other)]
-
-
 def simulated(slope: np.ndarray, n: int, model: Any = "2PL", seed: int = 0) -> irtkit.FitResult:
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(slope, generator.normal(size=len(slope)))
@@ -68,9 +63,6 @@ def test_equal_slopes_change_no_order() -> None:
     pairs, findings = orders(measures(EQUAL)[0])
     np.testing.assert_allclose(pairs[["spearman", "spearman_low", "spearman_high", "kendall"]], 1)
     assert codes(findings) == ["same-order"] * 2
-
-
-def test_items_that_move_most_are_named() -> None:
     moved = EQUAL.assign(difficulty=EQUAL["difficulty"].mask(EQUAL.index == "q5", np.inf))
     findings = orders(measures(moved)[0])[1]
     assert codes(findings) == ["same-order", "order-changed"]
@@ -86,7 +78,8 @@ def test_items_without_a_value_are_left_out_of_a_pair_and_counted() -> None:
     assert compared["difficulty"].isna().tolist() == none
     assert compared.loc["q7"].isna().all()
     assert [one.values for one in findings] == [{"n": 4, "of": 20}]
-    row = pair(items, "average_error", "difficulty")
+    pairs = orders(compared)[0].set_index(["measure_1", "measure_2"])
+    row = pairs.loc[("average_error", "difficulty")]
     assert (row["n_items"], row["n_left_out"]) == (15, 5)
 
 
@@ -137,10 +130,9 @@ def test_the_best_model_of_those_that_surely_gain_is_named() -> None:
     assert of_predictions(predictions(**{"2PL": (0.1, np.nan, np.nan)})) == []
 
 
-@pytest.mark.parametrize("values", [np.ones((20, 15), int), np.eye(40)[:, :1]])
-def test_nothing_is_predicted_without_differences(values: np.ndarray) -> None:
+def test_nothing_is_predicted_without_differences() -> None:
     with warnings.catch_warnings(action="ignore"):
-        compared = compare_difficulties(irtkit.fit(values.astype(int)))
+        compared = compare_difficulties(irtkit.fit(np.ones((20, 15), int)))
     assert compared.held_out is None
     assert "nothing-predicted" in codes(compared.findings)
 
@@ -212,13 +204,9 @@ def test_only_differences_beyond_error_count() -> None:
 
 
 def test_few_independent_systems_need_larger_differences() -> None:
-    def needed(n_respondents: int, effective: float) -> float:
-        return errors_needed(NearDuplicates(n_respondents, effective, 1.0, np.arange(0)))
-
-    assert needed(1000, 1000.0) == pytest.approx(2.58, abs=0.01)
-    assert needed(8, 8.0) == pytest.approx(3.50, abs=0.01)  # Student's t, 7 degrees of freedom
-    assert needed(40, 10.0) == pytest.approx(2 * 3.25, abs=0.01)  # twice that of 9
-    assert errors_needed(None) == pytest.approx(2.58, abs=0.01)
+    for n, effective, needed in ((1000, 1000, 2.58), (8, 8, 3.50), (40, 10, 2 * 3.25)):
+        found = errors_needed(NearDuplicates(n, effective, 1.0, np.arange(0)))
+        assert found == pytest.approx(needed, abs=0.01)  # Student's t of one system fewer
 
 
 def test_near_duplicates_move_no_system_and_their_part_in_a_gain_is_named() -> None:

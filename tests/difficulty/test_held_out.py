@@ -10,19 +10,13 @@ from irtkit.difficulty import held_out, held_out_predictions
 from irtkit.irf import ItemParameters
 
 
-def simulated(
-    n_respondents: int, n_items: int, *, negative: float = 0.0, sd: float = 0.0, seed: int = 5
-) -> irtkit.ResponseMatrix:
-    generator = np.random.default_rng(seed)
-    slope = generator.lognormal(0, sd, n_items)
-    slope[: round(negative * n_items)] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
-    return irtkit.simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
-
-
 @pytest.fixture(scope="module")
 def responses() -> irtkit.ResponseMatrix:
-    return simulated(120, 100, negative=0.1, sd=0.3)
+    """One item in ten has a negative slope."""
+    generator = np.random.default_rng(5)
+    slope = generator.lognormal(0, 0.3, 100) * np.where(np.arange(100) < 10, -1, 1)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=100))
+    return irtkit.simulate_responses(items, generator.normal(size=120), seed=generator)
 
 
 def test_slopes_below_0_are_what_only_the_2pl_predicts(responses: irtkit.ResponseMatrix) -> None:
@@ -37,7 +31,10 @@ def test_slopes_below_0_are_what_only_the_2pl_predicts(responses: irtkit.Respons
 @pytest.mark.parametrize("shape", [(100, 60), (30, 50)])
 def test_no_model_gains_if_all_slopes_are_equal(shape: tuple[int, int]) -> None:
     for seed in range(3):
-        table = held_out_predictions(simulated(*shape, seed=seed))
+        generator = np.random.default_rng(seed)
+        items = ItemParameters.from_difficulty(np.ones(shape[1]), generator.normal(size=shape[1]))
+        made = irtkit.simulate_responses(items, generator.normal(size=shape[0]), seed=generator)
+        table = held_out_predictions(made)
         assert not (table["gain_low"] > 0).any()
 
 
@@ -81,36 +78,25 @@ def test_synthetic_respondents_are_left_out(responses: irtkit.ResponseMatrix) ->
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
-    ("values", "settings", "said"),
-    [
-        (np.eye(2, dtype=int), {"folds": 1}, "folds"),
-        (np.eye(2, dtype=int), {"seed": -1}, "seed"),
-        ([[1, 0]], {}, "at least two respondents"),
-    ],
-)
-def test_what_cannot_be_divided_is_refused(values: object, settings: dict, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        held_out_predictions(irtkit.ResponseMatrix(values), [], **settings)
+def test_what_cannot_be_divided_is_refused(responses: irtkit.ResponseMatrix) -> None:
+    with pytest.raises(ValueError, match="folds"):
+        held_out_predictions(responses, [], folds=1)
+    with pytest.raises(ValueError, match="at least two respondents"):
+        held_out_predictions(irtkit.ResponseMatrix([[1, 0]]), [])
     with pytest.raises(TypeError, match="models must be a list"):
-        held_out_predictions(irtkit.ResponseMatrix(values), "2PL")
-
-
-def scored(gain: np.ndarray) -> held_out._Scores:
-    """Scores of a predictor with given gains over another that is always undecided."""
-    scores = held_out._Scores(gain.shape)
-    ones = np.ones_like(gain)
-    scores.add(np.arange(len(gain)), ones, None, np.exp(gain - 1), np.full(gain.shape, -1.0))
-    return scores
+        held_out_predictions(responses, "2PL")
 
 
 def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common() -> None:
     generator = np.random.default_rng(0)
     rows, columns, cells = 0.02, 0.03, 0.05
-    means, errors = [], []
+    means, errors, ones, undecided = [], [], np.ones((30, 40)), np.full((30, 40), -1.0)
     for _ in range(200):
         gain = 0.1 + rows * generator.normal(size=(30, 1)) + columns * generator.normal(size=40)
-        row = scored(gain + cells * generator.normal(size=(30, 40))).row(1)
+        gain = gain + cells * generator.normal(size=(30, 40))
+        scores = held_out._Scores(gain.shape)
+        scores.add(np.arange(30), ones, None, np.exp(gain - 1), undecided)
+        row = scores.row(1)
         means.append(row["gain"])
         errors.append(row["gain_se"])
     true = np.sqrt(rows**2 / 30 + columns**2 / 40 + cells**2 / 1200)

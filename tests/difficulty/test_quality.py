@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,16 +11,8 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix
-from irtkit.difficulty import (
-    absolute_error,
-    detection_score,
-    misclassifications,
-    quality_standard,
-)
+from irtkit.difficulty import absolute_error, detection_score, misclassifications, quality_standard
 from irtkit.difficulty.quality import quality_finding, quality_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # the tables of https://docs.kolena.com/metrics/difficulty-score
 PAGE = pd.DataFrame(
@@ -86,20 +78,13 @@ def test_values_are_those_of_the_page(worked_values: Any) -> None:
 WIDE = SMALL.pivot_table(index=["respondent", "item"], columns="metric", values="value")
 
 
-@pytest.mark.parametrize(
-    "layout",
-    [
-        lambda wide: wide,
-        lambda wide: wide.swaplevel(),
-        lambda wide: wide.reset_index(),
-        lambda wide: wide.rename_axis(["system", "question"]),
-    ],
-)
-def test_wide_and_long_are_the_same(layout: Callable[[pd.DataFrame], Any]) -> None:
+def test_wide_and_long_are_the_same() -> None:
     long = quality_standard(SMALL, ["recall"])
-    found = quality_standard(layout(WIDE), ["recall"])
-    pd.testing.assert_frame_equal(found.scores, long.scores)
-    pd.testing.assert_series_equal(found.items, long.items)
+    named = WIDE.rename_axis(["system", "question"])
+    for layout in (WIDE, WIDE.swaplevel(), WIDE.reset_index(), named):
+        found = quality_standard(layout, ["recall"])
+        pd.testing.assert_frame_equal(found.scores, long.scores)
+        pd.testing.assert_series_equal(found.items, long.items)
 
 
 def test_a_missing_value_leaves_its_weight_to_the_others() -> None:
@@ -117,15 +102,9 @@ def test_a_constant_metric_is_left_out_where_it_is_constant() -> None:
 
 
 def test_without_a_telling_metric_there_is_no_score() -> None:
-    table = long_table(cost=[[1, 1, None], [1, 2, None]], time=[[None] * 3, [None, 5, None]])
-    standard = quality_standard(table, [])
+    standard = quality_standard(long_table(cost=[[1, 1, None], [1, 2, None]]), [])
     assert standard.scores["A"].isna().all()
     assert standard.items.tolist() == pytest.approx([0, 1, np.nan], nan_ok=True)
-
-
-def test_the_widest_range_does_not_overflow() -> None:
-    items = quality_standard(long_table(cost=[[-1.7e308, 0, 1.7e308]]), []).items
-    assert items.tolist() == [0, 0.5, 1]
 
 
 def test_misclassifications_are_counted_over_respondents() -> None:
@@ -137,19 +116,18 @@ def test_misclassifications_are_counted_over_respondents() -> None:
         misclassifications(BINARY.assign(truth="1"))
 
 
-@pytest.mark.parametrize(
-    ("measure", "values"), [("F1", [6 / 9, 0, np.nan]), ("recall", [3 / 4, 0, np.nan])]
-)
-def test_detections_are_scored_by_their_counts(measure: Any, values: list[float]) -> None:
+def test_detections_are_scored_by_their_counts() -> None:
     counts = {"respondent": "A", "item": [1, 2, 3], "TP": [3, 0, 0], "FN": [1, 4, 0]}
-    table = pd.DataFrame(counts | {"FP": [2, 1, 0]})
-    if measure == "recall":
-        with pytest.raises(ValueError, match="TP must be a finite number from 0, got -3"):
-            detection_score(table.assign(TP=-3))
-        table = table.drop(columns="FP")
-    found = detection_score(table, measure)
-    assert found["value"].tolist() == pytest.approx(values, nan_ok=True)
-    assert set(found["metric"]) == {measure}
+    table = pd.DataFrame(counts)
+    for measure, given, values in (
+        ("F1", table.assign(FP=[2, 1, 0]), [6 / 9, 0, np.nan]),
+        ("recall", table, [3 / 4, 0, np.nan]),
+    ):
+        found = detection_score(given, measure)
+        assert found["value"].tolist() == pytest.approx(values, nan_ok=True)
+        assert set(found["metric"]) == {measure}
+    with pytest.raises(ValueError, match="TP must be a finite number from 0, got -3"):
+        detection_score(table.assign(TP=-3), "recall")
 
 
 @pytest.mark.parametrize(
@@ -157,11 +135,8 @@ def test_detections_are_scored_by_their_counts(measure: Any, values: list[float]
     [
         ({"higher_is_better": ["recal"]}, "higher_is_better names 'recal'"),
         ({"higher_is_better": "recall"}, "must be a collection of names"),
-        ({"higher_is_better": {"recall": True}}, "must be a collection of names"),
         ({"weights": {"recall": 0.5, "price": 0.5}}, "must name every metric, .* recall, price"),
         ({"weights": {"recall": 0.5, "cost": 0.6}}, "weights must sum to 1, got 1.1"),
-        ({"weights": {"recall": -0.5, "cost": 1.5}}, "'recall' must be at least 0"),
-        ({"scale": "all"}, "scale must be one of"),
     ],
 )
 def test_settings_out_of_range_are_refused(arguments: dict[str, Any], message: str) -> None:
@@ -173,8 +148,6 @@ def test_settings_out_of_range_are_refused(arguments: dict[str, Any], message: s
     ("table", "message"),
     [
         (SMALL.assign(value=np.inf), "got inf at respondent 'A', item 'i0', metric 'cost'"),
-        (SMALL.assign(value="fast"), "must be a finite number, got 'fast'"),
-        (SMALL.assign(value=None), "holds no value"),
         (SMALL.drop(columns="value"), "must have a column 'value'"),
         (SMALL.assign(item=[None, *SMALL["item"][1:]]), "row 1 of the table has no item"),
         (
@@ -201,16 +174,11 @@ class TestOfResponses:
     # (z of tokens + z of 1 − f1) / 2: gpt has 0 and 0, 1/2 and 1, 1 and 1/2; llama 0 and 0, 1 and 1
     scores: ClassVar = {"q1": 0.0, "q2": (0.75 + 1) / 2, "q3": 0.75}
 
-    @pytest.mark.parametrize(
-        "form",
-        [
-            pl.from_pandas,
-            lambda wide: wide.rename(columns={"respondent": "Model", "item": "question_id"}),
-        ],
-    )
-    def test_every_form_gives_the_same_scores(self, form: Callable[[pd.DataFrame], Any]) -> None:
-        quality = quality_of(self.responses, form(self.wide), ["f1"])
-        assert quality.items.to_dict() == pytest.approx(self.scores)
+    def test_every_form_gives_the_same_scores(self) -> None:
+        renamed = self.wide.rename(columns={"respondent": "Model", "item": "question_id"})
+        for form in (pl.from_pandas(self.wide), renamed):
+            quality = quality_of(self.responses, form, ["f1"])
+            assert quality.items.to_dict() == pytest.approx(self.scores)
 
     def test_metrics_of_the_responses_go_by_their_names(self) -> None:
         long = self.wide.melt(["respondent", "item"], var_name="metric")
@@ -229,19 +197,16 @@ class TestOfResponses:
             with pytest.raises(ValueError, match="higher_is_better= must name"):
                 quality_of(self.responses, metrics, directions)
 
-    @pytest.mark.parametrize(
-        ("column", "other", "message"),
-        [
+    def test_other_labels_are_named(self) -> None:
+        crowd = irtkit.add_synthetic(self.responses, ("always-right",))
+        for column, other, message in (
             ("respondent", "lama", "respondent 'lama', .*did you mean 'llama'.* are gpt, llama"),
             ("respondent", "always-right", "respondent 'always-right'"),
             ("item", "q9", "item 'q9', which the responses do not have"),
-        ],
-    )
-    def test_other_labels_are_named(self, column: str, other: str, message: str) -> None:
-        table = self.wide.assign(**{column: [*self.wide[column][:-1], other]})
-        crowd = irtkit.add_synthetic(self.responses, ("always-right",))
-        with pytest.raises(ValueError, match=message):
-            quality_of(crowd, table, [])
+        ):
+            table = self.wide.assign(**{column: [*self.wide[column][:-1], other]})
+            with pytest.raises(ValueError, match=message):
+                quality_of(crowd, table, [])
 
     def test_a_finding_names_metrics_by_their_directions(self) -> None:
         standard = quality_standard(self.wide.assign(age=7), ["f1"])

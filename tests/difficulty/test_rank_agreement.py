@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,7 @@ import pytest
 from scipy import stats
 
 from irtkit.difficulty import spearman_score
-from irtkit.difficulty.rank_agreement import (
-    levels,
-    n_tied,
-    rank_agreement,
-    same_order,
-    spearman,
-)
+from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order, spearman
 
 
 def test_levels_tie_rounding_errors_and_infinite_values() -> None:
@@ -36,6 +29,8 @@ def test_correlations_are_those_of_scipy() -> None:
     assert found.spearman == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
     assert found.kendall == pytest.approx(stats.kendalltau(coarse, fine).statistic, abs=1e-12)
     assert rank_agreement(levels(coarse), levels(coarse)) == pytest.approx((1, 1, 1, 1))
+    score, scipy = spearman_score(coarse, fine), stats.spearmanr(coarse, fine)
+    assert (score.rho, score.p_value) == (scipy.statistic, scipy.pvalue)
 
 
 def test_the_error_is_the_spread_of_the_correlation() -> None:
@@ -60,13 +55,9 @@ def test_measures_without_order_have_no_correlation(values: tuple[list[int], lis
     assert np.isnan([score.rho, score.p_value, score.jitter_mean, score.jitter_sd]).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_same_order_means_that_no_pair_is_turned_round(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    x = np.sort(generator.integers(0, 4, 6))
-    y = np.sort(generator.integers(0, 4, 6)) if seed % 2 else generator.integers(0, 3, 6)
-    turned = any((x[i] - x[j]) * (y[i] - y[j]) < 0 for i, j in combinations(range(6), 2))
-    assert same_order(levels(x), levels(y)) is not turned
+def test_same_order_means_that_no_pair_is_turned_round() -> None:
+    assert same_order(levels([1, 1, 2, 3]), levels([0, 2, 2, 2]))
+    assert not same_order(levels([1, 1, 2, 3]), levels([0, 2, 1, 2]))
 
 
 # Spearman scores. The draws give the stored values of ρ. Those behind the stored values for filled,
@@ -101,12 +92,6 @@ def test_jitter_is_not_neutral_for_a_coarse_predictor() -> None:
     assert score.jittered.max() < 0.25
 
 
-def test_a_score_is_that_of_scipy() -> None:
-    coarse = np.round(PREDICTIONS[:200])
-    score, scipy = spearman_score(coarse, LABELS[:200]), stats.spearmanr(coarse, LABELS[:200])
-    assert (score.rho, score.p_value) == (scipy.statistic, scipy.pvalue)
-
-
 def test_missing_predictions_are_set_to_the_mean_of_the_others() -> None:
     missing = np.where(np.arange(2000) < 40, np.nan, PREDICTIONS)
     score = spearman_score(missing, LABELS)
@@ -125,12 +110,6 @@ def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels: int) -
     assert abs(score.jitter_mean - score.rho * ratio) < 4 * score.jitter_sd / math.sqrt(200)
 
 
-def test_jitter_is_relative_to_the_spread_and_a_seed_gives_the_same_runs() -> None:
-    one = spearman_score(PREDICTIONS, LABELS, jitter_runs=5, seed=3)
-    large = spearman_score(1024 * PREDICTIONS, LABELS, jitter_runs=5, seed=3)
-    np.testing.assert_array_equal(one.jittered, large.jittered)
-
-
 def test_series_are_matched_by_label_as_text() -> None:
     labels = pd.Series([1.0, 2, 3], index=[1, 2, 3])
     turned = pd.Series([30, 20, 10], index=["3", "2", "1"])
@@ -145,7 +124,6 @@ def test_series_are_matched_by_label_as_text() -> None:
     [
         ([1, 2, 3], [1, np.nan, 3], "labels must be finite numbers"),
         ([1, np.inf, 3], [1, 2, 3], "predictions must be finite numbers"),
-        ([None, None], [1, 2], "predictions must have a value per label, got 0 and 2"),
         ([1, 2], [1, 2, 3], "a value per label, got 2 and 3"),
     ],
 )

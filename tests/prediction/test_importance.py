@@ -11,8 +11,11 @@ from irtkit.prediction import feature_importances
 pytest.importorskip("sklearn")
 
 
+Made = tuple[pd.DataFrame, "pd.Series[float]", "pd.Series[bool]"]
+
+
 @pytest.fixture(scope="module")
-def made() -> tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]]:
+def made() -> Made:
     """Items are hard near the border; their class is the side of it, as a second feature says."""
     generator = np.random.default_rng(0)
     index = [f"i{k}" for k in range(300)]
@@ -21,9 +24,7 @@ def made() -> tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]]:
     return table, difficulty, table["y"] > 0
 
 
-def test_features_of_difficulty_and_of_the_task_are_told_apart(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
+def test_features_of_difficulty_and_of_the_task_are_told_apart(made: Made) -> None:
     found = feature_importances(*made)
     assert found.index[0] == "x"
     assert found["task"].idxmax() == "y"
@@ -35,17 +36,8 @@ def test_features_of_difficulty_and_of_the_task_are_told_apart(
     assert found.attrs["spearman"] == pytest.approx(ranks)
 
 
-def test_without_labels_there_is_difficulty_alone(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
+def test_without_labels_there_is_difficulty_alone(made: Made) -> None:
     found = feature_importances(*made[:2], regressor="gradient boosting", repeats=2)
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
-
-
-def test_labels_of_all_items_are_needed(
-    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
-) -> None:
     with pytest.raises(ValueError, match="no label of item 'i3'"):
         feature_importances(*made[:2], made[2].drop("i3"))
-    with pytest.raises(TypeError, match="labels must be a Series by item label"):
-        feature_importances(*made[:2], [0, 1])

@@ -11,6 +11,7 @@ import pytest
 
 import irtkit
 from irtkit.prediction import REGRESSORS, DifficultyPredictor, difficulty_targets
+from irtkit.prediction.features import text_embedding
 
 sklearn = pytest.importorskip("sklearn")
 
@@ -64,20 +65,8 @@ def test_intervals_are_those_of_the_formula(n: int, level: float, below: int) ->
     found = predictor.predict(new)
     assert found["low"].to_numpy() == pytest.approx(np.sort(around - off)[:, below - 1])
     assert found["high"].to_numpy() == pytest.approx(np.sort(around + off)[:, n - below])
-
-
-def test_too_few_items_for_the_level_leave_intervals_without_ends() -> None:
-    found = DifficultyPredictor("linear", folds=2).fit(*made(8, 1)).predict(made(2, 2)[0])
-    assert np.isinf(found[["low", "high"]].to_numpy()).all()
-
-
-def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
-    features, difficulty = made(300, 3)
-    features.loc[features.index[::3], "a"] = np.nan
-    features.loc[features.index[::4], "kind"] = None
-    predictor = DifficultyPredictor("linear", folds=2).fit(features, difficulty)
-    new = features[:3].assign(kind="z", b=np.nan)
-    assert predictor.predict(new).notna().all(axis=None)
+    few = DifficultyPredictor("linear", folds=2).fit(*made(8, 1)).predict(new)
+    assert np.isinf(few[["low", "high"]].to_numpy()).all()
 
 
 def test_features_are_read_as_those_that_were_fitted() -> None:
@@ -89,6 +78,7 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
     assert predictor.predict(features[:9].astype({"a": object})).equals(known)
     assert predictor.predict(features[:9].assign(a=None))["predicted"].notna().all()
     assert predictor.predict(features[:0]).shape == (0, 3)
+    assert predictor.predict(features[:3].assign(kind="z", b=np.nan))["predicted"].notna().all()
     with pytest.raises(ValueError, match="'a' held numbers"):
         predictor.predict(features[:9].assign(a="many"))
 
@@ -134,6 +124,9 @@ def test_any_regressor_and_any_pipeline_serve() -> None:
         DifficultyPredictor(object()).fit(features, difficulty)
     with pytest.raises(ValueError, match="did you mean 'random forest'"):
         DifficultyPredictor("random forrest").fit(features, difficulty)
+    for name, value in (("target", "3PL"), ("folds", 1), ("level", 1.0)):
+        with pytest.raises(ValueError, match=name):
+            DifficultyPredictor(**{name: value})
 
 
 def test_items_without_features_or_difficulty_are_left_out() -> None:
@@ -193,26 +186,6 @@ def test_a_prior_is_in_logits_or_refused(
             predictor.prior_mean(features)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"target": "3PL"}, "target must be one of"),
-        ({"folds": 1}, "folds must be 2 or more"),
-        ({"level": 1.0}, "level"),
-    ],
-)
-def test_what_is_no_setting_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        DifficultyPredictor(**settings)
-
-
-def test_without_scikit_learn_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    features, difficulty = made(30, 0)
-    with pytest.raises(ImportError, match=r"irtkit\[predict\]"):
-        DifficultyPredictor().fit(features, difficulty)
-
-
 def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> None:
     generator = np.random.default_rng(0)
     images = generator.normal(size=(60, 3, 3))
@@ -226,3 +199,12 @@ def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> 
         predictor.predict(generator.normal(size=(60, 4, 4)))
     with pytest.raises(TypeError, match="or texts; got list"):
         predictor.predict(["a text", None])
+
+
+def test_without_an_extra_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    with pytest.raises(ImportError, match=r"irtkit\[predict\]"):
+        DifficultyPredictor().fit(*made(30, 0))
+    with pytest.raises(ImportError, match=r"irtkit\[text\]"):
+        text_embedding()

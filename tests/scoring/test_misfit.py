@@ -11,13 +11,7 @@ import pytest
 from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.calibration.fitting import silently
 from irtkit.data.patterns import patterns_of
-from irtkit.scoring.scores import (
-    Cells,
-    added_variance,
-    expected_scores,
-    misfit_of,
-    misfit_of_each,
-)
+from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, misfit_of_each
 
 N_ITEMS = 60
 ALL = np.arange(N_ITEMS)

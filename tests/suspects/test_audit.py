@@ -12,7 +12,6 @@ from rich.cells import cell_len
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, flag_items, simulate_responses
-from irtkit.cli.outputs import described
 from irtkit.printed import plain
 from tests.crowds import crowd
 
@@ -83,18 +82,6 @@ def test_without_its_responses_a_result_is_audited_by_what_was_saved(
     assert "item-12 " in str(back)  # nothing says that it is answered as item-1 is
 
 
-def test_families_are_those_that_flag_items_takes() -> None:
-    crowd = irtkit.load_digits_crowd()
-    result = irtkit.fit(crowd.responses)
-    found = irtkit.audit(result)
-    assert found.families is not None
-    assert found.families.index.tolist() == list(result.respondent_labels)
-    assert found.families["bayes-multinomial-n50"] == found.families["centroid-n50"]
-    named = irtkit.flag_items(result, families=found.families)
-    similar = irtkit.flag_items(result, families="similar")
-    pd.testing.assert_frame_equal(named, similar)
-
-
 def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
     asked = [f"What is\n{item}\x1b[31m?  {'And why? ' * 20}" for item in responses.items]
     known = pd.DataFrame({"text": asked, "target": "42\a", "level": 1}, index=responses.items)
@@ -110,11 +97,6 @@ def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
     comparison = irtkit.compare_difficulties(result, folds=0)
     assert comparison.table["text"].tolist() == asked
     assert {*comparison.pairs["measure_1"], *comparison.pairs["measure_2"]}.isdisjoint(known)
-    written = described(found.items, known)
-    assert [*written.columns[-3:]] == ["text", "target", "level"]
-    without = irtkit.audit(irtkit.fit(responses.with_tables(known[["level"]])))
-    assert "text" not in without.items
-    assert "→" not in str(without)
 
 
 @pytest.mark.parametrize(("model", "letter"), [("2PL", "x"), ("3PL", "問")])

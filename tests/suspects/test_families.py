@@ -30,11 +30,13 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def made(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatrix:
-    """Responses to 80 items, the first 8 of them inverted."""
+def made(
+    n_respondents: int, n_items: int = 80, n_inverted: int = 8, *, seed: int, missing: float = 0.0
+) -> ResponseMatrix:
+    """Responses to items, the first of them inverted."""
     generator = np.random.default_rng(seed)
-    slopes = generator.lognormal(0, 0.3, 80) * np.where(np.arange(80) < 8, -1, 1)
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=80))
+    slopes = generator.lognormal(0, 0.3, n_items) * np.where(np.arange(n_items) < n_inverted, -1, 1)
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items))
     abilities = generator.normal(size=n_respondents)
     return simulate_responses(items, abilities, missing=missing, seed=generator)
 
@@ -94,15 +96,9 @@ def test_every_way_to_name_families_says_the_same() -> None:
     shares = [clustered_share(result, way) for way in ways]
     assert shares == [shares[0]] * 5
     assert 0.2 < shares[0] <= 1 / 3
-
-
-def test_synthetic_respondents_need_no_family() -> None:
-    responses = made(30, seed=4)
-    families = {name: k // 3 for k, name in enumerate(responses.respondents)}
-    crowd = fit(add_synthetic(responses, "coin", draws=10), "2PL")
-    assert 0 < clustered_share(crowd, families) <= 1
+    among = fit(add_synthetic(crowd, "coin", draws=10), "1PL")
     listed = [*families.values(), *[None] * 10]
-    assert clustered_share(crowd, listed) == clustered_share(crowd, families)
+    assert clustered_share(among, listed) == clustered_share(among, families)
 
 
 def test_a_respondent_without_a_family_is_a_family_of_its_own(single: FitResult) -> None:
@@ -131,15 +127,6 @@ def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rul
 COLUMNS = ["respondent", "other", "agreement", "expected", "excess", "n_items"]
 
 
-def drawn(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatrix:
-    generator = np.random.default_rng(seed)
-    items = ItemParameters.from_difficulty(
-        generator.lognormal(0, 0.3, 100), generator.normal(size=100)
-    )
-    abilities = generator.normal(size=n_respondents)
-    return simulate_responses(items, abilities, missing=missing, seed=generator)
-
-
 def with_family(responses: ResponseMatrix) -> ResponseMatrix:
     """Respondent 4 is the copy of number 2; 6 is the same of number 5 but for eight answers."""
     values = responses.values.copy()
@@ -151,7 +138,7 @@ def with_family(responses: ResponseMatrix) -> ResponseMatrix:
 
 @pytest.fixture(scope="module", params=[0.0, 0.2], ids=["whole", "holed"])
 def result(request: pytest.FixtureRequest) -> FitResult:
-    return fit(with_family(drawn(60, seed=0, missing=request.param)), "2PL")
+    return fit(with_family(made(60, 100, 0, seed=0, missing=request.param)), "2PL")
 
 
 def test_an_exact_copy_comes_first_and_one_that_is_nearly_so_second(result: FitResult) -> None:
@@ -204,7 +191,7 @@ def test_repeated_trials_agree_by_their_shares_right() -> None:
 
 
 def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None:
-    values = drawn(40, seed=3).values.copy()
+    values = made(40, 100, 0, seed=3).values.copy()
     values[6], values[7:9] = values[5], -1
     marks = np.arange(40) == 6
     assert len(similar_respondents(fit(ResponseMatrix(values), "2PL"))) == 1

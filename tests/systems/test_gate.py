@@ -136,19 +136,11 @@ def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
     assert (few.verdict, many.verdict) == ("inconclusive", "passed")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (run(3, 5), irtkit.ResponseMatrix([[1, 0]], items=["x", "y"]), "0 items in common"),
-        (
-            irtkit.ResponseMatrix([[1, 0], [0, 1]], ["a", "b"]),
-            irtkit.ResponseMatrix([[1, 0], [0, 1]], ["c", "d"]),
-            "one system each",
-        ),
-    ],
-)
-def test_runs_that_do_not_meet_are_refused(
-    old: irtkit.ResponseMatrix, new: irtkit.ResponseMatrix, said: str
-) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_runs_that_do_not_meet_are_refused() -> None:
+    with pytest.raises(ValueError, match="0 items in common"):
+        irtkit.gate(run(3, 2), irtkit.ResponseMatrix([[1, 0]], items=["x", "y"]))
+    old, new = (
+        irtkit.ResponseMatrix([[1, 0], [0, 1]], names) for names in (["a", "b"], ["c", "d"])
+    )
+    with pytest.raises(ValueError, match="one system each"):
         irtkit.gate(old, new)

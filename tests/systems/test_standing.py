@@ -130,8 +130,6 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
     assert (standing.df == 1).all()
     with pytest.raises(ValueError, match="column 'task'"):
         clusters_of(result, "task")
-    with pytest.raises(ValueError, match="clusters has no cluster for any item: it is empty"):
-        clusters_of(result, {})
     with pytest.raises(ValueError, match="clusters has none for item 'item-2'"):
         clusters_of(result, {"item-1": "x"})
 
