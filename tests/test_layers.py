@@ -31,6 +31,7 @@ DOWNWARD = {
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,
     PACKAGE / "suspects" / "audit.py": SHOWN,
+    PACKAGE / "suspects" / "health.py": SHOWN,
     PACKAGE / "systems" / "leaderboard.py": SHOWN,
     PACKAGE / "systems" / "comparison.py": SHOWN,
     PACKAGE / "cli" / "commands.py": {""},  # `irtkit` itself: a command calls a public function

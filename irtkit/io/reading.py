@@ -83,8 +83,8 @@ def read_responses(
     format : str, optional
         Force the format: "wide", "long", "parquet", "py-irt" or the name of a harness.
     respondent, item : str or list of str, optional
-        Tables: columns with the labels. Several columns are joined with "/". In a wide table
-        (``format="wide"``) the columns of `item` come before the names of the items.
+        Tables: columns with the labels. Several columns are joined with "/". `item` is for
+        long tables.
     response : str, optional
         Long tables: the column of responses. Columns with usual names need not be named.
     task : str or list of str, optional

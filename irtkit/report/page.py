@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.95  # Coverage of the intervals of the page.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
 _SUSPECTS, _HARDEST, _SYSTEMS = 100, 50, 40  # Rows of tables: a page or two of paper.
-_EVIDENCE = ("p_negative", "wrong_key", "discrimination", "average_error")
+_EVIDENCE = ("p_wrong_key", "p_negative", "wrong_key", "discrimination", "average_error")
 HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
 """Columns of the hardest items."""
 
@@ -122,7 +122,8 @@ def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
     """Suspects as they are shown, with links."""
-    shown = suspects[list(_EVIDENCE)].copy()
+    known = [name for name in _EVIDENCE if name in suspects and suspects[name].notna().any()]
+    shown = suspects[known].copy()
     shown.insert(0, "reasons", suspects["reasons"].map(reasons_text))
     if "strong_answer" in suspects:
         shown["strong_answer"] = [strong_answer(row) for _, row in suspects.iterrows()]

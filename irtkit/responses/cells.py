@@ -375,10 +375,10 @@ def counts_of(
         bad |= np.isnan(one) & ~pd.isna(given)
     if bad.any():
         row, column = divmod(int(bad.argmax()), bad.shape[1])
-        given = f"{short(successes[row, column])} out of {short(trials[row, column])}"
+        shown = f"{short(successes[row, column])} out of {short(trials[row, column])}"
         raise ValueError(
             f"successes and trials must be whole numbers, 0 ≤ successes ≤ trials ≤ {MOST_TRIALS}: "
-            f"respondent {short(names[0][row])}, item {short(names[1][column])} has {given}"
+            f"respondent {short(names[0][row])}, item {short(names[1][column])} has {shown}"
             + and_more(int(bad.sum()) - 1, "such cell")
         )
     kind = count_type(int(np.nanmax(tried, initial=0)))

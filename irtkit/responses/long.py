@@ -247,7 +247,9 @@ def repeated_rows(
 
     cell, known = [*respondent, *item], []
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
-    for k in (k for k in rows if k not in cell and not rows.duplicated([*cell, k]).any()):
+    for k in (k for k in range(len(header)) if k in rows and k not in cell):
+        if rows.duplicated([*cell, k]).any():
+            continue
         kind, n_values = kind_of(header[k]), rows[k].nunique()
         fractions = pd.to_numeric(rows[k], errors="coerce") % 1 > 0
         choice = n_values <= max(_FEW, len(rows) / 2) and not fractions.any()

@@ -3,11 +3,13 @@
 from irtkit.suspects.audit import Audit, audit
 from irtkit.suspects.families import similar_respondents
 from irtkit.suspects.flags import flag_items
+from irtkit.suspects.health import Health
 from irtkit.suspects.shuffle import ShuffleControl, shuffle_control
 from irtkit.suspects.wrong_keys import wrong_keys
 
 __all__ = [
     "Audit",
+    "Health",
     "ShuffleControl",
     "audit",
     "flag_items",

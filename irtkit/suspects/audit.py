@@ -139,12 +139,12 @@ class Audit:
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
         if top and len(self.read_first) and self.result.n_answering <= _FEW:
-            first = self.read_first.head(top)
-            shown = first[["kind", "p_wrong_key"]].rename(columns=_HEADINGS)
+            unread = self.read_first.head(top)
+            shown = unread[["kind", "p_wrong_key"]].rename(columns=_HEADINGS)
             shown = shown.set_axis([shortened(label) for label in shown.index]).rename_axis("item")
-            heading = f"So few systems leave most wrong keys unseen. Read these {len(first)} first:"
+            heading = f"Few systems do not show most wrong keys. Read these {len(unread)} first:"
             parts += [Text(), Text(heading), Text(), table_of(shown, ["kind"])]
-            asked = first.reindex(columns=_TEXTS).drop(
+            asked = unread.reindex(columns=_TEXTS).drop(
                 self.suspects.head(top).index, errors="ignore"
             )
             texts = [*filter(None, map(_asked, asked.index, asked.to_dict("records")))]
@@ -157,8 +157,9 @@ class Audit:
         if not self.has_probabilities:
             return f"{_NEGATIVE}; {_EVIDENCE}, above 3 is strong"
         return (
-            f"P wrong key: probability that the key is wrong, if {self.prior:.1%} of the keys are, "
-            f"as estimated from these responses; {_NEGATIVE}"
+            f"P wrong key: probability that the item behaves as with a wrong key, and not as other "
+            f"items do, if {self.prior:.1%} of the keys are wrong, as estimated from these "
+            f"responses. An ambiguous item can behave so with a right key; {_NEGATIVE}"
         )
 
     @property

@@ -35,6 +35,7 @@ _DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently
 _FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
 _LEVEL = 0.05  # Probability of any pair called near-duplicate if all items are independent.
 _WANTED = 0.9  # Reliability to reach by more items.
+_MOST_ADDED, _LEAST = 1e6, 1e-9  # Items to add at most. Least divisor of their number.
 _GRID = np.linspace(-4, 4, 81)  # In SDs of the population.
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
 _SHOWN_TASKS, _SHOWN_PAIRS = 8, 3
@@ -56,7 +57,8 @@ class Health:
     first."""
     to_add: pd.DataFrame
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
-    the best systems" and, if the reliability is lower, "reliability 0.9"."""
+    the best systems" and, if the reliability is lower, "reach a reliability of 0.9". A goal that
+    takes more than a million items is left out."""
     findings: tuple[Finding, ...]  #: What limits the benchmark.
     n_best: int  #: Number of the best systems.
 
@@ -76,8 +78,9 @@ class Health:
         return (
             f"ceiling, floor: at least {_NEARLY_ALL:.0%} of the systems are right, or wrong; "
             f"separating: items with P(right) between {1 - _SETTLED:.0%} and {_SETTLED:.0%} "
-            f"(guessing apart) for the {self.n_best} best systems; near duplicates: items answered like an "
-            "earlier one; best score: share right of these systems; headroom: 1 less that score"
+            f"(guessing apart) for the {self.n_best} best systems; near duplicates: items "
+            "answered like an earlier one; best score: share right of these systems; "
+            "headroom: 1 less that score"
         )
 
     def __repr__(self) -> str:
@@ -292,18 +295,15 @@ def _to_add(result: FitResult, reliability: float, best: NDArray[np.intp]) -> pd
     import pandas as pd
 
     parameters = result.parameters.chosen(result.parameters.known)
-    slope = float(np.median(np.abs(parameters.discrimination)))
-    each = slope**2 / 4
+    each = max(float(np.median(np.abs(parameters.discrimination))) ** 2 / 4, _LEAST)
     ability = float(result.ability[best].mean())
     information = float(parameters.information([ability]).sum())
     goals = {"halve the errors of the best systems": (3 * (information + 1) / each, ability)}
     if reliability < _WANTED:
-        needed = _WANTED / (1 - _WANTED) * (1 - reliability) / reliability - 1
-        goals[f"reach a reliability of {_WANTED}"] = (
-            needed * parameters.n_items,
-            float(np.median(parameters.difficulty)),
-        )
-    rows = {goal: (math.ceil(n), at) for goal, (n, at) in goals.items() if np.isfinite(n)}
+        needed = _WANTED / (1 - _WANTED) * (1 - reliability) / max(reliability, _LEAST) - 1
+        middle = float(np.median(parameters.difficulty))
+        goals[f"reach a reliability of {_WANTED}"] = needed * parameters.n_items, middle
+    rows = {goal: (math.ceil(n), at) for goal, (n, at) in goals.items() if n <= _MOST_ADDED}
     columns = ["n_items", "difficulty"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
     return table.astype({"n_items": np.int64})

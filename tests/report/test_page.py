@@ -124,11 +124,11 @@ def test_the_table_of_suspects_is_that_of_the_audit(
     assert len(rows) == len(written.suspects)
     for row, (_, expected) in zip(rows, written.suspects.iterrows(), strict=True):
         assert row[1] == reasons_text(expected["reasons"])
-        names = ("p_negative", "wrong_key", "discrimination", "average_error")
-        assert row[2:6] == [number_text(expected[name]) for name in names]
+        names = ("p_wrong_key", "p_negative", "wrong_key", "discrimination", "average_error")
+        assert row[2 : 2 + len(names)] == [number_text(expected[name]) for name in names]
     if which == "digits":
         assert "digit-0480" in rows[0][0]
-        assert rows[0][6].endswith("of the ablest quarter answer 9, 7 is marked right")
+        assert rows[0][7].endswith("of the ablest quarter answer 9, 7 is marked right")
 
 
 def test_the_leaderboard_is_that_of_the_result(digits: Any) -> None:
