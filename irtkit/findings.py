@@ -306,7 +306,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "not-items": "at least half of the cells are not responses in {columns}",
     "metadata-columns": "columns with these names may not be items: {columns}",
     "summary": "rows with these labels may sum up other rows: {labels}",
+    "own-words": "nothing is right in the column {columns}, which alone holds {words}",
     "none-right": "no response is right: {words} does not occur",
+    "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
     "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
     "labels-merged": "the labels {label} and {kept} differ only by blanks or Unicode form and are "
     "read as one[[ (and {more:more label})]]",

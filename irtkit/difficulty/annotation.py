@@ -391,7 +391,7 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
     file = as_path(path)
     with naming(file):
         if head_of(file).lstrip().startswith((b"[", b"{")):
-            return _by_sample(json_document(file), "")
+            return _by_sample(json_document(file, unique=True), "")
         return _by_sample(_csv(file, "start", "end"), "")
 
 

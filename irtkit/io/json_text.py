@@ -1,7 +1,7 @@
 """JSON of evaluation logs: one record per line, or one document per file.
 
 If a key occurs twice in an object, its last value counts, as in the JSON readers of the harnesses.
-NaN is a missing number.
+``unique=True`` refuses such an object instead. NaN is a missing number.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any, cast
 
+from irtkit.checks import short
 from irtkit.files import open_bytes
 from irtkit.findings import ReadingError
 
@@ -21,20 +22,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_DECODER = json.JSONDecoder()
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise ValueError(f"{short(key)} occurs twice in one object")
+        record[key] = value
+    return record
 
 
-def parse(written: bytes, place: str = "the JSON") -> Any:
+_DECODERS = {True: json.JSONDecoder(object_pairs_hook=_without_repeats), False: json.JSONDecoder()}
+"""Decoders by whether keys must be unique."""
+
+
+def parse(written: bytes, place: str = "the JSON", *, unique: bool = False) -> Any:
     """Parse JSON in UTF-8. An error message begins with the place."""
     try:
-        return _DECODER.decode(written.decode().removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
+        return _DECODERS[unique].decode(written.decode().removeprefix("\ufeff"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of every line that is not blank."""
-    decode = _DECODER.raw_decode
+    decode = _DECODERS[unique].raw_decode
     with open_bytes(path) as handle:
         buffered = io.BufferedReader(cast("io.RawIOBase", handle), 2**20)
         for number, line in enumerate(buffered, start=1):
@@ -47,16 +60,16 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not whole:
                 if line.isspace():
                     continue
-                record = parse(line, f"line {number}")
+                record = parse(line, f"line {number}", unique=unique)
             if not isinstance(record, dict):
                 raise ValueError(f"line {number} is not a JSON object")
             yield number, record
 
 
-def json_document(path: Path) -> Any:
+def json_document(path: Path, *, unique: bool = False) -> Any:
     """Return the content of a JSON file."""
     with open_bytes(path) as handle:
-        return parse(handle.read(), "the file")
+        return parse(handle.read(), "the file", unique=unique)
 
 
 def for_each(word: str, records: Iterable[tuple[Any, Any]], add: Callable[[Any], object]) -> None:

@@ -107,7 +107,7 @@ def py_irt_table(path: Path) -> Table:
             raise ValueError(f"respondent {short(str(subject))} occurs twice")
         rows[str(subject)] = responses
 
-    for_each("line", json_lines(path), add)
+    for_each("line", json_lines(path, unique=True), add)
     known = next((item for responses in rows.values() for item in responses), "")
     filled = {name: responses or {known: None} for name, responses in rows.items()}
     cells = [(name, *one) for name, responses in filled.items() for one in responses.items()]

@@ -32,7 +32,7 @@ from irtkit.responses.long import (
     summary_labels,
     with_tasks,
 )
-from irtkit.responses.marking import INVALID, MISSING, Coder, plain_value
+from irtkit.responses.marking import INVALID, MISSING, MISSING_WORDS, Coder, plain_value
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
+    from irtkit.responses.marking import Marking
     from irtkit.responses.tables import Settings, Table
 
 _KEY_ROWS = {"key", "answer key", "answer_key", "answers", "correct answer", "solution", "target"}
@@ -82,6 +83,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
 
     coder, start = Coder(marking), 0
     parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    words: list[set[object]] = [set() for _ in positions]
     seen = np.zeros((3, len(positions)), np.int64)  # Responses, right and invalid ones by column.
     while first is not None:
         found = _cells(first, positions)
@@ -91,6 +93,9 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         start += len(found)
         if row.min(initial=0) < 0:
             row, found = row[row >= 0], found[row >= 0]
+        if marking.right and not marking.wrong:
+            for own, values in zip(words, found.T, strict=True):
+                own.update(values.tolist())
         if key is None:
             found = coder.codes(found, row[:, None], np.array(positions)[None, :])
             seen += [(found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)]
@@ -138,6 +143,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
         _refuse_cells(coder, seen, (rows_of, header), positions, settings)
+    if marking.right and not marking.wrong:
+        _refuse_own_words(words, seen[1] > 0, columns, settings)
     labels, items = (column_labels, row_labels) if turned else (row_labels, column_labels)
     if items.merged:
         label, kept = next(iter(items.merged.items()))
@@ -168,6 +175,8 @@ def _layout(
         at = named(header, "respondent", settings.respondent)
     if not at and (usual := respondent_position(header)) is not None:
         at = [usual]
+    if not at:
+        _refuse_responses_as_header(header, settings.marking)
     out = matched(header, settings.ignore)[0]
     k = task_position(header, {*at, *out}) if settings.transpose else None
     task = [] if k is None else [k]
@@ -237,3 +246,27 @@ def _refuse_long(header: list[str]) -> None:
     """Refuse a table that has the columns of a long one, except that of the items."""
     if all(usual_columns(header, role) for role in ("respondent", "response")):
         raise failed("no-item-column", Remedy({"item": ...}, "column", safe=False), columns=header)
+
+
+def _refuse_own_words(
+    words: list[set[object]], solved: NDArray[np.bool_], header: list[str], settings: Settings
+) -> None:
+    """Refuse a column where nothing is right and that has words of its own, such as families."""
+    known = set[object]().union(*(own for own, one in zip(words, solved, strict=True) if one))
+    for name, own, one in zip(header, words, solved, strict=True):
+        strange = [v for v in own - known if plain_value(v) not in MISSING_WORDS]
+        if known and strange and not one:
+            remedy = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
+            raise failed("own-words", remedy, columns=[name], words=sorted(map(str, strange)))
+
+
+def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
+    """Refuse a header that holds responses: the first row of a table without a header."""
+    plain = [plain_value(name) for name in header[1:]]
+    if marking.threshold is None:
+        marks = marking.right | marking.wrong or {0.0, 1.0}
+        found = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
+    else:
+        found = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
+    if found and len(plain) > 1:
+        raise failed("no-header", names=header[1:])

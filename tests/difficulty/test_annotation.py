@@ -231,6 +231,7 @@ def test_all_forms_of_a_file_hold_the_same_annotations(
         ("sample,type,start\ns,a,0\n", "must have a column 'end'"),
         (CSV + "clip-3,serve,0,1_0\n", "row 4: end must be a finite number, got '1_0'"),
         ('{"s": [{"type": "a", "start": 0}]}', "sample 's' must have just the columns .* got type"),
+        ('{"s": [], "s": []}', "'s' occurs twice in one object"),
         (json.dumps([RECORDS[0] | {"start": "0"}]), "start must be a finite number, got '0'"),
     ],
 )
