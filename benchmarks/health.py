@@ -5,7 +5,7 @@ difficulties and abilities standard normal). Items have a guessing of 0.25 and f
 where systems at chance are planted, and in a second kind of clean sets. In planted sets, 15 % of
 the items get a difficulty of −9, or one of 9, or 5 % are copies of other items with 5 % of the
 responses flipped, or 15 % of the systems guess with a probability of 0.25. A clean set has nothing
-planted. A set counts as found if it has the finding of what was planted, and as false if it has any
+planted. Clean sets with tasks have ten tasks of the same number of items. A set counts as found if it has the finding of what was planted, and as false if it has any
 other finding of health.
 
 Run with ``make studies``; ``--out benchmarks/results/health.json`` stores the figures.
@@ -27,6 +27,7 @@ SETTINGS = ((30, 100), (60, 200), (200, 100), (200, 1000), (1000, 60))
 CODES = {
     "clean": "",
     "clean, four options": "",
+    "clean, ten tasks": "",
     "ceiling": "items-at-ceiling",
     "floor": "items-at-floor",
     "near-duplicate items": "near-duplicate-items",
@@ -54,9 +55,12 @@ def drawn(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.Response
         at_chance = generator.permutation(n_systems)[: round(0.15 * n_systems)]
         values[at_chance] = generator.random((len(at_chance), n_items)) < 0.25
     responses = irtkit.ResponseMatrix(values)
-    if kind not in FOUR_OPTIONS:
-        return responses
-    return responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
+    about = pd.DataFrame(index=responses.items)
+    if kind in FOUR_OPTIONS:
+        about["n_options"] = 4
+    if kind == "clean, ten tasks":
+        about["task"] = np.char.add("task ", (np.arange(n_items) % 10).astype(str))
+    return responses.with_tables(about)
 
 
 def measured(kind: str, n_systems: int, n_items: int, sets: int) -> dict[str, Any]:

@@ -521,14 +521,13 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "these intervals take item parameters as known. The leaderboard includes their errors",
     # From health
     "items-at-ceiling": "Items at the ceiling: nearly all systems are right on {n} of "
-    "{n_items:item}[[, most in {tasks}]]. They cost time and tell little",
+    "{n_items:item}[[ (many in {tasks})]]. They cost time and tell little",
     "items-at-floor": "Items at the floor: nearly no system is right on {n} of "
-    "{n_items:item}[[, most in {tasks}]]. Their keys and texts deserve a look",
-    "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[, and few "
-    "do in {tasks}]]. Harder items are needed",
+    "{n_items:item}[[ (many in {tasks})]]. Their keys and texts deserve a look",
+    "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[ (few in "
+    "{tasks})]]. Harder items are needed",
     "near-duplicate-items": "Near-duplicate items: {n:item} {n:is|are} answered like an "
-    "earlier one, more often than ability explains. Of {n_respondents:system} {n_same} answer "
-    "{item} and {other} alike",
+    "earlier one, more often than ability explains",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "
@@ -592,5 +591,17 @@ LEGENDS = {
     "difference from the 1PL (95% intervals that hold together)",
     "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
     "the reverse",
+    "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong. separating: "
+    "items with P(right) between {low:.0%} and {high:.0%} (guessing apart) for the {best} best "
+    "systems. near duplicates: items answered like an earlier one. best score: share right of "
+    "these systems. headroom: 1 less that score",
+    "p_negative": "p negative: probability that the slope is below 0, by how the item follows the "
+    "share right, and by what all items show",
+    "wrong_key": "wrong key: log of how many times likelier the responses are with a wrong key, "
+    "above 3 is strong",
+    "p_wrong_key": "P wrong key: probability that the item behaves as with a wrong key, and not "
+    "as other items do, if {prior:.1%} of the keys are wrong, as estimated from these responses. "
+    "An ambiguous item can behave so with a right key",
+    "read_first": "Few systems do not show most wrong keys. Read these {n} first",
 }
-"""What columns of a comparison of difficulties are."""
+"""What columns of tables are."""

@@ -238,7 +238,7 @@ def _health(given: SimpleNamespace) -> None:
     an earlier one. Where items have tasks, each task has a row.
 
     health RESPONSES
-    --out TABLE  File for all items, such as .csv or .json.
+    --out TABLE  File for all items, such as .csv, with the group of near-duplicates.
     {FITTING}
     {READING}
 

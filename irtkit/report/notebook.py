@@ -96,8 +96,10 @@ def of_audit(found: Audit) -> str:
 
 
 def of_health(found: Health) -> str:
-    """Health of a benchmark: its sentences, and the table."""
-    return _shown(found.summary, ("benchmark health", found.table), [f"{found.legend}."])
+    """Health of a benchmark: its sentences, the table, and the first near-duplicate items."""
+    pairs = [(*found.first_pairs(_ROWS), ["other"])] if len(found.near_duplicates) else []
+    legend = [f"{found.legend}."]
+    return _shown(found.summary, ("benchmark health", found.table), legend, *pairs)
 
 
 def of_systems(found: SystemComparison) -> str:

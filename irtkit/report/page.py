@@ -84,11 +84,9 @@ def page_of(
         called=called if audited.n_negative else None,
         cautions=[*audited.limits, *audited.details, *(f"{one}." for one in limits)],
         health=measured,
-        limits=[
-            one
-            for one in measured.summary
-            if not any(str(known) in one for known in result.findings)
-        ],
+        limits=[f"{one}." for one in measured.findings if one not in result.findings],
+        alike=measured.first_pairs(_SUSPECTS),
+        unread=audited.to_read(),
         cards=_cards(result, suspects),
         suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
         maps=maps,

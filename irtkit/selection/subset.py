@@ -52,9 +52,7 @@ if TYPE_CHECKING:
     Single = NDArray[np.float32]
 
 _ALPHA = 0.5  # Weight of the model in Σ. From 0.35 to 0.65 errors differ by sampling error only.
-_SPREAD = (
-    1.25  # SD of the abilities of Σ, in SDs of the population: new respondents lie farther out.
-)
+_SPREAD = 1.25  # SD of the abilities of Σ, in SDs of the population. New respondents lie farther.
 _REACH, _N_NODES = 4.0, 41  # Quadrature to so many SDs. Probabilities err by 1e-3 at slope 10.
 _LEAST = 1e-6  # Proportion of the variance of an item that is rounding error of 32-bit sums.
 _SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.

@@ -13,7 +13,7 @@ from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
-from irtkit.findings import Finding
+from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
@@ -35,11 +35,6 @@ _FIRST = 3  # Items named to begin with: as many as a sentence holds.
 _COLUMNS = ("discrimination", "average_error", "strong_answer", "marked_right", "reasons")
 _TEXTS = ("text", "target")
 _HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key": "P wrong key"}
-_NEGATIVE = (
-    "p negative: probability that the slope is below 0, by how the item follows the share right, "
-    "and by what all items show"
-)
-_EVIDENCE = "wrong key: log of how many times likelier the responses are with a wrong key"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +133,11 @@ class Audit:
             texts = [*filter(None, map(_asked, rows.index, asked.to_dict("records")))]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
-        if top and len(self.read_first) and self.result.n_answering <= _FEW:
-            unread = self.read_first.head(top)
-            shown = unread[["kind", "p_wrong_key"]].rename(columns=_HEADINGS)
+        heading, unread = self.to_read(top)
+        if len(unread):
+            shown = unread.drop(columns=_TEXTS, errors="ignore")
             shown = shown.set_axis([shortened(label) for label in shown.index]).rename_axis("item")
-            heading = f"Few systems do not show most wrong keys. Read these {len(unread)} first:"
-            parts += [Text(), Text(heading), Text(), table_of(shown, ["kind"])]
+            parts += [Text(), Text(f"{heading}:"), Text(), table_of(shown, ["kind"])]
             asked = unread.reindex(columns=_TEXTS).drop(
                 self.suspects.head(top).index, errors="ignore"
             )
@@ -151,16 +145,17 @@ class Audit:
             parts += [Text(), *map(Text, texts)] if texts else []
         return Group(*parts, *([Text(), *details] if details else []))
 
+    def to_read(self, top: int = _READ_FIRST) -> tuple[str, pd.DataFrame]:
+        """Items to read first as they are shown, and their heading; none with many systems."""
+        few = self.result.n_answering <= _FEW
+        shown = self.read_first.head(top if few else 0).rename(columns=_HEADINGS)
+        return LEGENDS["read_first"].format(n=len(shown)), shown
+
     @property
     def legend(self) -> str:
         """What the columns of the table mean."""
-        if not self.has_probabilities:
-            return f"{_NEGATIVE}; {_EVIDENCE}, above 3 is strong"
-        return (
-            f"P wrong key: probability that the item behaves as with a wrong key, and not as other "
-            f"items do, if {self.prior:.1%} of the keys are wrong, as estimated from these "
-            f"responses. An ambiguous item can behave so with a right key; {_NEGATIVE}"
-        )
+        evidence = "p_wrong_key" if self.has_probabilities else "wrong_key"
+        return f"{LEGENDS[evidence]}. {LEGENDS['p_negative']}".format(prior=self.prior)
 
     @property
     def has_probabilities(self) -> bool:

@@ -1,11 +1,12 @@
 """Health of a benchmark: which of its items still measure, and what to add.
 
 An item is at the ceiling if nearly all systems are right, and at the floor if nearly none is. It
-separates the best systems if P(right) is between 0.05 and 0.95 at their mean ability. Two items are
-near-duplicates if few systems answer them differently: at most a tenth of all, at most a third of
-those expected to, and so few that the probability of any such pair is at most 0.05 if responses are
-independent at the fitted abilities. The binomial distribution with the mean probability bounds that
-of their number (Hoeffding 1956).
+separates the best systems if P(right) is between 0.05 and 0.95 at their mean ability.
+
+Two items are near-duplicates if few systems answer them differently. Their number is at most a
+tenth of all systems and at most a third of the expected number. It is also too small for chance:
+if responses are independent at the fitted abilities, the probability of any such pair is at most
+0.05. The binomial distribution with the mean probability bounds that probability (Hoeffding 1956).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import AT_CHANCE, FitResult
-from irtkit.checks import check_type, check_whole
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_type, check_whole, counted
 from irtkit.data.patterns import blocks
-from irtkit.findings import Finding
-from irtkit.printed import in_lines, plain, short_labels, table_of
+from irtkit.findings import LEGENDS, Finding
+from irtkit.printed import in_lines, plain, short_labels, shortened, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +34,12 @@ _SETTLED = 0.95  # P(right) of the best systems from which an item does not sepa
 _MANY, _FEW = 0.1, 0.1  # Shares of items at an end, and that separate the best, that are findings.
 _DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently, at most.
 _FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
-_LEVEL = 0.05  # Probability of any pair called near-duplicate if all items are independent.
+_LEVEL = 0.05  # Of near-duplicates, if items are independent, and of tasks beyond such a share.
 _WANTED = 0.9  # Reliability to reach by more items.
 _MOST_ADDED, _LEAST = 1e6, 1e-9  # Items to add at most. Least divisor of their number.
 _GRID = np.linspace(-4, 4, 81)  # In SDs of the population.
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
-_SHOWN_TASKS, _SHOWN_PAIRS = 8, 3
+_SHOWN_TASKS, _SHOWN_PAIRS = 5, 3  # With the other lines, about a screen of 24.
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,29 +60,33 @@ class Health:
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
     the best systems" and, if the reliability is lower, "reach a reliability of 0.9". A goal that
     takes more than a million items is left out."""
-    findings: tuple[Finding, ...]  #: What limits the benchmark.
+    findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     n_best: int  #: Number of the best systems.
 
     @property
     def summary(self) -> list[str]:
         """What limits the benchmark and what to add, in sentences."""
-        found = [f"{one.severity.capitalize()}: {one}." for one in self.findings]
-        added = [
+        return [*(f"Warning: {one}." for one in self.findings), *self.advice]
+
+    @property
+    def advice(self) -> list[str]:
+        """What to add, in sentences."""
+        return [
             f"To {goal}, add {n:,} items of difficulty {difficulty:z.1f}."
             for goal, n, difficulty in self.to_add.itertuples()
         ]
-        return [*(found or ["Nothing limits this benchmark."]), *added]
+
+    def first_pairs(self, most: int) -> tuple[str, pd.DataFrame]:
+        """The first pairs of near-duplicate items as they are shown, and their heading."""
+        of, shown = len(self.near_duplicates), self.near_duplicates.head(most).set_index("item")
+        heading = f"Near-duplicate items, the first {len(shown)} of {counted(of, 'pair')}"
+        return heading, shown.rename(columns={"n_same": "same", "n_respondents": "systems"})
 
     @property
     def legend(self) -> str:
         """What the columns of the table mean."""
-        return (
-            f"ceiling, floor: at least {_NEARLY_ALL:.0%} of the systems are right, or wrong; "
-            f"separating: items with P(right) between {1 - _SETTLED:.0%} and {_SETTLED:.0%} "
-            f"(guessing apart) for the {self.n_best} best systems; near duplicates: items "
-            "answered like an earlier one; best score: share right of these systems; "
-            "headroom: 1 less that score"
-        )
+        low = 1 - _SETTLED
+        return LEGENDS["health"].format(all=_NEARLY_ALL, low=low, high=_SETTLED, best=self.n_best)
 
     def __repr__(self) -> str:
         whole: Any = self.table.iloc[0]
@@ -99,8 +104,13 @@ class Health:
         shown = shown.rename(columns={"n_items": "number"})
         lines = [plain(table_of(shown))]
         if more := len(self.table) - len(shown):
-            lines.append(f"… and {more} more tasks")
-        return "\n\n".join(["\n".join(lines), in_lines(self.summary), in_lines([self.legend])])
+            lines.append(f"… and {counted(more, 'more task')}")
+        parts = ["\n".join(lines), in_lines(self.summary)]
+        if len(self.near_duplicates):
+            heading, pairs = self.first_pairs(_SHOWN_PAIRS)
+            pairs = pairs.assign(other=pairs["other"].map(shortened)).rename(index=shortened)
+            parts.append(f"{heading}:\n{plain(table_of(pairs, ['other']))}")
+        return "\n\n".join([*filter(None, parts), in_lines([self.legend])])
 
 
 def health(result: FitResult, *, n_best: int = 10) -> Health:
@@ -173,7 +183,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     sections = _sections(result)
     rows = {name: _row(result, items, information, best, which) for name, which in sections.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
-    of_fit = [one for one in result.findings if one.code in {AT_CHANCE, "few-systems"}]
+    of_fit = [one for one in result.findings if one.severity == "warning"]
     to_add = _to_add(result, float(table["reliability"].iloc[0]), best)
     return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
 
@@ -221,7 +231,11 @@ def _row(
 
 
 def _near_duplicates(result: FitResult) -> pd.DataFrame:
-    """Pairs of items that agree more often than independent responses would."""
+    """Pairs of items that agree more often than independent responses would.
+
+    Where no response is missing, most parts of the items need no comparison: the numbers of right
+    responses to near-duplicates differ by at most the differences that they may have.
+    """
     import pandas as pd
     from scipy.special import bdtr
 
@@ -234,26 +248,36 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
     if level < 0.5 ** len(who):  # Not even items that all answer alike can reach it.
         places = places[:0]
+    answered, marks, usual = _responses(result, who, places)
+    complete, right, mean = answered.all(), (marks > 0).sum(axis=0), usual.mean(axis=0)
+    order = np.argsort(right, kind="stable")
+    starts = range(0, len(order), _ITEMS_AT_ONCE)
+    parts = [order[start : start + _ITEMS_AT_ONCE] for start in starts]
     found: list[Array] = []
-    for start in range(0, len(places), _ITEMS_AT_ONCE):
-        one = _responses(result, who, places[start : start + _ITEMS_AT_ONCE])
-        for second in range(start, len(places), _ITEMS_AT_ONCE):
-            other = one
-            if second > start:
-                other = _responses(result, who, places[second : second + _ITEMS_AT_ONCE])
-            n, same, usual = (left.T @ right for left, right in zip(one, other, strict=True))
-            near = (same >= (1 - 2 * _DIFFERENT) * n) & (same >= usual + 2)
-            near &= n - same <= _FEWER * (n - usual)
-            if second == start:
+    for k, first in enumerate(parts):
+        for second in parts[k:]:
+            n: Any = len(who) if complete else answered[:, first].T @ answered[:, second]
+            most: Any = _DIFFERENT * n
+            if complete:
+                most = _most_unlike(n, mean[first], mean[second], level)
+                if most < right[second[0]] - right[first[-1]]:
+                    continue
+            same = marks[:, first].T @ marks[:, second]
+            near = same >= n - 2 * most
+            if second is first:
                 near &= ~np.tri(len(near), dtype=np.bool_)
-            j, k = np.nonzero(near)
-            count, more, expected = (part[j, k].astype(float) for part in (n, same, usual))
-            unlike = np.round((count - more) / 2)
+            j, m = np.nonzero(near)
+            if len(j) == 0:
+                continue
+            expected = (usual[:, first].T @ usual[:, second])[j, m].astype(float)
+            count = (np.broadcast_to(n, near.shape)[j, m]).astype(float)
+            unlike = np.round((count - same[j, m]) / 2)
             chance = bdtr(unlike, count.astype(np.int64), np.clip((1 - expected / count) / 2, 0, 1))
-            pair = places[start + j], places[second + k], count - unlike, count
-            found.append(np.stack(pair)[:, chance <= level])
+            kept = (chance <= level) & (2 * unlike <= _FEWER * (count - expected))
+            pair = np.sort([places[first[j]], places[second[m]]], axis=0)
+            found.append(np.vstack([pair, count - unlike, count])[:, kept])
     one_item, other_item, same, n = np.hstack([np.empty((4, 0)), *found])
-    order = np.lexsort((-n, n - same))
+    order = np.lexsort((other_item, one_item, -n, n - same))
     columns = {
         "item": labels[one_item[order].astype(np.intp)],
         "other": labels[other_item[order].astype(np.intp)],
@@ -261,6 +285,19 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
         "n_respondents": n[order].astype(np.int64),
     }
     return pd.DataFrame(columns)
+
+
+def _most_unlike(n: int, one: Array, other: Array, level: float) -> int:
+    """Most of n systems that answer near-duplicates of two parts differently, −1 if there are none.
+
+    Two items with means 2p − 1 and 2q − 1 are expected to differ on at most 1 − |p + q − 1|.
+    """
+    from scipy.special import bdtr
+
+    nearest = max(one.min() + other.min(), -(one.max() + other.max()), 0.0)
+    differ = 1 - nearest / 2
+    unlike = np.arange(int(min(_DIFFERENT, _FEWER * differ) * n) + 1)
+    return int((bdtr(unlike, n, differ) <= level).sum()) - 1
 
 
 def _responses(
@@ -310,26 +347,23 @@ def _to_add(result: FitResult, reliability: float, best: NDArray[np.intp]) -> pd
 
 
 def _found(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
-    """Findings of the whole benchmark or of tasks."""
+    """Findings of the whole benchmark, or of tasks whose share is significantly beyond a limit."""
+    from scipy.special import bdtr, bdtrc
+
     found = []
-    whole: Any = table.iloc[0]
     for code, column, too_many in (
         ("items-at-ceiling", "ceiling", True),
         ("items-at-floor", "floor", True),
         ("few-separating", "separating", False),
     ):
-        share = table[column] / table["n_items"]
-        there = share >= _MANY if too_many else share < _FEW
-        if there.any():
-            values: dict[str, Any] = {"n": int(whole[column]), "n_items": int(whole["n_items"])}
-            if tasks := [str(task) for task in table.index[there] if task != "all"]:
-                values["tasks"] = tasks
+        n, of = table[column].to_numpy(), table["n_items"].to_numpy()
+        there = n[0] >= _MANY * of[0] if too_many else n[0] < _FEW * of[0]
+        chance = bdtrc(n - 1, of, _MANY) if too_many else bdtr(n, of, _FEW)
+        tasks = [str(task) for task in table.index[1:][chance[1:] <= _LEVEL]]
+        if there or tasks:
+            values = {"n": int(n[0]), "n_items": int(of[0]), "tasks": tasks}
             found.append(Finding(code, "warning", values))
     if len(pairs):
-        first: Any = pairs.iloc[0].to_dict()
-        found.append(
-            Finding(
-                "near-duplicate-items", "warning", {"n": int(whole["near_duplicates"]), **first}
-            )
-        )
+        n_further = int(table["near_duplicates"].iloc[0])
+        found.append(Finding("near-duplicate-items", "warning", {"n": n_further}))
     return found

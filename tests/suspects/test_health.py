@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,7 +51,25 @@ def test_copied_items_are_grouped_by_the_first_of_them() -> None:
         "item-31",
     }
     assert int(found.table.loc["all", "near_duplicates"]) == 2
-    assert [one.code for one in found.findings] == ["near-duplicate-items"]
+    assert [one.code for one in found.findings] == ["further-ability", "near-duplicate-items"]
+    assert "the first 3 of 3 pairs" in str(found)
+    assert {"item-3", "item-8", "item-31"} <= {*str(found).split()}
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.1])
+def test_pairs_are_those_of_a_comparison_of_all_items(
+    share_missing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(0)
+    values = board([*np.linspace(-2, 2, 300)]).astype(float)
+    values[:, 20:300:20] = np.abs(values[:, 1:15] - (generator.random((200, 14)) < 0.03))
+    values[generator.random(values.shape) < share_missing] = np.nan
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(values)
+    found = result.health().near_duplicates
+    assert len(found) >= 10
+    monkeypatch.setattr("irtkit.suspects.health._ITEMS_AT_ONCE", 7)
+    pd.testing.assert_frame_equal(result.health().near_duplicates, found)
 
 
 def test_missing_responses_do_not_make_items_alike() -> None:
@@ -63,6 +83,14 @@ def test_tasks_have_rows_and_findings_name_them() -> None:
     assert list(found.table.index) == ["all", "easy", "hard"]
     assert found.table["ceiling"].tolist() == [10, 10, 0]
     assert found.findings[0].values["tasks"] == ["easy"]
+
+
+def test_a_task_of_few_items_is_not_named_for_one_of_them() -> None:
+    responses = irtkit.ResponseMatrix(board([-9.0] + [0.0] * 49))
+    tasks = pd.DataFrame({"task": np.repeat(["first", *"abcd"], 10)}, responses.items)
+    found = irtkit.fit(responses.with_tables(tasks)).health()
+    assert found.table.loc["first", "ceiling"] == 1
+    assert not found.findings
 
 
 def test_items_to_add_reach_the_reliability() -> None:
