@@ -263,7 +263,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
                 if most < right[second[0]] - right[first[-1]]:
                     continue
             same = marks[:, first].T @ marks[:, second]
-            near = same >= n - 2 * most
+            near = (same >= n - 2 * most) & (same > 0)
             if second is first:
                 near &= ~np.tri(len(near), dtype=np.bool_)
             j, m = np.nonzero(near)

@@ -75,7 +75,7 @@ class _Bank(NamedTuple):
 
     def likelihood(self, right: Array, tried: Array) -> Array:
         """Log likelihood of each row of right responses of so many, averaged over curves."""
-        from scipy.special import gammaln, logsumexp
+        from scipy.special import gammaln
 
         rows, place = np.unique(np.stack([right, tried], axis=-1), axis=0, return_inverse=True)
         tables, codes = [], []  # by group: each count under each curve, and which count a row has
@@ -96,8 +96,11 @@ class _Bank(NamedTuple):
             codes.append(code.ravel())
         found = np.empty(len(rows))
         for some in blocks(len(rows), len(self.curves), _BLOCK):
-            total = sum(table[code[some]] for table, code in zip(tables, codes, strict=True))
-            found[some] = logsumexp(total, axis=1)
+            total = tables[0][codes[0][some]]
+            for table, code in zip(tables[1:], codes[1:], strict=True):
+                total += table[code[some]]
+            top = total.max(axis=1, keepdims=True)
+            found[some] = top[:, 0] + np.log(np.exp(total - top).sum(axis=1))
         return np.asarray(found[place.ravel()] - np.log(len(self.curves)))
 
 

@@ -276,7 +276,8 @@ def _columns(
     kept = 1.0 if np.isinf(part.spread) else part.spread / (part.spread + variance)
     t = np.zeros_like(difference)
     np.divide(difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
-    p_better = np.where(t > 0, 1 - tail(df, t), tail(df, t))
+    beyond = tail(df, t)
+    p_better = np.where(t > 0, 1 - beyond, beyond)
     n_items = np.full(len(df), len(result.item_labels))
     if not result.patterns.complete:
         shares = Shares.of(result.patterns.chosen(part.places[order]))

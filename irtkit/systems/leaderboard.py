@@ -185,8 +185,8 @@ def _board(
     surely = simultaneous_ranks(apart)
     board["rank_low_simultaneous"], board["rank_high_simultaneous"] = surely
     ability = rows["ability"].to_numpy()
-    n_reversed = int(np.triu(apart & (ability > ability[:, None])).sum())
-    return board, n_reversed, int(apart.sum()) // 2
+    n_reversed = np.count_nonzero(np.triu(apart & (ability > ability[:, None])))
+    return board, int(n_reversed), int(np.count_nonzero(apart)) // 2
 
 
 def improbable_right(result: FitResult) -> Array:

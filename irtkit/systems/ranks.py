@@ -45,8 +45,8 @@ _PSEUDO = 2.0  # Observations of the mean variance of errors that a component be
 
 def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
     """Rank intervals of all systems at once, by which pairs differ; the best system first."""
-    better, worse = np.tril(apart).sum(axis=1), np.triu(apart).sum(axis=1)
-    return 1 + better, len(apart) - worse
+    later = np.triu(apart)
+    return 1 + np.count_nonzero(later, axis=0), len(apart) - np.count_nonzero(later, axis=1)
 
 
 def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Flags:
@@ -86,7 +86,8 @@ def _t_of_pairs(standing: Standing, most: float) -> NDArray[np.float32]:
             end = int(np.searchsorted(-scores, reach - scores[rows.stop - 1], side="right"))
             columns = slice(rows.start, end if np.isfinite(reach) else n)
             se_of = np.sqrt(standing.variances(rows, columns))
-            t[rows, columns] = np.triu((value[rows, None] - value[columns]) / se_of, 1)
+            t[rows, columns] = (value[rows, None] - value[columns]) / se_of
+            t[rows, rows] = np.triu(t[rows, rows], 1)
             t[rows, columns.stop :] = np.inf
     return t
 
@@ -159,7 +160,9 @@ def likely_ranks(
     z = np.hstack([drawn, -drawn]) / np.sqrt(v)[:, None]
     share, centre, spread = _mixture(m, v)
     belonging = np.cumsum(_belonging(m, v, share, centre, spread), axis=1)
-    component = (ndtr(np.roll(z, 1, axis=1))[..., None] > belonging[:, None, :-1]).sum(axis=2)
+    uniform, component = ndtr(np.roll(z, 1, axis=1)), np.zeros(z.shape, np.int8)
+    for beyond in belonging[:, :-1].T:
+        component += uniform > beyond[:, None]
     kept = spread / (spread + v[:, None])
     middle, error = centre + kept * (m[:, None] - centre), np.sqrt(kept * v[:, None])
     # Wilson and Hilferty: a cubed normal for the χ² of Student's t.
@@ -168,10 +171,13 @@ def likely_ranks(
     rows = np.arange(n)[:, None]
     true = middle[rows, component] + error[rows, component] * z * np.maximum(chi, 0.01) ** -1.5
     true = np.round(true, 7 if n <= MOST_DRAWN else 5).T
-    ranks = [1 + n - np.searchsorted(np.sort(row), row, side="right") for row in true]
+    ranks = np.empty(true.shape, np.int32)
+    for row, rank in zip(true, ranks, strict=True):
+        order = np.argsort(row)  # Sorted values are found faster than those of a row.
+        rank[order] = 1 + n - np.searchsorted(row[order], row[order], side="right")
     ends = ((1 - level) / 2 * (len(ranks) - 1), (1 + level) / 2 * (len(ranks) - 1))
     low, high = int(np.floor(ends[0])), int(np.ceil(ends[1]))
-    sorted_ranks = np.partition(np.array(ranks, np.int32).T.copy(), [low, high], axis=1)
+    sorted_ranks = np.partition(ranks.T.copy(), [low, high], axis=1)
     rank = 1 + np.searchsorted(-standing.scores, -standing.scores)
     return np.minimum(sorted_ranks[:, low], rank), np.maximum(sorted_ranks[:, high], rank)
 
@@ -213,7 +219,7 @@ def groups_of(apart: Flags) -> list[str]:
     n, end, runs = len(apart), 0, []
     for start in range(n):
         reached = end
-        while end < n and not apart[start:end, end].any():
+        while end < n and not apart[end, start:end].any():
             end += 1
         if end > reached:
             runs.append((start, end))
