@@ -79,7 +79,7 @@ class CalibratedItems:
             object.__setattr__(self, "standard_errors", unknown)
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
-        """Place of every label among the known items, −1 where there is none."""
+        """Place of every label among the known items, −1 for unknown labels."""
         places = {label: k for k, label in enumerate(self.labels or ()) if self.known[k]}
         return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
 
@@ -105,7 +105,7 @@ def calibrated_items(
 ) -> CalibratedItems:
     """Return items from a result, item parameters, a table of items, or a file of either.
 
-    ``name`` is that of the argument, for errors.
+    ``name`` is the argument that errors name.
     """
     if isinstance(given, str | os.PathLike):
         given = read_items(as_path(given, name), name)
@@ -186,7 +186,7 @@ def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:
 def fixed_parameters(
     anchors: CalibratedItems, places: NDArray[np.intp], model: ModelName
 ) -> ItemParameters:
-    """Parameters of all items of a fit, of which ``places`` says where the fixed ones are."""
+    """Parameters of all items of a fit. ``places`` locates the fixed ones."""
     if not (places >= 0).any():
         raise ValueError(
             "fixed has no item of the responses: its items are "
@@ -244,8 +244,8 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     """Covariances of slope, intercept (and logit of guessing) by standard errors, (n_items, k, k).
 
     With d = −ab, Cov(a, d) follows from Var b = (b² Var a + Var d + 2b Cov(a, d)) / a². A change of
-    the logit of guessing moves a and d to their best values for abilities from
-    N(``mean``, ``sd``²), which gives the other covariances. Unknown errors count as 0.
+    the logit of guessing moves a and d to their best values for abilities from N(``mean``,
+    ``sd``²), which gives the other covariances. Unknown errors are taken as 0.
     """
     a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
     of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors).T ** 2
@@ -271,21 +271,21 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
 def drift_of(
     result: FitResult, patterns: Patterns, covariances: Array, copies: float = 1.0
 ) -> tuple[Array, NDArray[np.bool_], Array]:
-    """Test the fixed items; ``copies`` is the number of respondents for each independent one.
+    """Test the fixed items, with ``copies`` respondents per independent respondent.
 
     Ability is measured in SDs of the respondents. The parameters of fixed item j have the score s_j
     and the complete-data information D_j, and their earlier estimates have the covariance C_j. If
-    the mean and log SD of ability are off by η, then the parameters are off by H_j η, so that
-    D_j⁻¹ s_j ~ N(H_j η, f D_j⁻¹ + C_j), where f is ``copies``. Generalised least squares estimates
-    η, and the residual of each intercept is tested. The item with the largest one is set aside
-    until none is significant (Holm 1979). Abilities are then estimated without these items, and
-    the others are tested again.
+    the mean and log SD of ability are off by η, the parameters are off by H_j η. Then D_j⁻¹ s_j ~
+    N(H_j η, f D_j⁻¹ + C_j), where f is ``copies``. Generalised least squares estimates η, and the
+    residual of each intercept is tested. The item with the largest one is set aside until none is
+    significant (Holm 1979). Abilities are then estimated without these items, and the others are
+    tested again.
 
     With the z of each item (above 0 if it became easier, NaN if it is not tested) come which drift,
-    and the variances of the mean and the log SD of ability that errors of the anchors add. A
-    variance one third of the way from the binomial one at the expected proportion to that at the
-    observed one makes z nearly normal for small counts as well: to first order it gives the signed
-    root of the deviance.
+    and the variances of the mean and the log SD of ability that errors of the anchors add. The
+    variance is two thirds of the binomial one at the expected proportion plus one third of the
+    observed one. To first order this gives the signed root of the deviance, so that z is nearly
+    normal for small counts as well.
     """
     from scipy.special import ndtr
 

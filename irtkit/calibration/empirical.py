@@ -1,12 +1,12 @@
 """Items fitted with a distribution learned from the matrix itself (empirical Bayes).
 
 With few respondents the likelihood says little about a single item, but much about how items are
-distributed. After a fit with the weak prior, whose abilities are kept, the numbers of the
-distribution are made most likely with the items integrated out, and items are set to their
-posterior means. The integrals are sums over Gauss–Hermite points around the mode of each item, one
-set as a regular and one as an inverted item (Naylor & Smith 1982). The likelihood of an item by
-itself is that of the responses, and of the right ones, expected at each node while abilities are
-held at their posteriors (Bock & Aitkin 1981).
+distributed. The abilities of a fit with the weak prior are kept. The parameters of the distribution
+maximise the likelihood with the items integrated out. Items are then set to their posterior means.
+The integrals are sums over Gauss–Hermite points around the mode of each item, one set as a regular
+and one as an inverted item (Naylor & Smith 1982). The likelihood of one item comes from the numbers
+of responses and of correct responses expected at each node, with abilities held at their posteriors
+(Bock & Aitkin 1981).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
-"""The limit that slopes meet under the weak prior."""
+"""The limit of slopes under the weak prior."""
 _LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
 """Numbers of a distribution that are above 0, and between 0 and 1."""
 # Change of each number of a distribution that points are trusted for until they are placed anew:
@@ -70,7 +70,7 @@ class TwoSided(Density):
     inverted: float
 
     def at(self, x: Array) -> LogDensity:
-        """Logarithm of the sum of both; as curvature stands that of either."""
+        """Logarithm of the sum of both. The curvature is the same for either."""
         kinds = (
             math.log(1 - self.inverted) + Normal(self.centre, self.spread).at(x).value,
             math.log(self.inverted) + Normal(-self.centre, self.spread).at(x).value,
@@ -85,17 +85,17 @@ class TwoSided(Density):
 class ItemDistribution:
     """Distribution of slopes and intercepts among the items.
 
-    A slope a is regular or, with probability π, inverted, and u = asinh(±a/λ) is N(c, s²): near 0
-    that is a normal distribution of the slope itself, far out of its logarithm. An intercept is
-    N(±δ − βa, v² + w²a²): difficulty N(β, w²) plus a part N(±δ, v²) that has nothing to do with the
-    slope; e is the intercept standardised, N(0, 1). An inverted item is a regular one with right
-    and wrong exchanged.
+    A slope a is regular or, with probability π, inverted, and u = asinh(±a/λ) is N(c, s²). Near 0
+    this is a normal distribution of the slope, and far from 0 one of its logarithm. An intercept is
+    N(±δ − βa, v² + w²a²): difficulty N(β, w²) plus a part N(±δ, v²) that does not depend on the
+    slope. The standardised intercept e is N(0, 1). An inverted item is a regular one with right and
+    wrong exchanged.
 
     ``slope`` is the median slope of regular items, ``bend`` is λ in units of it, and
     ``log_slope_spread`` is s, the SD of log a where slopes are well above λ. ``inverted`` is the
     share π of inverted items. ``difficulty`` and ``difficulty_spread`` are mean and SD of
-    difficulty (β, w), ``intercept`` and ``intercept_spread`` those of the other part of intercepts
-    (δ, v).
+    difficulty (β, w). ``intercept`` and ``intercept_spread`` are mean and SD of the other part of
+    intercepts (δ, v).
     """
 
     slope: float
@@ -160,7 +160,7 @@ class ItemDistribution:
         return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
 
     def standardised(self, slope: Array, intercept: Array, sign: Array) -> tuple[Array, Array]:
-        """Coordinates u and e of items; ``sign`` is −1 for inverted ones."""
+        """Coordinates u and e of items. ``sign`` is −1 for inverted items."""
         off = intercept - sign * self.intercept + self.difficulty * slope
         return np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope))
 
@@ -171,7 +171,7 @@ class ItemDistribution:
         return slope, mean + e * np.sqrt(self.variance(slope))
 
     def jacobian(self, slope: Array, e: Array, sign: Array) -> tuple[Array, Array, Array]:
-        """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e; ∂a/∂e is 0."""
+        """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e, as ∂a/∂e is 0."""
         by_u = sign * np.sqrt(slope**2 + self.turn**2)
         sd = np.sqrt(self.variance(slope))
         with_slope = e * self.difficulty_spread**2 * slope / sd - self.difficulty
@@ -218,7 +218,7 @@ class ItemDistribution:
 
     @property
     def guessing_density(self) -> Beta:
-        """Density of guessing, that of the weak prior."""
+        """Density of guessing, as in the weak prior."""
         return WeakPrior(chance=self.chance).guessing_density
 
     def at(
@@ -226,8 +226,8 @@ class ItemDistribution:
     ) -> AtPrior:
         """Log density of u and e of the items, its gradient and its curvature.
 
-        Each item is of the kind that its slope has the sign of. Slopes meet the limit of the weak
-        prior, and guessing has the density that it has there.
+        Each item is of the kind that its slope has the sign of. The limit of slopes and the density
+        of guessing are those of the weak prior.
         """
         del hyper, common_slope
         slope, intercept, logit = items
@@ -247,7 +247,7 @@ class ItemDistribution:
         """Log density of intercepts given slopes, and of location and scale, which stay free.
 
         ``hyper.location`` stands for −β and the scale τ for the median slope. The variance V of an
-        intercept follows a/τ, so that −½ log V counts as well.
+        intercept depends on a/τ, so that −½ log V is part of the density.
         """
         del common_slope
         slope, location, weak = items.slope, hyper.location, WeakPrior()
@@ -289,10 +289,10 @@ _LOWEST, _HIGHEST = (
 class ItemLikelihoods:
     """Likelihoods of the items of a fit as functions of their slopes and intercepts.
 
-    Guessing stays where it is. Slopes meet the absolute limit of the weak prior: an item that
-    splits the respondents perfectly is as likely with any steeper slope. Where nodes are denser
-    than items bend, expected responses are carried to *places* further apart by the transpose of
-    interpolation, which keeps sums of smooth functions.
+    Guessing stays where it is. Slopes have the absolute limit of the weak prior, because an item
+    that splits the respondents perfectly is as likely with any steeper slope. Where nodes are
+    denser than items bend, expected responses are carried to *places* further apart by the
+    transpose of interpolation, which keeps sums of smooth functions.
     """
 
     def __init__(self, patterns: Patterns, items: Items, grid: Grid) -> None:
@@ -321,7 +321,7 @@ class ItemLikelihoods:
             self._right = self._right @ self._functions
 
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
-        """Log likelihood of some items, each at several points; shapes (n,), (n, n_points)."""
+        """Log likelihood of some items, (n,), each at several points, (n, n_points)."""
         value = np.empty_like(slope)
         for part in blocks(len(items), slope.shape[1] * len(self._theta)):
             some, a, d = items[part], slope[part], intercept[part]
@@ -361,7 +361,7 @@ class ItemLikelihoods:
 
 
 def _sum(table: Array, weights: Array) -> Array:
-    """Sum over places; shapes (n, n_points, n_places) and (n or 1, n_places)."""
+    """Sum over places, for shapes (n, n_points, n_places) and (n or 1, n_places)."""
     if len(weights) == 1:
         return np.asarray(table @ weights[0])
     return np.asarray((table @ weights[:, :, None])[:, :, 0])
@@ -380,7 +380,7 @@ class _Points(NamedTuple):
     """Log likelihood and log weight in an integral over slope and intercept."""
 
     def shares(self, distribution: ItemDistribution) -> tuple[Array, Array]:
-        """What each point counts for in the posterior of its item; log marginal likelihoods."""
+        """Posterior weight of each point of an item, and log marginal likelihoods."""
         joint = self.log_weight + distribution.log_density(self.slope, self.intercept, self.sign)
         place = np.unique(self.item, return_inverse=True)[1].ravel()
         peak = np.full(int(place.max()) + 1, -np.inf)
@@ -393,12 +393,12 @@ class _Points(NamedTuple):
 def empirical_bayes(
     problem: Problem, maximum: Maximum, schedule: GridSchedule
 ) -> tuple[Problem, Maximum]:
-    """Let items learn from each other; their distribution is then the prior.
+    """Let items learn from each other. Their distribution is then the prior.
 
     It is learned from at most 2,000 items, evenly spaced in the order of their proportions right
     and of how able those were who got them right. What orders them are sums of whole numbers:
     estimates are rounded, and where two of them change places others are learned from. Abilities
-    keep mean 0 and SD 1, and the distribution is told in their units.
+    keep mean 0 and SD 1, and the distribution is in these units.
     """
     items, patterns = problem.items(maximum.x), problem.engine.patterns
     grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
@@ -431,7 +431,7 @@ def empirical_bayes(
 
 
 def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemDistribution:
-    """Return the likeliest distribution of a sample of the items, all of which may have copies."""
+    """Return the most likely distribution of a sample of the items, which may have copies."""
     from scipy.optimize import Bounds, minimize
 
     sample = whole[:: -(-len(whole) // 2000)]

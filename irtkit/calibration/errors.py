@@ -1,9 +1,10 @@
-"""Errors of abilities that contain those of the items, and clustered errors.
+"""Standard errors of abilities that include item uncertainty, and clustered errors.
 
 A posterior mean moves with item parameters x by g = Cov(θ, s(θ)), the posterior covariance with the
 complete-data score s (Louis 1982). Its variance against the population is v + gᵀ Cov(x) g, with the
 posterior variance v. Errors of all abilities share a location and a scale, which cancel between
-systems of one board: there g is projected by Q = I − B(BᵀWB)⁻¹BᵀW, B = [1, ability], W = 1/v.
+systems of one board. For these, g is projected by Q = I − B(BᵀWB)⁻¹BᵀW, with B = [1, ability] and W
+= 1/v.
 
 Design effects of clustered errors are ratios of sandwich variances (Liang & Zeger 1986), over
 clusters and over single respondents or items: with clusters of one they are 1.
@@ -51,7 +52,7 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
 
 
 class _Cells(NamedTuple):
-    """Answers of some respondents, in 32 bits; of sparse rows the observed cells alone."""
+    """Answers of some respondents, in 32 bits. Sparse rows have observed cells only."""
 
     some: slice
     right: Any
@@ -107,7 +108,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
     weighted = board * np.where(result.answering, 1 / variance, 0.0)[:, None]
 
     def by_items() -> Iterator[tuple[slice, list[Any]]]:
-        """g, from the normal posterior at two points: those of the rule of three that count."""
+        """g, from the normal posterior at the two points of the three-point rule off its centre."""
         for cells in _cells(result, patterns):
             above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
             step = (_POINT / 6 * result.posterior_sd[cells.some, None]).astype(np.float32)
@@ -195,8 +196,8 @@ def with_design_effect(
 def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
     """What the dependence of answers within clusters of items adds to posterior variances, (n,).
 
-    With scores u and information I by ability it is v² Σ_c (ρ_c − 1) I_c, in which the design
-    effect ρ_c is Σ_i E[(Σ_j u)²] / Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
+    With scores u and information I by ability, it is v² Σ_c (ρ_c − 1) I_c. The design effect ρ_c is
+    Σ_i E[(Σ_j u)²] / Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
     """
     from scipy.sparse import csr_array
 

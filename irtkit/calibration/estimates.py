@@ -83,12 +83,12 @@ def result_of(
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on.
 
-    Ability is reversed if it falls with how much real respondents get right: as a share of what
-    they answered, less how easy that was, as the able may have met harder items.
+    Ability is reversed if it falls with the accuracy of real respondents. Accuracy is corrected for
+    the easiness of the items answered, as able respondents may have met harder items.
 
-    ``answered`` are the respondents and items that were estimated. The others have no response, and
-    nothing is known of them but the common slope and the population. ``by_chance`` is whether
-    respondents differ by chance alone.
+    ``answered`` are the respondents and items that were estimated. The others lack responses. Only
+    the common slope and the population are known. ``by_chance`` is whether respondents differ by
+    chance alone.
     """
     from scipy.special import expit
 
@@ -204,7 +204,7 @@ def result_of(
 def unbounded_items(
     prior: Prior | None, items: Items, information: NDArray[np.float64] | None
 ) -> NDArray[np.bool_]:
-    """Which items have no finite maximum, as neither responses nor the prior hold them.
+    """Items without a finite maximum, because neither responses nor the prior bound them.
 
     ``information`` is the expected number of uncertain responses to every item, None if it is not
     known. Slopes are in units of the SD of ability, and `WeakPrior.steep` is a step.
@@ -221,14 +221,14 @@ def unbounded_items(
 def _flat(
     estimates: Estimates, counts: Counts, answering: NDArray[np.bool_], *, by_chance: bool
 ) -> NDArray[np.bool_]:
-    """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
+    """Items with a small slope that may be 0, so that −intercept / slope is not a difficulty.
 
-    Small beside the median slope, unless respondents differ by chance, or are so few that it is not
-    told from 0 by all items together: then none is large.
+    Small is relative to the median slope. If respondents differ by chance only, or are too few for
+    a median slope that differs from 0, all slopes are small.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
-    Repeated trials count for less by their correlation, as if all cells had as many.
+    The correlation of repeated trials lowers the information, as if all cells had as many.
     """
     from scipy.special import expit
 
@@ -260,9 +260,9 @@ def with_caveats(
 ) -> FitResult:
     """Add the findings to a result, the gravest first, and its components.
 
-    ``by_chance`` says that respondents differ in how much they get right by chance alone, which
-    some do where many items are inverted and abilities clear; ``counted_anew`` that repeated
-    trials were found to agree, and count for less.
+    ``by_chance`` says that accuracies differ by chance only, which can happen with clear abilities
+    if many items are inverted. ``counted_anew`` says that repeated trials agree and have less
+    weight.
     """
     ability = (result.ability - result.latent_mean) / result.latent_sd
     scale = result.parameters, ability, result.latent_sd, result.fixed
@@ -293,7 +293,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     """A search that found no maximum, drifted items, and what the responses do not determine.
 
     Responses to n items are 2ⁿ patterns, with 2ⁿ − 1 free probabilities, however many respondents
-    there are. Repeated trials, and synthetic respondents of other abilities, tell more.
+    there are. Repeated trials, and synthetic respondents of other abilities, give more information.
     """
     settings, status = result.settings, np.array(result.status)
     prior, n_items = settings.prior or {}, len(status)

@@ -1,11 +1,11 @@
 """From responses and checked settings to estimates: a start, the maximum, standard errors there.
 
-The search starts from easier problems whose maxima are on the way. Of very many respondents every
-k-th is enough to start from. Before synthetic respondents take part, the search gets near the
+The search starts from easier problems whose maxima are on the way. With very many respondents,
+every k-th is used for the start. Before synthetic respondents take part, the search gets near the
 maximum of the real ones: from far away an always-right row, of any ability, pulls every inverted
 item round. And from afar the guessing of a 3PL without a prior runs off before slopes settle.
 
-Some items may keep their parameters (fixed parameter calibration; Kim 2006). Where cells hold
+Some items may keep their parameters (fixed parameter calibration, Kim 2006). Where cells hold
 several trials, fits take turns with the estimate of how far these repeat each other
 (:mod:`.repeats`).
 """
@@ -72,7 +72,7 @@ def fitted(
     checkpoint: str | PathLike[str] | None,
     report: Callable[[int, float], None],
 ) -> FitResult:
-    """Fit with settings that have been checked; ``report`` hears of every step."""
+    """Fit with checked settings, and call ``report`` at every step."""
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
@@ -165,7 +165,7 @@ def maximum_likelihood(
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
-    ``fixed`` has all items, NaN where they are free; None if all are.
+    ``fixed`` has all items, NaN where they are free. None means that all are free.
     """
     beside = None if prior is None else prior.keys
     if fixed is not None:  # no item is a copy of another
@@ -262,7 +262,7 @@ def maximum_of(
     fixed: ItemParameters | None = None,
     given: float | None = None,
 ) -> tuple[Problem, Maximum, float | None]:
-    """Search for the maximum; and the correlation of repeated trials, if there are any.
+    """Search for the maximum and, if trials are repeated, for their correlation.
 
     Turns end, after seven fits at most, when the largest design effect changes by less than 2 %.
     """
@@ -413,8 +413,8 @@ def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns)
 
     Levels are given, or 1/n_options. All other items have the likeliest guessing in common. Slopes
     and intercepts are fitted under the weak prior at several values of it. The gradient by
-    guessing, integrated from one value to the next, is the log-likelihood; Beta(5, 17) decides
-    where responses tell nothing. Of 20 respondents the level is too low.
+    guessing, integrated from one value to the next, is the log-likelihood. Beta(5, 17) decides
+    where responses are not informative. With 20 respondents the level is too low.
     """
     if isinstance(prior.chance, float):
         return prior

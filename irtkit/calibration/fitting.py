@@ -116,10 +116,10 @@ class Variational:
     Notes
     -----
     In the result, discrimination, intercept and guessing are posterior means, and their ``_se``
-    columns posterior SDs. The posterior of difficulty need not have a mean: difficulty is that of
-    the means, and its error follows by the delta method. ``ability_se`` includes the uncertainty of
-    the items. ``result.posterior`` gives draws and intervals. An :class:`irtkit.ItemPrior` needs
-    all its densities.
+    columns posterior SDs. The posterior of difficulty may lack a mean. Difficulty is therefore
+    computed from the posterior means, and its error by the delta method. ``ability_se`` includes
+    the uncertainty of the items. ``result.posterior`` gives draws and intervals. An
+    :class:`irtkit.ItemPrior` needs all its densities.
 
     Examples
     --------
@@ -218,8 +218,8 @@ def fit(
     Notes
     -----
     Missing cells are taken as missing at random. Synthetic respondents take part in estimating
-    items, with a wide ability distribution of their own. They count in no log-likelihood, average
-    error or scale.
+    items, with a wide ability distribution of their own. They do not enter the log-likelihood,
+    average error or scale.
 
     With ``fixed``, the mean and SD of ability of these respondents are estimated (fixed parameter
     calibration, Kim 2006). A score test finds fixed items that became easier or harder. Standard
@@ -230,7 +230,7 @@ def fit(
     fewer than 50 respondents the learned level is too low.
 
     Repeated trials of a cell may repeat each other. Their correlation is estimated, unless the
-    responses have a ``trial_correlation``, and n trials count for n/(1 + (n − 1) · correlation).
+    responses have a ``trial_correlation``. n trials weigh n/(1 + (n − 1) · correlation).
 
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).
@@ -404,8 +404,8 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
 
     With ``user_api=None`` all libraries that are loaded and known to have threads. Products are too
     small for threads to help, and waiting for one another they take up to 2.6 times as long
-    (``benchmarks/threads.py``). The limit is that of the process: the first fit sets it, the last
-    one lifts it.
+    (``benchmarks/threads.py``). The limit holds for the process. The first fit sets it, and the
+    last one lifts it.
     """
     with _changing:
         _held.append(_held[0] if _held else _libraries(user_api).limit(limits=1))

@@ -178,11 +178,12 @@ class Parameterisation:
     learns
         Whether the prior learns :class:`Hyper` with the items.
     fixed
-        Parameters that items keep, NaN where they are free; None if all are.
+        Parameters that items keep, NaN where they are free. None means that all are free.
     hyper
         What the prior holds where it does not learn.
     groups
-        Which populations are free. Of Rasch, whose slopes are 1, it is the SD of the first.
+        Which populations are free. In the Rasch model, whose slopes are 1, it is the SD of the
+        first group.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Priors of item parameters: densities, the weak prior, and independent densities of each item.
 
-A prior on each item is not weak on the scale: thousands of item penalties outweigh a hundred
-abilities, so that a normal prior on every slope shrinks all slopes together and blows up the
-abilities. The weak prior therefore speaks of slopes relative to a learned scale τ and of intercepts
-relative to a learned location m. It does not change when ability is rescaled or shifted (a → ta,
-τ → tτ; d → d + aμ, m → m + μ), and the normal distribution of ability alone sets the scale.
+A prior on each item is not weak on the scale, as thousands of item penalties outweigh a hundred
+abilities. A normal prior on every slope shrinks all slopes together and inflates the abilities. The
+weak prior therefore applies to slopes relative to a learned scale τ and to intercepts relative to a
+learned location m. It does not change when ability is rescaled (a → ta, τ → tτ) or shifted (d → d +
+aμ, m → m + μ). Only the normal distribution of ability sets the scale.
 
 A prior is a sum of *terms*, each a density of a residual that depends on the parameters of an item
 and on what the prior learns. Maximisation and the variational path take the same terms.
@@ -55,13 +55,13 @@ class LogDensity(NamedTuple):
 
 
 class Density(ABC):
-    """Log density of one parameter; a subclass of your own serves in every method of fitting.
+    """Log density of one parameter. Your own subclass works with every method of fitting.
 
     For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
-    density may be one of another quantity q, such as log |a| or c: ``at`` gives the log density
-    of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results and checkpoints keep the
-    name of the class and the attributes, which are to be numbers, texts or arrays: a checkpoint
-    tells densities apart by them.
+    density may be defined for another quantity q, such as log |a| or c. Then ``at`` gives the log
+    density of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results and checkpoints keep
+    the name of the class and the attributes, which must be numbers, texts or arrays. A checkpoint
+    identifies a density by them.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class Density(ABC):
     def at(self, x: Array) -> tuple[Array, Array, Array]:
         """Log density at x, an array of any shape, its derivative, and minus the second one.
 
-        A tuple of three arrays shaped like x; the last is a stand-in, at least 0, where it is
-        below 0. A search steps by it, and the derivative says what standard errors are.
+        A tuple of three arrays shaped like x. A curvature below 0 is replaced by a value of at
+        least 0. A search steps by it, and the derivative says what standard errors are.
         """
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
-        """Log |dq/dx| and its derivative by x; 0 where the density is one of x."""
+        """Log |dq/dx| and its derivative by x, or 0 if the density is defined for x."""
         return np.zeros_like(x), np.zeros_like(x)
 
 
@@ -137,8 +137,8 @@ class Student(Density):
 class Beta(Density):
     """Beta density of guessing c, taken as a density of c itself.
 
-    So does the ``expbeta`` of R's mirt, whose digits differ: its search takes the derivative by c
-    for that by the logit of c, which it moves.
+    So does the ``expbeta`` of R's mirt, but its digits differ. Its search moves the logit of c and
+    uses the derivative by c.
     """
 
     alpha: float = 5.0  # see the next
@@ -181,7 +181,7 @@ class LogNormal(Density):
         check_number("sd of LogNormal", self.sd, above=0)
 
     def at(self, x: Array) -> LogDensity:
-        """Log density of log |x|; as curvature its precision, by x, finite at 0."""
+        """Log density of log |x|, with its precision by x, finite at 0, as curvature."""
         size = np.abs(x) + 1e-12
         value, derivative, _ = _normal(np.log(size), self.mean, self.sd)
         curvature = 1 / (self.sd**2 * (x**2 + 1e-6))
@@ -195,13 +195,13 @@ class LogNormal(Density):
 
 @dataclass(frozen=True)
 class Steep(Density):
-    """Half-normal density of log |a| beyond log ``limit``, up to a constant; flat below."""
+    """Half-normal density of log |a| beyond log ``limit``, up to a constant, and flat below."""
 
     limit: float
     spread: float
 
     def at(self, x: Array) -> LogDensity:
-        """−½ log²(|x|/limit)/spread²; as curvature the precision of log |x|, by x."""
+        """−½ log²(|x|/limit)/spread², with the precision of log |x| by x as curvature."""
         size = np.maximum(np.abs(x), self.limit)
         beyond, precision = np.log(size / self.limit), (self.spread * size) ** -2.0
         derivative = -beyond * precision * size * np.sign(x)
@@ -222,7 +222,7 @@ class Term(NamedTuple):
 class AtPrior(NamedTuple):
     """A log density at some items, its gradient, and a stand-in for −∂² that is at least 0.
 
-    Copies of an item count as many times as there are.
+    Each copy of an item counts once.
     """
 
     log_density: float
@@ -247,7 +247,7 @@ def summed(
     sds: tuple[float, float] | None = None,
     copies: Array | None = None,
 ) -> AtPrior:
-    """Add terms up; m and log τ are N(0, sd²) with the two ``sds``, if they are learned."""
+    """Add terms up. If m and log τ are learned, they are N(0, sd²) with the two ``sds``."""
     n, size = len(items.slope), 2 if items.logit_guessing is None else 3
     gradient, blocks = np.zeros((n, size)), np.zeros((n, size, size))
     border, by_item = np.zeros((n, size, 2)), np.zeros(n)
@@ -299,10 +299,10 @@ class Prior(Protocol):
 class Expected(NamedTuple):
     """Normal densities of the intercepts of items whose difficulty was expected.
 
-    d − m·a has the mean β − difficulty, β being the middle of all difficulties given, in logits,
-    which stay as they are when ability is rescaled: means that are all off by the same pull on
-    nothing. The location m is that of the items with a mean. Others have d ~ N(0, spread²), as new
-    items may be harder than those that were answered long ago.
+    d − m·a has mean β − difficulty in logits, where β is the centre of all difficulties given.
+    Logits do not change when ability is rescaled. A common error of all means has no effect. The
+    location m belongs to the items with a mean. Others have d ~ N(0, spread²), as new items may be
+    harder than those that were answered long ago.
     """
 
     mean: Array
@@ -324,11 +324,10 @@ class WeakPrior:
 
     Slopes: with u(r) = asinh(r), the ratio r = a/τ has a Student density in u(r) − u(1), of scale
     ``slope_spread`` with ``slope_df`` degrees of freedom. For large r this is a prior on log |a|
-    with heavy tails; near 0 it is smooth, so that the sign stays free. A steep slope alone also
+    with heavy tails. Near 0 it is smooth, so that the sign stays free. A steep slope alone also
     meets an absolute limit: log |a| beyond log ``steep`` is half-normal with SD ``steep_spread``.
     It bears on matrices whose respondents fall into clusters, where slopes would otherwise grow
-    without end. Under a common slope (1PL, Rasch) only log a has a prior, N(0,
-    ``log_scale_sd``²).
+    without end. Under a common slope (1PL, Rasch) only log a has a prior, N(0, ``log_scale_sd``²).
 
     Intercepts: d − m·a is N(0, ``intercept_spread``²).
 
@@ -401,8 +400,8 @@ class WeakPrior:
         Raises
         ------
         ValueError
-            If a table lacks a column, no label is one of the items, some are not while an item has
-            no mean, a label occurs twice, a mean is infinite, or an SD is not above 0.
+            If a table lacks a column, a label is unknown while an item lacks a mean, a label occurs
+            twice, a mean is infinite, or an SD is not above 0.
         """
         import pandas as pd
 
@@ -456,7 +455,7 @@ class WeakPrior:
         return replace(self, difficulty_mean=expected, difficulty_sd=None)
 
     def on_fixed_scale(self) -> WeakPrior:
-        """The prior beside fixed items: means that are expected are on their scale."""
+        """Prior with fixed items, whose scale the expected means have."""
         if (given := self.expected) is None:
             return self
         mean, follows = given.mean - given.known * given.middle, np.where(given.known, 0.0, 1.0)
@@ -469,7 +468,7 @@ class WeakPrior:
 
     @property
     def guessing_density(self) -> Beta:
-        """Density of guessing; that of five choices where chance is yet to be learned."""
+        """Density of guessing, for five choices until chance is learned."""
         chance: Any = USUAL_CHANCE if self.chance is None else self.chance
         chance = np.array(chance) if isinstance(chance, tuple) else chance
         return Beta(1 + self.chance_weight * chance, 1 + self.chance_weight * (1 - chance))
@@ -557,17 +556,17 @@ def of_some(prior: Any, items: Any) -> Any:
 class ItemPrior:
     """Independent prior densities of the parameters of every item.
 
-    Scale and location are those of ability, N(0, 1): with many more items than respondents even
-    wide densities here shrink all slopes together, which ``prior="weak"`` does not. What has no
-    density is estimated as without a prior, and an item may then be "unbounded"; of an item without
-    responses it is NaN, and what has a density is at its mode. Each may be a :class:`Density` of
-    your own.
+    Scale and location are fixed by ability, N(0, 1). With many more items than respondents, even
+    wide densities shrink all slopes together. ``prior="weak"`` avoids this. A parameter without a
+    density is estimated as without a prior, so that an item may be "unbounded". For an item without
+    responses, such a parameter is NaN, and one with a density is at its mode. Each may be a
+    :class:`Density` of your own.
 
     Parameters
     ----------
     discrimination
-        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it
-        once; in Rasch the SD of ability takes its place.
+        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it once.
+        In Rasch the SD of ability takes its place.
     intercept
         :class:`Normal` or None.
     guessing
@@ -662,7 +661,7 @@ class ItemPrior:
 
 
 def check_chance(chance: object) -> float:
-    """Refuse what is no probability below 1."""
+    """Refuse a value that is not a probability below 1."""
     return check_number("chance of the prior", chance, least=0, below=1)
 
 

@@ -42,7 +42,7 @@ AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any 
 
 @dataclass(frozen=True)
 class Settings:
-    """Arguments of a fit, ``result.settings``. What does not concern the fit is None."""
+    """Arguments of a fit, ``result.settings``. A field that does not apply to the fit is None."""
 
     prior: Any  #: As the argument gave it. In a result: plain values with all that was learned.
     seed: int
@@ -188,7 +188,7 @@ class FitResult:
 
     @property
     def ability_se(self) -> NDArray[np.float64]:
-        """Errors of abilities against the population, which contain those of the items."""
+        """Errors of abilities against the population, with the uncertainty of the items."""
         return self._with_clusters(self._ability_errors[0])
 
     @property
@@ -215,7 +215,7 @@ class FitResult:
         """Table of items by label, a copy.
 
         - discrimination, difficulty, guessing, intercept, each followed by its standard error
-          (``_se``). NaN if the item has no response and nothing else is known of it.
+          (``_se``). NaN if neither responses nor a prior inform about the item.
         - average_error: share of the observed real respondents that got the item wrong.
         - expected_error: the same share in the population, as the model expects it.
         - quality_standard: after :meth:`with_quality_standard`.
@@ -226,7 +226,7 @@ class FitResult:
         - fixed, drift_z, drifts: after a fit with ``fixed``. The z of a score test of the intercept
           is above 0 if the item became easier; whether it is significant.
         - component: if too few responses link groups of respondents and items. 1 has the most
-          respondents, 0 has no response that links.
+        respondents, and 0 means without a linking response.
         """
         return self._items.copy()
 
@@ -234,16 +234,15 @@ class FitResult:
     def respondents(self) -> pd.DataFrame:
         """Table of respondents by label, a copy.
 
-        - ability: posterior mean (EAP).
-        - ability_se: error against the population, for intervals of one ability.
-        - board_se: error against the other systems, for differences and ranks.
-        - posterior_sd: items taken as known. Both other errors contain those of items that are not
-          fixed. Without standard errors of items all three are the same. By "vi" they are the SD of
+        - ability: posterior mean (EAP). - ability_se: error against the population, for intervals
+        of one ability. - board_se: error against the other systems, for differences and ranks. -
+        posterior_sd: items taken as known. Both other errors include the uncertainty of items that
+        are not fixed. Without standard errors of items all three are the same. By "vi" they are the
+        SD of
           a posterior that contains the items.
-        - accuracy: share right of what was answered, NaN without any.
-        - n_responses: every repeated trial counts.
-        - synthetic: whether the respondent is synthetic.
-        - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
+        - accuracy: proportion correct of the responses, NaN without responses. - n_responses: every
+        repeated trial counts. - synthetic: whether the respondent is synthetic. - component: as in
+        :attr:`items`, 0 for synthetic respondents. Abilities of different
           components cannot be compared.
         """
         return self._respondents.copy()
@@ -340,7 +339,7 @@ class FitResult:
 
     @property
     def evidence(self) -> float:
-        """Share of the log-likelihood that counts in AIC, BIC and likelihood-ratio tests.
+        """Weight s of the log-likelihood in AIC, BIC and likelihood-ratio tests.
 
         1, or less where near-duplicate respondents are found.
         """
@@ -348,7 +347,7 @@ class FitResult:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, −2 s log L + 2 k; lower is better.
+        """Akaike's criterion, −2 s log L + 2 k. Lower is better.
 
         s is :attr:`evidence`: 1, or less where respondents are near-duplicates (a quasi-AIC). The
         criterion supposes that L is a maximum and all k parameters are free. A prior violates
@@ -358,7 +357,7 @@ class FitResult:
 
     @property
     def bic(self) -> float:
-        """Bayesian criterion, −2 s log L + k log(s n); lower is better.
+        """Bayesian criterion, −2 s log L + k log(s n). Lower is better.
 
         n is the number of real respondents with a response. For the rest see :attr:`aic`.
         """
@@ -385,8 +384,8 @@ class FitResult:
         Columns: rank, rank_low and rank_high (likely ranks), accuracy, ability, ability_low,
         ability_high, expected_score, expected_score_low, expected_score_high, n_responses, group,
         rank_low_simultaneous, rank_high_simultaneous, status; family and component where there are
-        any. Ranks go by expected_score, the share right of all items of the benchmark, and rank
-        intervals are about items like these.
+        any. Ranks are by expected_score, the proportion correct of all items of the benchmark. Rank
+        intervals treat the items as a sample of similar items.
 
         Parameters
         ----------
@@ -429,13 +428,13 @@ class FitResult:
 
         Notes
         -----
-        What responses contribute to the variance of an item parameter is multiplied by the sandwich
-        variance over families by that over single respondents, with the correction G/(G − 1) (Liang
-        & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I, with the posterior
-        variance v, the information I of a cluster, and the design effect ρ of its answers over all
-        systems. Errors never get smaller than those of the fit, which allow for near-duplicates.
-        A further call with families replaces earlier families, and one with clusters earlier
-        clusters.
+        The part of an item parameter's variance that comes from responses is multiplied by a ratio:
+        the sandwich variance over families, with the correction G/(G − 1), over the one over single
+        respondents (Liang & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I. Here v
+        is the posterior variance, I the information of a cluster, and ρ the design effect of its
+        answers over all systems. Errors do not get smaller than in the fit, which allows for
+        near-duplicates. A further call with families replaces earlier families, and one with
+        clusters earlier clusters.
 
         Examples
         --------
@@ -510,7 +509,7 @@ class FitResult:
         Raises
         ------
         ValueError
-            If metrics have no direction or are unknown, labels are not in the responses, or the
+            If metrics are unknown or lack a direction, labels are not in the responses, or the
             result was saved without responses.
 
         Examples
@@ -551,7 +550,7 @@ class FitResult:
 
     @cached_property
     def patterns(self) -> Patterns:
-        """The responses as the fit saw them; an error if they were not saved."""
+        """The responses of the fit. Raises an error if they were not saved."""
         if self.responses is None:
             raise ValueError("the responses were not saved with this result")
         return patterns_of(self.responses, synthetic_is_real=False)
@@ -571,12 +570,12 @@ class FitResult:
 
     @cached_property
     def signs(self) -> SlopeSigns:
-        """What the responses say about the signs of slopes; an error if they were not saved."""
+        """Evidence on the signs of slopes. Raises an error if responses were not saved."""
         return slope_signs(self.patterns, self.evidence)
 
     @property
     def verdict(self) -> Verdict:
-        """How likely each slope is negative; NaN if the result was saved without it."""
+        """Probability that each slope is negative, NaN if it was not saved."""
         if self.saved_verdict is not None:
             return self.saved_verdict
         nothing = np.full(len(self.item_labels), np.nan)
@@ -606,20 +605,20 @@ def load(path: str | PathLike[str]) -> FitResult:
     ValueError
         If the file is not a saved result, is damaged, or was written by another version of irtkit.
     OSError
-        If there is no such file, or it is a folder without a result.
+        If the file does not exist, or the folder lacks a result.
     """
     return storage.read(saved_in(path), FORMAT, _restored)
 
 
 def saved_in(path: str | PathLike[str]) -> Path:
-    """The saved result in a folder that holds one; else the path as it is."""
+    """Return the saved result in a folder that holds one, else the path."""
     given = as_path(path)
     inner = given / RESULT_FILE
     return inner if inner.is_file() else given
 
 
 def _restored(record: dict[str, Any]) -> FitResult:
-    """Put a result together again; its tables refuse parts that differ in length."""
+    """Rebuild a result. Its tables refuse parts that differ in length."""
     from irtkit.calibration.standard_errors import ItemCovariance
 
     labels = {name: record[name] for name in ("respondent_labels", "item_labels")}

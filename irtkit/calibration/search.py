@@ -1,13 +1,13 @@
 """Search for the marginal maximum: preconditioned L-BFGS, on one quadrature grid after another.
 
-One evaluation costs a pass over the response matrix, so there is no inner line search: every pass
-evaluates a trial point, which is taken if the objective rises enough and shortened if not. The
-direction is limited-memory BFGS (Nocedal & Wright 2006, algorithm 7.4) started from the objective's
-own approximate inverse Hessian: with the complete-data information the first step is an EM step,
-and the pairs that follow accelerate it (quasi-Newton EM, Jamshidian & Jennrich 1997).
+One evaluation costs a pass over the response matrix, so there is no inner line search. Every pass
+evaluates a trial point. The step is taken if the objective rises enough, else shortened. The
+direction is limited-memory BFGS (Nocedal & Wright 2006, algorithm 7.4), started from the
+objective's own approximate inverse Hessian. With the complete-data information, the first step is
+an EM step, and later pairs accelerate it (quasi-Newton EM, Jamshidian & Jennrich 1997).
 
-The adaptive grid is built for the items the search starts from, and built anew when items have come
-to need finer nodes, or when the log-likelihood on nodes twice as dense differs.
+The adaptive grid is built for the items at the start. It is rebuilt when items need finer nodes, or
+when the log-likelihood on nodes twice as dense differs.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ class PreconditionedLBFGS:
         self._n_small = 0
 
     def swap_objective(self) -> None:
-        """Go on with an objective a little different; where full steps fit, from the next point."""
+        """Go on with a slightly different objective, from the next point if full steps fit."""
         if self._step < 1:
             self.restart(forget=False)
         self._swapped, self._n_small, self.converged, self.done = True, 0, False, False
 
     def restart(self, *, forget: bool = True) -> None:
-        """Evaluate the objective at x anew, and forget how it curves."""
+        """Evaluate the objective at x again, and drop the curvature pairs."""
         self.current = None
         if forget:
             self._pairs.clear()
@@ -256,9 +256,9 @@ def problem_of(
 ) -> Problem:
     """Return the problem of fitting a model.
 
-    ``fixed`` has the parameters that items keep, NaN where they are free; on their scale the
-    population is free. The weak prior of free items then does not learn: its scale and location are
-    those that the fixed items teach it.
+    ``fixed`` has the parameters that items keep, NaN where they are free. On their scale the
+    population is free. The weak prior of free items then does not learn. The fixed items set its
+    scale and location.
     """
     engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
     learns, hyper = prior is not None and prior.learns, None
@@ -291,7 +291,7 @@ class Maximum(NamedTuple):
 def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> Maximum:
     """Search for the maximum from where a quasi-Newton search stands.
 
-    It is in 32 bits until these are no longer enough: off by 2e-7 a respondent, 0.02 of 10⁵.
+    It is in 32 bits until their error, 2e-7 per respondent (0.02 for 10⁵), matters.
     """
     schedule, patterns = control.schedule, problem.engine.patterns
     # posteriors of few respondents cost little; on a mesh rounding to 32 bits would make the end

@@ -97,7 +97,7 @@ def expected_of(
 
 
 def system_of(items: Items, expected: Expected, sds: tuple[float, float] = (1.0, 1.0)) -> System:
-    """Arrowhead information about items beside common changes of ability.
+    """Arrowhead information about items and common changes of ability.
 
     The items need not be those that the posteriors were taken at; ``sds`` are the SDs of ability
     of real and of synthetic respondents. The information is the observed one if right responses
@@ -165,11 +165,11 @@ class ItemCovariance(NamedTuple):
     population: Array  # The directions by the mean and log SD of ability, (2, r); 0 if known.
 
     def chosen(self, columns: Places) -> ItemCovariance:
-        """That of some items, or of the same several times."""
+        """Covariances of some items, which may repeat."""
         return self._replace(own=self.own[columns], moves=self.moves[columns])
 
     def stretched(self, stretch: float, *, unit_slopes: bool) -> ItemCovariance:
-        """That where ability is times ``stretch``; of Rasch the slope becomes the SD of ability."""
+        """Covariances if ability is multiplied by ``stretch``. Rasch moves its SD."""
         by = np.ones(self.own.shape[1])
         by[0] = 1 / stretch
         found = self.scaled(by)
@@ -181,7 +181,7 @@ class ItemCovariance(NamedTuple):
         return found._replace(own=own, moves=moves, population=population)
 
     def scaled(self, by: Any) -> ItemCovariance:
-        """That of parameters times ``by``, (n_items, k) or what broadcasts to it."""
+        """Covariances of the parameters times ``by``, which broadcasts to (n_items, k)."""
         by = np.broadcast_to(by, self.own.shape[:2])
         own = self.own * by[:, :, None] * by[:, None, :]
         return self._replace(own=own, moves=self.moves * by[:, :, None])
@@ -200,7 +200,7 @@ class ItemCovariance(NamedTuple):
 def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
     """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
 
-    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
+    Delta method: ∂b/∂a = −b/a and ∂b/∂d = −1/a as b = −d/a, and ∂c/∂γ = c(1 − c) as c = σ(γ).
     """
     variances = np.full((len(parameters.intercept), 4), np.nan)
     var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
@@ -297,12 +297,12 @@ def covariances(
 
 
 def formed_as_a_whole(items: Items, n_items: int) -> bool:
-    """Whether the information about so many items is formed as a whole."""
+    """Whether the information about this number of items is formed as one matrix."""
     return n_items * (2 if items.logit_guessing is None else 3) <= _MOST_DENSE
 
 
 class _Population(NamedTuple):
-    """Ability of real respondents; its log SD, and its mean, may be free."""
+    """Ability of real respondents. Its log SD and mean may be free."""
 
     real: NDArray[np.bool_]
     mean: float
@@ -316,7 +316,7 @@ class _Population(NamedTuple):
         return np.stack([z**2, z / self.sd])[: self.n]
 
     def information(self, theta: Array, mass: Array) -> Array:
-        """Complete-data information from so many respondents at each node."""
+        """Complete-data information, given the number of respondents at each node."""
         z = (theta - self.mean) / self.sd
         mixed = 2 * z @ mass / self.sd
         found = [[2 * z**2 @ mass, mixed], [mixed, mass.sum() / self.sd**2]]
@@ -384,7 +384,7 @@ def prior_information(
 def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, grid: Grid) -> Array:
     """Missing information about all parameters with complete data and no guessing.
 
-    The score is θ·y − θ·P and y − P, in which the functions of θ are the same for all respondents:
+    The score is θ·y − θ·P and y − P. These functions of θ are the same for all respondents, so that
     their covariances need only sums over respondents by node and by pair of nodes.
     """
     theta, n_items = grid.nodes.theta, len(moves)
@@ -417,11 +417,10 @@ def _missing_of_incomplete_data(
 ) -> Array:
     """The same where cells are missing or repeated, items are guessed, or the population is free.
 
-    Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
-    nearly all of the covariance and what further ones add falls about geometrically, by factors of
-    its own for odd and for even ones. What would follow has about the correlations of the last. If
-    it does not fall so, the covariance is a sum over nodes, of which there are several times as
-    many.
+    Scores are expanded in polynomials orthonormal under each posterior. The linear one has nearly
+    all of the covariance. The contributions of further ones fall about geometrically, by separate
+    factors for odd and even degrees. What would follow has about the correlations of the last. If
+    they do not, the covariance is a sum over the nodes, which are several times as many.
 
     The score of an item is responses · B(θ) + right · A(θ): with z = aθ + d it is (right/P −
     responses) times θs, s and c. What is constant in θ has no covariance: B is left out for c.
@@ -500,7 +499,7 @@ def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights.
 
     By the recurrence of Lanczos in the polynomials times roots of weights, which stay below 1. A
-    posterior on as few nodes as there were polynomials has no more; what is left is rounding.
+    posterior on as few nodes as polynomials is exhausted, and the rest is rounding.
     """
     root = np.sqrt(weights)
     centred = theta[:, None] - theta @ weights

@@ -30,7 +30,7 @@ def in_words(result: FitResult) -> str:
 
 
 def about(result: FitResult) -> list[str]:
-    """What is said of a fit without its tables, a sentence or line each."""
+    """Summary of a fit without its tables, in sentences or lines."""
     found = [*result.findings, *notes(result)]
     if result.quality_standard is not None and (asked := result.settings.metrics):
         from irtkit.difficulty.quality import quality_finding

@@ -32,10 +32,10 @@ _LEVEL, _LEAST = 0.05, 3  # Of both tests; respondents, as two have only one dif
 def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     """Whether accuracies vary as by chance, and less than abilities with an SD of 0.8 would make.
 
-    The second condition keeps a test without power from finding that abilities do not differ. Of
-    equal abilities the number right r of a respondent has the mean M = Σp and the variance
-    V = Σp(1 − p) over the items answered, and the mean of (r − M)²/V has the distribution of χ²/ν
-    with the same variance (Cochran 1950; Satterthwaite 1946).
+    The second condition keeps a test without power from finding that abilities do not differ. If
+    abilities are equal, the number right r of a respondent has mean M = Σp and variance V = Σp(1 −
+    p) over the items answered. The mean of (r − M)²/V then follows χ²/ν with the same variance
+    (Cochran 1950, Satterthwaite 1946).
     """
     from scipy.special import chdtr
 
@@ -51,7 +51,7 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     spread = 2 + (variance - 6 * squares) / variance**2
 
     def below(expected: float, variance: float, n: float) -> float:
-        """Probability of a smaller mean square, of so many independent respondents."""
+        """Probability of a smaller mean square from n independent respondents."""
         freedom = 2 * expected**2 * (n - 1) / variance
         return float(chdtr(freedom, freedom * found / expected))
 
@@ -71,7 +71,7 @@ _COMPARED, _ITEMS = 300, 1000  # Systems and items of the comparison in pairs, a
 
 
 class AtChance(NamedTuple):
-    """Who scores no better than guessing, and how that is known."""
+    """Respondents who score no better than guessing, with the evidence."""
 
     rows: NDArray[np.intp]
     level: float  # Accuracy of guessing on the items that these answered.
@@ -84,9 +84,10 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
 
     Guessing among m options gets 1/m right. At chance is who has a number right below the 99 %
     quantile of guessing, and an accuracy at most a quarter of the way from guessing to 1. If the
-    numbers of options are not known, two are inferred where systems with about half right are
-    right exactly where others are wrong, and hardly any is less accurate than the rarer class.
-    ``item_table`` is that of the responses, with the column n_options where that is known.
+    numbers of options are not known, two are inferred from opposite answers: systems with an
+    accuracy of about one half are right exactly where others are wrong. Hardly any system may then
+    be less accurate than the rarer class. ``item_table`` belongs to the responses. Its column
+    n_options is used where it exists.
     """
     guess = np.zeros(patterns.n_items)  # Share of guesses that are right; 0 where not known.
     if item_table is not None and "n_options" in item_table:
@@ -119,7 +120,7 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
 
 
 def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Which of these respondents give answers opposite to those of another."""
+    """Respondents whose answers are opposite to another respondent's answers."""
     rows = rows[:: -(-len(rows) // _COMPARED)]
     right, tried = patterns.dense(rows, slice(None, None, -(-patterns.n_items // _ITEMS)))
     share, answered = right / np.maximum(tried, 1), np.minimum(tried, 1)
@@ -184,7 +185,7 @@ class Gap(NamedTuple):
 
 
 class Connectivity(NamedTuple):
-    """What keeps abilities from being compared; by default nothing."""
+    """What keeps abilities from being compared. The default is nothing."""
 
     components: Components | None = None  # Or the two sides of a gap that hardly shows.
     linked: bool = False  # Whether components have responses in common.
@@ -204,14 +205,14 @@ def connectivity_of(
     Components share no response, or only items that everybody gets right or wrong. A fit takes all
     respondents for one normal population, which shrinks a gap between groups with few items in
     common. Let x with Σx = 0 and |x| = 1 contrast respondents by the items they answered, and let
-    abilities be N(γx, 1). With W the information of cells, R and C its sums by respondent and by
-    item, L = R − W C⁻¹ Wᵀ is the information on abilities if difficulties are free. With λ = xᵀLx
-    posterior means show the part λ/(1 + λ) of γ, and z = |xᵀθ̂| √((1 + λ)/λ) is the score test of
-    γ = 0. Links are weakest along the slowest eigenvectors of R^(−½) L R^(−½) (Shi & Malik 2000).
+    abilities be N(γx, 1). Let W be the information of the cells, with sums R by respondent and C by
+    item. L = R − W C⁻¹ Wᵀ is the information on abilities if difficulties are free. With λ = xᵀLx
+    posterior means show the part λ/(1 + λ) of γ, and z = |xᵀθ̂| √((1 + λ)/λ) is the score test of γ
+    = 0. Links are weakest along the slowest eigenvectors of R^(−½) L R^(−½) (Shi & Malik 2000).
     Where earlier responses chose the items, no gap is lost (Mislevy & Wu 1996).
 
-    ``ability`` is in SDs of the population, each ``sd`` units of the items; ``fixed`` says which
-    items are held, which puts them on one scale.
+    ``ability`` is in SDs of the population, each ``sd`` units of the items. ``fixed`` marks items
+    with held parameters, which are on one scale.
     """
     if patterns.complete:
         return Connectivity()
@@ -256,7 +257,7 @@ def connectivity_of(
 def _components(
     patterns: Patterns, items: NDArray[np.bool_], fixed: NDArray[np.bool_]
 ) -> Components | None:
-    """Connected components of real respondents and some items; None if there is at most one."""
+    """Connected components of real respondents and some items, or None if there is at most one."""
     reached, before = items & (np.cumsum(items) == 1), 0
     while reached.sum() > before:  # a graph of all cells takes many times their memory
         before = reached.sum()
@@ -288,7 +289,7 @@ def _components(
 
 
 def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
-    """Of a response on ability, in SDs, by item: a²(p − c)²(1 − p)/(p(1 − c)²) at a share right p.
+    """Information of a response on ability: a²(p − c)²(1 − p)/(p(1 − c)²) at a proportion p.
 
     It is less as abilities spread, over which p is a mean.
     """
@@ -301,7 +302,7 @@ def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
 def _known(
     patterns: Patterns, parameters: ItemParameters, sd: float, fixed: NDArray[np.bool_], x: Array
 ) -> tuple[float, float]:
-    """xᵀLx and xᵀRx, with the share right of each side."""
+    """xᵀLx and xᵀRx, at the proportion correct of each side."""
     right, responses = (counts[REAL] for counts in patterns.margins[:2])
     overall, sums = right / np.maximum(responses, 1), np.zeros((3, len(right)))
     for side in (x < 0, x > 0):
@@ -352,20 +353,20 @@ _LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
 
 
 class Dimensionality(NamedTuple):
-    """How far both statistics lie above those of one ability, in standard deviations."""
+    """Excess of both statistics over their means under one ability, in standard deviations."""
 
     eigenvalue: float  # Of the largest eigenvalue: a further ability.
     squares: float  # Of the squares of all eigenvalues: a further ability, or groups of items.
 
 
 def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensionality | None:
-    """Test whether one ability explains the responses; None if nothing speaks against it.
+    """Test whether one ability explains the responses, and return None if it may.
 
-    Residuals of the items' curves in a score of the respondents are scaled to a mean square of 1
-    in every item and respondent. With one ability the largest eigenvalue of their products follows
-    the law of Tracy and Widom (Johnstone 2001), and their sum of squares John's test (Wang & Yao
-    2013). Both screen only: draws from the fitted curves decide. Of near-duplicates one of each
-    family is looked at.
+    Residuals of the items' curves in a score of the respondents are scaled to a mean square of 1 in
+    every item and respondent. With one ability the largest eigenvalue of their products follows the
+    law of Tracy and Widom (Johnstone 2001), and their sum of squares John's test (Wang & Yao 2013).
+    Both screen only: draws from the fitted curves decide. One respondent of each family of
+    near-duplicates is tested.
     """
     z = _excess(_cells(patterns))
     if z is not None and duplicates.found:
@@ -374,7 +375,7 @@ def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensiona
 
 
 def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
-    """How many SDs both statistics lie above their means in draws; None if neither is beyond."""
+    """Excess of both statistics over draws, in SDs, or None if both are within the bounds."""
     if cells is None:
         return None
     right, tried = cells
@@ -399,7 +400,7 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
 
 
 def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
-    """Right responses and responses looked at; None if they are too few."""
+    """Right responses and responses of the cells tested, or None if they are too few."""
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     share = right / np.maximum(responses, 1)
     items = np.flatnonzero((share > _RARE) & (share < 1 - _RARE))
@@ -466,8 +467,8 @@ def _basis(score: Floats, n_responses: float) -> Floats:
     """A line with kinks in the score, orthogonal, with a mean square of 1.
 
     Half of `_PER_KINK` responses lie beyond the outermost kinks. The others are at quantiles that
-    would be evenly spaced in a normal score: at evenly spaced quantiles, easy items of thousands of
-    respondents have too few kinks among those that get them wrong.
+    are evenly spaced in a normal score. Evenly spaced quantiles would leave too few kinks among the
+    few respondents who get an easy item wrong.
     """
     from scipy.special import ndtr, ndtri
 

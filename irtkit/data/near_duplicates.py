@@ -48,7 +48,7 @@ class NearDuplicates(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Pairs of respondents with common items; each array has one value per pair."""
+    """Pairs of respondents with common items. Each array has one value per pair."""
 
     one: Places
     other: Places
@@ -92,8 +92,9 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
 def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     """Statistics of the pairs, or None if no two respondents can be compared.
 
-    z = Σ r r′ / √(½ Σ v v′ + ½ Σ r² r′² + ¼). With the expected variance alone rare answers that
-    two respondents share give z a long tail to the right; with the observed one, to the left.
+    z = Σ r r′ / √(½ Σ v v′ + ½ Σ r² r′² + ¼). The expected variance alone gives z a long right
+    tail, from rare answers that two respondents share. The observed variance alone gives it a long
+    left tail.
     """
     items = _items(patterns, _MOST_CELLS // max(len(who), 1))
     if len(who) < 2 or len(items) < _FEWEST_ITEMS:
@@ -130,7 +131,8 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
 def _items(patterns: Patterns, most: int) -> Places:
     """Items compared: those with right and wrong responses.
 
-    Of more than so many evenly spaced in easiness, or the most answered if sparse.
+    If there are more than ``most``, they are evenly spaced in easiness, or the most answered if the
+    responses are sparse.
     """
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     varied = np.flatnonzero((right > 0) & (right < responses))
@@ -143,7 +145,7 @@ def _items(patterns: Patterns, most: int) -> Places:
 def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
     """Residuals and variances of a Rasch model at its posterior mode, and standardised abilities.
 
-    Repeated trials enter by their share right, as if they all agreed.
+    Repeated trials enter by their mean, as one response.
     """
     answered = (tried > 0).astype(np.float32)
     share = right / np.maximum(tried, 1)
@@ -171,13 +173,13 @@ def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
 
 @np.errstate(under="ignore")
 def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
-    """Probability that each pair is alike, or as unlike, and its covariance beyond that of others.
+    """Probability that each pair is alike, or as unlike, and its excess covariance.
 
-    z ~ N(d + λx, s₀²) of most pairs and N(d + λx + m, s₁²) of those alike; x is the product of
-    abilities, which λ ≥ 0 multiplies if slopes differ, and s₀ is learned below the mean. None
-    unless two groups are likelier by far than one with the same λ. A further ability makes as many
-    pairs unlike, N(d + λx − m, s₁²): their share is learned last. The covariance is at most that of
-    copies.
+    z ~ N(d + λx, s₀²) for most pairs and N(d + λx + m, s₁²) for pairs that are alike. x is the
+    product of abilities, whose weight λ ≥ 0 is positive if slopes differ. s₀ is learned below the
+    mean. None unless two groups are likelier by far than one with the same λ. A further ability
+    makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last. The covariance is
+    at most the covariance of copies.
     """
     z, x, weight = pairs.z, pairs.x, pairs.weight
     n, p, reached = weight.sum(), (pairs.z > _FIRST_Z).astype(np.float64), -np.inf

@@ -1,10 +1,10 @@
 """Response patterns: the response matrix as plain arrays, with its margins.
 
-Respondents are in groups, each of which has an ability distribution of its own. Respondents who
-answered alike are one pattern with a frequency (Bock & Aitkin 1981), and items that were answered
-alike by everybody one item with a multiplicity: the likelihood is a sum over both, so that nothing
-is lost by computing them once. Language models often answer alike: of 41,871 items that 12 of them
-answered, 2,099 are distinct.
+Respondents are in groups, and each group has its own ability distribution. Respondents with the
+same responses are one pattern with a frequency (Bock & Aitkin 1981). Items with the same responses
+are one item with a multiplicity. The likelihood is a sum over both, so each distinct row and column
+is computed once. Language models often answer alike: of 41,871 items that 12 of them answered,
+2,099 are distinct.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
 class Packed(NamedTuple):
     """Right answers, eight items to a byte, as set bits.
 
-    What eight items add to a weighted score is one of 256 sums, so that a product with the matrix
-    takes one look-up for eight cells, and one with its transpose adds weights up by byte first (the
-    "method of the four Russians"). Sums are in 64 bits.
+    The contribution of eight items to a weighted score is one of 256 sums. A product with the
+    matrix therefore takes one look-up for eight cells. A product with its transpose first adds up
+    weights by byte (the "method of the four Russians"). Sums are in 64 bits.
     """
 
     groups: NDArray[np.uint8]
@@ -95,16 +95,16 @@ class Patterns:
     Parameters
     ----------
     cells
-        Shape (n, n_columns): 1, 0 or −1 (missing) in one byte, or successes; or, of a sparse
-        matrix, a sparse array of the successes of its observed cells.
+        Shape (n, n_columns): 1, 0 or −1 (missing) in one byte, or successes. If the matrix is
+        sparse, a sparse array of the successes of its observed cells.
     trials
         Same shape: how many trials where they were repeated or cells are sparse, else None.
     group
         Shape (n,): REAL, SYNTHETIC, or a further group of real respondents.
     frequency
-        Shape (n,): how many respondents share each pattern; None if each is one.
+        Shape (n,): how many respondents share each pattern. None means one each.
     multiplicity
-        Shape (n_columns,): how many items share each column; None if each is one.
+        Shape (n_columns,): how many items share each column. None means one each.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Patterns:
 
     @cached_property
     def answering(self) -> NDArray[np.bool_]:
-        """Which patterns are those of real respondents with a response, (n,)."""
+        """Whether each pattern belongs to real respondents with a response, (n,)."""
         return np.asarray(self.real & (self.margins.respondent_responses > 0))
 
     @property
@@ -266,7 +266,7 @@ class Patterns:
     def most_weight(self) -> int:
         """Bound of random whole weights whose sums are exact in 64 bits, whatever their order.
 
-        So copies have the same sum; from 2⁵⁰ trials on they may go unnoticed.
+        Copies then have the same sum. From 2⁵⁰ trials on they may go unnoticed.
         """
         trials = 1 if self.trials is None else int(self.trials.max())
         return max(2**52 // (int(max(self.cells.shape)) * trials), 4)
@@ -278,7 +278,7 @@ class Patterns:
         return self._counted(lambda n: 1 + np.maximum(n - 1, 0) * correlation)
 
     def with_most_trials(self, most: int) -> Patterns:
-        """Return the same shares right, no cell counting for more than so many trials."""
+        """Return the same proportions, with at most ``most`` trials in a cell."""
         if self.trials is None or self.trials.max() <= most:
             return self
         return self._counted(lambda n: np.maximum(n / most, 1))
@@ -303,7 +303,7 @@ class Patterns:
 
 
 class Counts(NamedTuple):
-    """Counts of responses; every trial counts, and by item those of real respondents alone."""
+    """Counts of responses, in trials. Counts by item include real respondents only."""
 
     item_right: NDArray[np.int64]
     item_responses: NDArray[np.int64]
@@ -327,7 +327,7 @@ class Counts(NamedTuple):
 
     @property
     def accuracy(self) -> Array:
-        """Share right of what every respondent answered, NaN without any."""
+        """Proportion correct of every respondent, NaN without responses."""
         return _share(self.respondent_right, self.respondent_responses)
 
 
@@ -338,7 +338,7 @@ def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
 
 
 class Margins(NamedTuple):
-    """Counts of responses; every trial of a repeated one counts."""
+    """Counts of responses, in trials."""
 
     item_right: Array  # Of every group, two at least: (n_groups, n_items).
     item_responses: Array
@@ -347,7 +347,7 @@ class Margins(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """Patterns whose rows and columns are distinct, and where those of the whole are in them."""
+    """Patterns with distinct rows and columns, and the place of every row and column in them."""
 
     patterns: Patterns
     respondents: Places
@@ -362,7 +362,7 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
 
 
 def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
-    """Some respondents and items; the same patterns if that is all of them."""
+    """Return some respondents and items, or the same patterns if all are chosen."""
     if (len(rows), len(columns)) == patterns.cells.shape:
         return patterns
     return patterns.chosen(rows).with_columns(columns)
@@ -401,7 +401,7 @@ def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
 
 
 def _duplicates(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
-    """First of each set of copies, and the set of every row; None if there are few copies."""
+    """First of each set of copies, and the set of every row, or None if there are few copies."""
     if len(np.unique(keys)) > _WORTH_MERGING * len(keys):
         return None
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)

@@ -1,11 +1,11 @@
 """The sign of every item's slope, as the responses alone show it, whatever model is fitted later.
 
-**Score test.** The *proportion score* θ stands in for ability, with mean 0 and SD 1: the share
-right of a respondent, less the mean easiness of the items answered if cells are missing (an
-additive two-way fit). The log-likelihood of a slope a has at a = 0 the derivative
-U = Σ (yᵢ − p)(θᵢ − θ̄) and the information V = p(1 − p) Σ (θᵢ − θ̄)² n/(n − 1) (Rao 1948), and
-changes by about aU − a²V/2. An item's own part in θ, Σ (yᵢ − p)² ∂θᵢ/∂yᵢ, is taken out of U.
-Repeated trials and near-duplicates count for less (design effects).
+**Score test.** The *proportion score* θ stands in for ability, with mean 0 and SD 1. It is the
+proportion correct of a respondent. If cells are missing, the mean easiness of the items answered is
+subtracted (an additive two-way fit). At a = 0, the log-likelihood of a slope a has the derivative U
+= Σ (yᵢ − p)(θᵢ − θ̄) and the information V = p(1 − p) Σ (θᵢ − θ̄)² n/(n − 1) (Rao 1948). It changes
+by about aU − a²V/2. An item's own part in θ, Σ (yᵢ − p)² ∂θᵢ/∂yᵢ, is taken out of U. Design effects
+lower the weight of repeated trials and near-duplicates.
 
 **Prior.** Slopes are N(μ, τ²) for regular, N(−μ, τ²) for inverted and N(0, φ²) for flat items,
 learned from all items of the matrix by EM (Efron 2008). p_negative is the probability of a slope
@@ -42,7 +42,7 @@ _DAMPED_FROM, _DAMPING = 10.0, 3.0  # Log odds beyond grow logarithmically, whic
 
 
 class ProportionScore(NamedTuple):
-    """Total-score proxy for the ability of respondents; 0 for those not scored."""
+    """Total-score proxy for ability, 0 for respondents who are not scored."""
 
     value: Array  # Mean 0 and SD 1 among the respondents scored.
     derivative: Array  # Of the value by the number right.
@@ -57,12 +57,12 @@ class SlopeScore(NamedTuple):
 
     @property
     def z(self) -> Array:
-        """U/√V, standard normal where there is no slope; NaN where all responses are alike."""
+        """U/√V, standard normal if the slope is 0, and NaN if all responses are alike."""
         root = np.sqrt(self.information)
         return np.divide(self.score, root, out=np.full_like(root, np.nan), where=root > 0)
 
     def weighted(self, share: float) -> SlopeScore:
-        """Return those of a ``share`` of the respondents."""
+        """Return the score and information of a ``share`` of the respondents."""
         return SlopeScore(share * self.score, share * self.information)
 
 
@@ -76,7 +76,7 @@ class SlopeMixture(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """How likely slopes are negative, each of shape (n_items,); NaN without responses."""
+    """How likely slopes are negative, each of shape (n_items,), NaN without responses."""
 
     p_negative: Array  # Probability that the slope is below 0.
     wrong_key: Array  # Log of how many times likelier the responses are if the item is inverted.
@@ -99,7 +99,7 @@ class SlopeSigns(NamedTuple):
 
 
 def slope_signs(patterns: Patterns, share: float = 1.0) -> SlopeSigns:
-    """Judge every item by real respondents, whose evidence counts for a share."""
+    """Judge every item by real respondents, with their evidence multiplied by ``share``."""
     proportion = proportion_score(patterns)
     score = slope_score(patterns, proportion).weighted(share)
     return _judged(proportion, share, score, patterns.margins.item_responses[REAL] > 0)
@@ -148,8 +148,8 @@ def independent_share(
 ) -> float:
     """Independent responses that the trials of respondents are worth, of as many trials.
 
-    The variance of single trials about the share right of their item over that with the trials of
-    a respondent added up first; respondents have weights, and some items are left out.
+    This is a ratio of two variances about the proportion correct of an item: of single trials, and
+    of the sums of each respondent's trials. Respondents have weights. Only ``varied`` items enter.
     """
     together = _squares(patterns, weights, share)[varied].sum()
     apart = _squares_of_trials(patterns, weights, share)[varied].sum()
@@ -205,8 +205,8 @@ def _damped(log_odds: Array) -> Array:
 def learned_mixture(score: SlopeScore) -> SlopeMixture:
     """Mixture under which the score tests are most likely, by EM from their second moment.
 
-    Of very many items every k-th is learned from, in the order of z, so that the order of the items
-    makes no difference.
+    If there are very many items, every k-th in the order of z is used, so that the order of the
+    items makes no difference.
     """
     every = -(-len(score.score) // _MAX_ITEMS)
     sample = np.lexsort((score.information, np.nan_to_num(score.z)))[every // 2 :: every]
@@ -273,7 +273,7 @@ def called_negative(
 
 
 def may_fall(slope: Array) -> NDArray[np.bool_]:
-    """Items whose fitted slope is below 0; all, if they have a common slope (1PL)."""
+    """Items whose fitted slope is below 0, or all if they have a common slope (1PL)."""
     common = len(np.unique(slope[~np.isnan(slope)])) < 2
     return np.asarray((slope < 0) | common)
 
@@ -281,7 +281,7 @@ def may_fall(slope: Array) -> NDArray[np.bool_]:
 def false_discovery(p: Array) -> Array:
     """q-values of p-values: the least false-discovery rate at which each is called.
 
-    NaN stays NaN and counts as no test (Benjamini & Hochberg 1995, *JRSS B* 57, 289–300).
+    NaN stays NaN and is not a test (Benjamini & Hochberg 1995, *JRSS B* 57, 289–300).
     """
     from scipy.stats import false_discovery_control
 

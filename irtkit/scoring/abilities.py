@@ -2,14 +2,12 @@
 
 With ℓ(θ) the log-likelihood of a respondent and φ the density of the population N(0, 1),
 
-- EAP is the mean of the posterior, which is proportional to exp(ℓ)·φ;
-- ML maximises ℓ, and MAP maximises ℓ + log φ;
-- WLE solves ℓ' + J/(2I) = 0, with the information I of the items answered and
+- EAP is the mean of the posterior, which is proportional to exp(ℓ)·φ. - ML maximises ℓ, and MAP
+maximises ℓ + log φ. - WLE solves ℓ' + J/(2I) = 0, with the information I of the items answered and
   J = Σ P'P''/(P(1 − P)) (Warm 1989).
 
-ℓ is computed on a grid of abilities. ML, MAP and WLE start at the highest node, so that the highest
-of several modes is found (a 3PL likelihood can have several), and Newton's method ends between the
-nodes next to it.
+ℓ is computed on a grid of abilities. ML, MAP and WLE start at the highest node, because a 3PL
+likelihood can have several modes. Newton's method then stays between the nodes next to it.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ class ItemCurves:
         return self._each[curve]
 
     def total(self, curve: Curve, answered: Any) -> Array:
-        """Sum over the items answered, (n, n_nodes); (1, n_nodes) over all if ``answered`` is None.
+        """Sum over the items answered, (n, n_nodes), or over all items, (1, n_nodes), if None.
 
         ``answered``, (n, n_items), counts trials.
         """
@@ -79,7 +77,7 @@ class ItemCurves:
 
 
 def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
-    """ℓ(θ) at the nodes, (n, n_nodes), from trials, (n, n_items); None if all answered all once."""
+    """ℓ(θ) at the nodes, (n, n_nodes), from trials, (n, n_items), where None means one each."""
     items = curves.items
     if items.guessing.any():
         found = right @ curves.each(_log_odds)
@@ -269,7 +267,7 @@ def _newton(
     answered: Any,
     bracket: tuple[Array, Array, Array],
 ) -> tuple[Array, Array]:
-    """Maxima by Newton's method, or by halving, and 1/SE² there; of a start and both ends."""
+    """Find maxima within a bracket by Newton's method or bisection, with 1/SE² there."""
     ability, low, high = bracket
     information, waiting = np.empty_like(ability), np.arange(len(ability))
     width = max(right.shape[1] if isinstance(right, np.ndarray) else right.nnz // len(waiting), 1)
@@ -342,7 +340,7 @@ def _slopes(
 
 
 def _log_weight(curves: ItemCurves, answered: Any) -> Array:
-    """∫ J/(2I) dθ by the corrected trapezoid rule, up to a constant; without guessing ½ log I."""
+    """∫ J/(2I) dθ by the corrected trapezoid rule, or ½ log I without guessing."""
     information = np.maximum(curves.total(ItemParameters.information, answered), _LEAST)
     if not curves.items.guessing.any():
         return np.asarray(0.5 * np.log(information))
@@ -357,7 +355,7 @@ def _likelihood_interval(
 ) -> list[Array]:
     """Outermost abilities at which 2·(max ℓ − ℓ) is the square of a normal deviate.
 
-    Its signed root is interpolated. An interval that reaches the end of the grid has no end.
+    Its signed root is interpolated. An interval that reaches the end of the grid is infinite.
     """
     root = np.sqrt(2 * np.maximum(value[:, None] - likelihood, 0))
     signed = np.where(theta < ability[:, None], -root, root)

@@ -1,7 +1,7 @@
 """Linking: two calibrations put on one scale by their common items.
 
-An ability θ of the second is A·θ + B on the scale of the first, and an item with slope a and
-difficulty b has slope a/A and difficulty A·b + B there (Kolen & Brennan 2014, chapter 6).
+An ability θ on the second scale is A·θ + B on the first. An item with slope a and difficulty b has
+slope a/A and difficulty A·b + B there (Kolen & Brennan 2014, chapter 6).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def link(
     Notes
     -----
     A is the ratio of the SDs of difficulties (mean-sigma) or of the mean slopes (mean-mean), and B
-    makes mean difficulties equal; items that do not discriminate are left out. Haebara minimises
+    makes mean difficulties equal. Items that do not discriminate are left out. Haebara minimises
     squared differences between the curves of all items, and Stocking-Lord between expected scores.
 
     Standard errors are from a jackknife over items (Efron & Tibshirani 1993). For results they
@@ -181,7 +181,7 @@ def _discriminate(calibrated: CalibratedItems) -> Any:
 def _drift(
     one: CalibratedItems, other: CalibratedItems, slope: float, intercept: float
 ) -> dict[str, Array]:
-    """Differences in difficulty by their standard errors, and p-values; NaN if unknown.
+    """Differences in difficulty over their standard errors, and p-values, NaN if unknown.
 
     z is divided by the SD that it has without drift, at most 1: in theory √(1 − 2/n), as n items
     give A and B.
@@ -207,7 +207,7 @@ def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParamet
 
 
 def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
-    """A and B; NaN for fewer than two items, or no spread where a method needs it."""
+    """Return A and B, NaN for fewer than two items, or without the spread a method needs."""
     from scipy.optimize import least_squares
 
     if method.startswith("mean"):

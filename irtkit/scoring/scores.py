@@ -1,8 +1,8 @@
 """Scores on all items of a benchmark, expected from the answers to some.
 
 By p-IRT (Polo et al. 2024) the expected score is the answers seen plus the expected number right of
-the items not asked, over the posterior of ability. With M(θ) = Σ P and V(θ) = Σ P(1 − P) over these
-items it has the mean E[M(θ)] and the variance Var[M(θ)] + E[V(θ)].
+the items not asked, over the posterior of ability. Let M(θ) = Σ P and V(θ) = Σ P(1 − P) over these
+items. The score has mean E[M(θ)] and variance Var[M(θ)] + E[V(θ)].
 
 Misfit adds to that variance: answers that depend on more than one ability make larger errors. It is
 measured on the calibrated respondents as mean(e² − v) over their errors e and variances v.
@@ -72,8 +72,8 @@ def score(
         ``reading``. Items are found by label, and some of the calibrated items are enough.
     items
         A result of :func:`irtkit.fit`, a table with discrimination and intercept or difficulty (and
-        guessing), the path of either, a selection of :func:`irtkit.select_items` or its file, or
-        :class:`irtkit.ItemParameters`, for responses with the same items in the same order.
+        guessing), or a selection of :func:`irtkit.select_items`. Each can be given by its path.
+        :class:`irtkit.ItemParameters` must have the items of the responses in the same order.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood). EAP and MAP shrink towards the population mean.
@@ -83,7 +83,7 @@ def score(
         SD of ability in the population, with a table of items. The default is 1.
     design
         How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
-        Expected scores are then unbiased for all respondents. The default is that of a selection.
+        Expected scores are then unbiased for all respondents. A selection has its own default.
     random_items
         Labels of items drawn at random from those not asked before. They bound the expected score
         of respondents who answered some (Clopper–Pearson).
@@ -106,10 +106,10 @@ def score(
     Raises
     ------
     TypeError, ValueError
-        If the responses have no calibrated item, a table of items lacks a column or parameters, or
-        an argument is of a wrong kind, out of range or does not go with the others.
+        If no item of the responses is calibrated, a table of items lacks a column or parameters, or
+        an argument has a wrong type or value or contradicts another.
     FileNotFoundError
-        If there is no file or folder of items at the path.
+        If the path of items does not exist.
 
     Warns
     -----
@@ -127,9 +127,9 @@ def score(
     ability and of each answer not seen, and misfit measured on the calibrated respondents.
 
     With a design, the expected score is the mean probability of all items plus the mean residual of
-    the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is
-    √((1 − k/J)/k · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals, and
-    quantiles are those of t with k − 1 degrees of freedom.
+    the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is √((1 − k/J)/k
+    · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals. Intervals use the
+    t distribution with k − 1 degrees of freedom.
 
     Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
     Their expected_score_high is the score if all items not asked are right.
@@ -229,7 +229,7 @@ def scores_of(
 ) -> tuple[Abilities, Array, NDArray[np.bool_]]:
     """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
 
-    ``places`` are those of the columns among the calibrated items.
+    ``places`` locates the columns among the calibrated items.
     """
     from scipy.special import ndtri
 
@@ -303,7 +303,7 @@ def _opened(scores: Array, seen: Seen, n_items: int, at_random: Seen | None, lev
 def _model_assisted(
     right: Array, n_asked: Array, n_items: int, found: Abilities, level: float
 ) -> Array:
-    """Scores from items drawn at random, with bounds, (3, n); one item leaves all possible."""
+    """Scores from items drawn at random, with bounds, (3, n). One item gives bounds of 0 and 1."""
     from scipy.special import stdtrit
 
     n, freedom = np.maximum(n_asked, 1), np.maximum(n_asked - 1, 1)
@@ -375,7 +375,7 @@ def added_variance(error: Array, variance: Array) -> float:
 
 
 def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
-    """Return the function from the places of the items asked to misfit; None if it is unknown.
+    """Return the function from places of items to misfit, or None if misfit is unknown.
 
     Errors of the calibrated respondents are too small by 1 − 2/n with n the effective sample size,
     as residuals of a regression with two parameters per item.
@@ -408,7 +408,7 @@ def misfit_of_each(
     n_asked: Array,
     n_items: int,
 ) -> Array:
-    """Misfit of every score, (n,); of many sets of items interpolated by the number of items."""
+    """Misfit of every score, (n,), interpolated by the number of items for many sets."""
     some_left = (n_asked > 0) & (n_asked < n_items)
     if misfit is None or not some_left.any():
         return np.zeros(patterns.n)
@@ -445,7 +445,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
     given = getattr(given, "calibrated", given)  # of a selection
     if isinstance(given, CalibratedItems):
         if latent_sd is not None:
-            raise ValueError("latent_sd is that of the result the items were selected of")
+            raise ValueError("latent_sd belongs to the selection of items. Leave it out")
         return given
     items = calibrated_items(given, latent_sd)
     if isinstance(given, FitResult):
@@ -461,7 +461,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
 def save_items(
     path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array
 ) -> None:
-    """Write items to one file; ``misfit`` is by ``sizes``, both empty if items were drawn."""
+    """Write items to one file. ``misfit`` has one value per size, none if items were drawn."""
     record = {
         "items": storage.fields_of(replace(items, best=None, misfit=None, design=None)),
         "best": np.nan if items.best is None else items.best(),
@@ -506,8 +506,8 @@ def _in_common(
     if calibrated.labels is None:
         if matrix.n_items != len(known):
             raise ValueError(
-                f"items are {len(known)} without labels and responses have {matrix.n_items}; give "
-                "a table of items with their labels as its index"
+                f"there are {len(known)} items without labels and {matrix.n_items} in the "
+                "responses. Give a table of items with their labels as its index"
             )
         places = np.arange(len(known))
     else:
@@ -516,8 +516,8 @@ def _in_common(
     columns, strange = np.flatnonzero(found), np.flatnonzero(~found)
     if not len(columns):
         raise ValueError(
-            "responses have no calibrated item: theirs are "
-            f"{first_names([matrix.items[k] for k in strange])}; calibrated are "
+            "no item of the responses is calibrated. Items of the responses: "
+            f"{first_names([matrix.items[k] for k in strange])}. Calibrated items: "
             f"{first_names(list(calibrated.labels or ()))}"
         )
     if not len(strange):

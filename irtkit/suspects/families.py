@@ -37,7 +37,7 @@ _PRODUCTS_AT_ONCE = 2**21  # Numbers of a part of it that is computed at once: 8
 
 
 class ItemBlock(NamedTuple):
-    """Some items; each array has the shape (n_respondents, n)."""
+    """Some items. Each array has the shape (n_respondents, n)."""
 
     right: Array  # Right responses, 0 where missing.
     trials: Array  # Responses: 0 where missing, 1, or the number of repeated trials.
@@ -45,7 +45,7 @@ class ItemBlock(NamedTuple):
 
 
 def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
-    """Return the responses of a fit; an error if they were not saved with it, or are sparse."""
+    """Return the responses of a fit. Raise an error if they were not saved, or are sparse."""
     if result.responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
     refuse_sparse(result.responses, needed_by)
@@ -89,7 +89,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     -----
     Pairs must also agree more than chance explains: one false pair is expected in a hundred tables
     if the model is true. Identical respondents with at least five right and five wrong responses
-    are always listed. Repeated trials enter by their share right.
+    are always listed. Repeated trials enter by their mean.
 
     Examples
     --------
@@ -135,9 +135,9 @@ def _candidates(
 ) -> NDArray[np.intp]:
     """Pairs of some respondents with later ones that may have the excess, (2, n_pairs).
 
-    On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. With
-    the sums A of (2y − 1)(2y′ − 1), E of (2P − 1)(2P′ − 1) and B of 1 over these items, the excess
-    is (A − E) / (B − E). Two products in 32 bits suffice, and a third where cells are missing.
+    On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
+    excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
+    1), and B is their number. Two products in 32 bits suffice, and a third where cells are missing.
     """
     n, n_items = int(kept.sum()), result.patterns.n_items
     later = slice(rows.start, n)
@@ -180,8 +180,9 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     """Variance of item slopes if respondents were independent, over that between families.
 
     ``family`` numbers the family of every respondent. At most 1. Both are jackknife variances of
-    the slope of responses on the proportion score, Σ (b₍g₎ − b)² (G − 1)/G over the G slopes b₍g₎
-    without one family, or without one respondent (Bell & McCaffrey 2002), summed over items.
+    the slope of responses on the proportion score, summed over items. They are Σ (b₍g₎ − b)² (G −
+    1)/G over the G slopes b₍g₎ without one family, or without one respondent (Bell & McCaffrey
+    2002).
     """
     theta, _, scored = result.signs.proportion
     at, family = theta[scored, None], np.unique(family[scored], return_inverse=True)[1]
@@ -225,7 +226,7 @@ def family_names(
 
 
 def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
-    """Number the family of every respondent; one without a family is a family of its own."""
+    """Number the family of every respondent. One without a family is its own family."""
     if isinstance(families, str) and families == SIMILAR:
         return linked(result, similar_respondents(result))
     names = zip(family_names(result, families), result.respondent_labels, strict=True)

@@ -202,7 +202,7 @@ def flagged(
 
 
 def check_thresholds(fdr: float, extreme_difficulty: float, chance: float | None) -> None:
-    """Refuse thresholds that are no numbers, or out of range; chance may be None."""
+    """Refuse thresholds that are not numbers or out of range. ``chance`` may be None."""
     check_number("fdr", fdr, above=0, below=1)
     check_number("extreme_difficulty", extreme_difficulty, above=0, most=math.inf)
     if chance is not None:
@@ -241,7 +241,7 @@ def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -
 
 
 def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
-    """Answer most of the ablest gave, their share, and the answer marked right; index "item"."""
+    """Most frequent answer of the best systems, its share, and the answer marked right, by item."""
     import pandas as pd
 
     if result.responses is None:
@@ -270,7 +270,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 def coded_answers(
     predictions: pd.DataFrame, result: FitResult
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
+    """Codes of answers, real respondents × items, −1 where missing, and the answers coded."""
     import pandas as pd
 
     if not isinstance(predictions, pd.DataFrame):

@@ -67,8 +67,8 @@ def shuffle_control(
 ) -> ShuffleControl:
     """Fit and flag responses shuffled within items, to see what noise alone would give.
 
-    With many cells nothing is flagged in shuffled responses. Such zeros do not say that what is
-    flagged in the data is right.
+    With many cells nothing is flagged in shuffled responses. Zeros do not show that the flags in
+    the data are right.
 
     Parameters
     ----------

@@ -7,8 +7,9 @@ P'_g = f + (1 − 2f) q (1 − P_g). Right responses in a group are beta-binomia
 precision M, which is estimated from the bank. It makes a large group count for at most about M
 respondents, as far as curves of ordinary items vary.
 
-Where answers are known, an item is keyed anew to every other answer c. The likelihood of a key is
-that of right and wrong responses by it, times the Dirichlet-multinomial(½) of the wrong answers.
+Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
+the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
+answers.
 """
 
 from __future__ import annotations
@@ -112,15 +113,16 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     result
         What :func:`irtkit.fit` returned, with its responses.
     predictions
-        The answers, respondents × items. Default: those of the responses, if they have any.
+        The answers, respondents × items. The default is the answers of the responses, if they have
+        any.
 
     Returns
     -------
     pandas.DataFrame
-        All items, worst first, index "item": log_bayes_factor (natural logarithm of how many times
-        likelier the responses are with a wrong key than with a right one), p_wrong_key
-        (probability, with the share of wrong keys estimated from the bank), likely_answer (the
-        right answer if the key is wrong, None without answers).
+        All items, worst first, index "item": log_bayes_factor (natural logarithm of the Bayes
+        factor of a wrong key against a right one), p_wrong_key (probability, with the share of
+        wrong keys estimated from the bank) and likely_answer (the right answer if the key is wrong,
+        None without answers).
 
     Raises
     ------
@@ -137,9 +139,8 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     -----
     The probability takes items to be ordinary but for their keys. Items on which strong systems
     fail together for another reason have high probabilities, too. With a dozen systems the order is
-    better after a fit with ``prior="empirical"``. On the real wrong keys of one
-    public benchmark (GSM8K, 12 of 249 items) the order was no better than that of the item–total
-    correlation.
+    better after a fit with ``prior="empirical"``. On the real wrong keys of one public benchmark
+    (GSM8K, 12 of 249 items) the order was no better than by the item–total correlation.
 
     Examples
     --------
