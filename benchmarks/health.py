@@ -5,8 +5,8 @@ difficulties and abilities standard normal). Items have a guessing of 0.25 and f
 where systems at chance are planted, and in a second kind of clean sets. In planted sets, 15 % of
 the items get a difficulty of −9, or one of 9, or 5 % are copies of other items with 5 % of the
 responses flipped, or 15 % of the systems guess with a probability of 0.25. A clean set has nothing
-planted. Clean sets with tasks have ten tasks of the same number of items. A set counts as found if it has the finding of what was planted, and as false if it has any
-other finding of health.
+planted. Clean sets with tasks have ten tasks of the same number of items. A set counts as found if
+it has the finding of what was planted, and as false if it has any other finding of health.
 
 Run with ``make studies``; ``--out benchmarks/results/health.json`` stores the figures.
 """

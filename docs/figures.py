@@ -1,25 +1,25 @@
-"""Tables of the documentation, made of the stored results of benchmarks and studies.
+"""Tables of stored benchmark results, for the pages of the manual.
 
-A page has ``{figures} NAME``; NAME is one of `TABLES`. Nothing else in the documentation may state
-how fast or how exact irtkit is, so that no figure is older than the script that printed it. What a
-script did not store is an error, of a column as of a whole table.
+A page shows a table between ``<!-- figure NAME -->`` and ``<!-- end -->``. `generate` fills it. No
+other number about speed or accuracy stands on a page, so that no number is older than the script
+that printed it. A number that a script did not store is an error.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+import string
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
 Record = dict[str, Any]
-Cell = Callable[[Record], str]
-Column = tuple[str, Cell]
-Table = tuple[Callable[[], Iterable[Record]], list[Column]]
-"""What makes the records, and heading and cell of every column."""
 
 
 @cache
@@ -28,75 +28,135 @@ def stored(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def number(name: str, form: str = "", *, optional: bool = False) -> Cell:
-    """A number or a word; a dash where None is stored, or, of an optional one, nothing."""
+class Cells(string.Formatter):
+    """Format fields of a record. None is a dash, and so is a field ``name?`` that is missing."""
 
-    def cell(record: Record) -> str:
-        value = record.get(name) if optional else record[name]
-        return "—" if value is None else f"{value:{form}}"
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        """A field of the record."""
+        name = str(key)
+        return kwargs.get(name[:-1]) if name.endswith("?") else super().get_value(key, args, kwargs)
 
-    return cell
+    def format_field(self, value: Any, form: str) -> str:
+        """A value in its format."""
+        return "—" if value is None else format(value, form)
 
 
-def percent(name: str, digits: int = 1, *, optional: bool = False) -> Cell:
-    """A share as a percentage."""
-    return number(name, f".{digits}%", optional=optional)
+def plain(name: str) -> str:
+    """The name of a board, or of a number, in words."""
+    return name.replace("_", " ").replace(": ", " ")
 
 
 def shape(record: Record) -> str:
     """Respondents × items, and the model."""
-    of = record["shape"]
-    if isinstance(of, list):
-        return f"{of[0]:,} × {of[1]:,}"
-    missing = f", {of['missing']:.0%} missing" if of.get("missing") else ""
-    return f"{of['n_respondents']:,} × {of['n_items']:,} {of['model']}{missing}"
+    size = record["shape"]
+    if isinstance(size, list):
+        return f"{size[0]:,} × {size[1]:,}"
+    missing = f", {size['missing']:.0%} missing" if size.get("missing") else ""
+    return f"{size['n_respondents']:,} × {size['n_items']:,} {size['model']}{missing}"
 
 
-def fastest(record: Record) -> str:
-    """Least seconds of all runs."""
-    return f"{min(record['seconds']):.3g}"
+def fastest(fit: Record) -> Record:
+    """A fit with its shortest time, and how many times irtkit is faster."""
+    ratios = ("—" if ratio is None else f"{ratio:.3g}×" for ratio in fit.get("irtkit_faster", []))
+    return {**fit, "s": min(fit["seconds"]), "faster": " / ".join(ratios)}
 
 
-def median_of(name: str) -> Cell:
-    """Median of all rounds."""
-    return lambda record: f"{record[name]['median']:.0f}"
+def default_calls() -> Iterator[Record]:
+    """Every peer and irtkit, with the call that people type."""
+    fits = stored("default_call")["fits"]
+    ours = {shape(fit): fit for fit in fits if "irtkit" in fit["package"]}
+    for fit in fits:
+        our = ours.get(shape(fit), fit)
+        if fit["seconds"] and our is not fit:
+            yield {**fastest(fit), "peer": fit["package"].split(",")[0], "irtkit": fastest(our)}
+
+
+def fits_alone() -> Iterator[Record]:
+    """Fits of peers that ended."""
+    return (fastest(fit) for fit in stored("peers")["fits"] if fit["seconds"])
+
+
+def sizes() -> Iterator[Record]:
+    """Time for each cell, and memory."""
+    for fit in stored("scaling")["fits"]:
+        memory = fit["peak_bytes"] / 2**30
+        yield {**fit, "ns": fit["seconds"] / fit["cells"] * 1e9, "gib": memory}
+
+
+def threads() -> Iterator[Record]:
+    """Seconds on the clock with one thread and with all."""
+    for fit in stored("threads")["fits"]:
+        one, _, every, _ = fit["seconds"]
+        yield {**fit, "one": one, "every": every}
 
 
 def intervals() -> Iterator[Record]:
     """A record for every kind of parameter of every study of intervals."""
     for study in stored("coverage")["studies"]:
         for parameter in ("discrimination", "intercept"):
-            yield {**study, **study[parameter], "parameter": parameter}
+            prior = study["prior"] or "none"
+            yield {**study, **study[parameter], "parameter": parameter, "prior": prior}
 
 
-def default_calls() -> Iterator[Record]:
-    """Every peer beside irtkit, the call that people type."""
-    fits = stored("default_call")["fits"]
-    ours = {shape(fit): fit for fit in fits if "irtkit" in fit["package"]}
-    for fit in fits:
-        if fit["seconds"] and shape(fit) in ours and fit is not ours[shape(fit)]:
-            yield fit | {"irtkit": ours[shape(fit)]}
+def guessing() -> Iterator[Record]:
+    """Coverage of the quantiles of the three parameters, by shape and kind of data."""
+    joined: dict[tuple[str, str], Record] = {}
+    for row in stored("guessing")["coverage"]:
+        if row["way"] == "irtkit":
+            key = shape(row), row["kind"]
+            joined.setdefault(key, {**row})[row["parameter"]] = row["quantiles"]
+    yield from joined.values()
 
 
-def faster(record: Record) -> str:
-    """How many times irtkit is faster."""
-    ratios = record.get("irtkit_faster", [])  # a fit of irtkit itself has none
-    return " / ".join("—" if ratio is None else f"{ratio:.3g}×" for ratio in ratios)
+def standard_errors() -> Iterator[Record]:
+    """Largest deviation in all fits of a size."""
+    by_size: dict[str, Record] = {}
+    for fit in stored("standard_errors")["fits"]:
+        size = by_size.setdefault(shape(fit), {"shape": fit["shape"], "n": 0, "largest": 0.0})
+        size["n"] += 1
+        size["largest"] = max(size["largest"], fit["largest"])
+    yield from by_size.values()
 
 
-def of_unequal(name: str) -> Cell:
-    """A share of pairs, where abilities are drawn: levels are a board of ties and clear gaps."""
-    share = percent(name)
-    return lambda record: share(record) if record["abilities"] == "normal" else "—"
+def repeated_trials() -> Iterator[Record]:
+    """Studies of repeated trials, with the true correlation."""
+    for one in stored("repeated_trials")["studies"]:
+        trials = ", ".join(map(str, one["study"]["trials"]))
+        yield {**one, **one["study"], "trials": trials, "found": one["correlation"]}
 
 
 def boards() -> Iterator[Record]:
-    """Scores told from few items, by how they were chosen."""
+    """Comparisons on simulated boards. Only drawn abilities make pairs that surely differ."""
+    for record in stored("systems")["boards"]:
+        yield record if record["abilities"] == "normal" else record | {"better": None, "p": None}
+
+
+def rank_intervals() -> Iterator[Record]:
+    """Boards, whose names are words."""
+    return (one | {"board": plain(one["board"])} for one in stored("rank_intervals")["boards"])
+
+
+def paired_tests() -> Iterator[Record]:
+    """Tests of pairs on boards. The gain is not known on every board."""
+    for one in stored("paired_tests")["boards"]:
+        yield one | {"board": plain(one["board"]), "gain": one["gain"] or (None, None)}
+
+
+def simulated_wrong_keys() -> Iterator[Record]:
+    """Studies of responses that follow the model."""
+    for one in stored("planted_wrong_keys")["studies"]:
+        kind, _, size = one["data"].partition(" ")
+        if kind == "simulated":
+            yield one | {"size": size}
+
+
+def few_items() -> Iterator[Record]:
+    """Error of scores estimated from few items, by how the items were chosen."""
     for name, board in stored("few_items")["boards"].items():
         rows = {(row["method"], row["k"]): row for row in board["by_size"]}
         for k in sorted({k for _, k in rows}):
             found = {method: row for (method, size), row in rows.items() if size == k}
-            yield {"name": name.replace("_", " "), "k": k, **found}
+            yield {"name": plain(name), "k": k, **found}
 
 
 def beyond() -> Iterator[Record]:
@@ -106,609 +166,337 @@ def beyond() -> Iterator[Record]:
     for row in records:
         if row["group"] == "best":
             other = others[row["board"], row["k"]]
-            name = row["board"].replace("_", " ")
-            yield {**row, "board": name, "wider": other["width"] / other["closed_width"] - 1}
+            yield {
+                **row,
+                "board": plain(row["board"]),
+                "wider": other["width"] / other["closed_width"] - 1,
+            }
 
 
-def rmse(method: str) -> Cell:
-    """Root mean square error of scores, in percentage points."""
-    return lambda record: f"{record[method]['rmse']:.1f}"
-
-
-def guessing() -> Iterator[Record]:
-    """How often quantiles hold, by shape and kind of data, of the three parameters."""
-    joined: dict[tuple[str, str], Record] = {}
-    for row in stored("guessing")["coverage"]:
-        if row["way"] == "irtkit":
-            key = shape(row), row["kind"]
-            joined.setdefault(key, {**row})[row["parameter"]] = row["quantiles"]
-    yield from joined.values()
-
-
-def worth(record: Record) -> str:
-    """Answers that predictions are worth; the study looks no further than the most it tried."""
-    most = max(curve["answers"] for curve in stored("expected_difficulty")["curves"]["1PL"])
-    return "—" if record["worth"] >= most else f"{record['worth']:.0f}"
-
-
-def standard_errors() -> Iterator[Record]:
-    """Largest deviation of all fits of a size."""
-    sizes: dict[str, Record] = {}
-    for fit in stored("standard_errors")["fits"]:
-        at = sizes.setdefault(shape(fit), {"shape": fit["shape"], "n": 0, "largest": 0.0})
-        at["n"] += 1
-        at["largest"] = max(at["largest"], fit["largest"])
-    yield from sizes.values()
-
-
-def busy() -> Iterator[Record]:
-    """Seconds on the clock with one thread and with all."""
-    for fit in stored("threads")["fits"]:
-        one, _, every, _ = fit["seconds"]
-        yield {**fit, "one": one, "every": every}
+def expected_difficulty() -> Iterator[Record]:
+    """What predictions are worth. The study looks no further than the most answers it tried."""
+    records = stored("expected_difficulty")["curves"]["1PL"]
+    most = max(record["answers"] for record in records)
+    for record in records:
+        yield record | {"worth": None if record["worth"] >= most else record["worth"]}
 
 
 def damaged() -> Iterator[Record]:
     """All damages to logs together."""
-    records = stored("fuzzed_logs")["records"]
     names = ("damages", "matrix", "error", "failures")
-    yield {name: sum(record[name] for record in records) for name in names}
+    yield {name: sum(one[name] for one in stored("fuzzed_logs")["records"]) for name in names}
 
 
-def replicated(name: str, theirs: str = "published") -> Table:
-    """Their numbers beside ours."""
-    return (
-        lambda: (one for one in stored("replications")["records"] if one["of"] == name),
-        [
-            ("", number("what")),
-            (theirs, number("theirs", ".5g")),
-            ("ours", number("ours", ".5g")),
-            ("difference", lambda record: f"{record['ours'] - record['theirs']:+.1e}"),
-        ],
-    )
+def near_duplicates(file: str) -> Iterator[Record]:
+    """Studies of near-duplicate systems. A colon would end the name of a field."""
+    return ({plain(key): value for key, value in one.items()} for one in stored(file)["studies"])
 
 
-TABLES: dict[str, Table] = {
-    "default calls": (
-        default_calls,
-        [
-            ("data", shape),
-            ("irtkit, s", lambda record: fastest(record["irtkit"])),
-            ("peer", lambda record: f"{record['package'].split(',')[0]} {record['version']}"),
-            ("its s", fastest),
-            ("irtkit faster: clock / processors", faster),
-            ("its log-likelihood beside irtkit's", number("above_irtkit", "+.1f")),
-        ],
-    ),
-    "fits alone": (
-        lambda: (fit for fit in stored("peers")["fits"] if fit["seconds"]),
-        [
-            ("data", shape),
-            ("package", number("package")),
-            ("s", fastest),
-            ("irtkit faster: without a prior / by default", faster),
-            ("log-likelihood beside irtkit's", number("above_irtkit", "+.1f")),
-            ("RMSE of slopes", number("rmse_discrimination", ".3f")),
-        ],
-    ),
-    "size": (
-        lambda: stored("scaling")["fits"],
-        [
-            ("respondents", number("n_respondents", ",")),
-            ("items", number("n_items", ",")),
-            ("seconds", number("seconds", ".3g")),
-            ("ns per cell", lambda record: f"{record['seconds'] / record['cells'] * 1e9:.1f}"),
-            ("peak GiB", lambda record: f"{record['peak_bytes'] / 2**30:.2f}"),
-        ],
-    ),
-    "sparse": (
-        lambda: stored("sparse")["fits"],
-        [
-            ("respondents", number("respondents", ",")),
-            ("items", number("items", ",")),
-            ("responses", number("responses", ",")),
-            ("seconds: matrix", number("seconds_matrix", ".1f")),
-            ("fit with errors", number("seconds_fit", ".1f")),
-            ("peak GiB", number("peak_gib", ".2f")),
-        ],
-    ),
-    "copies": (
-        lambda: stored("copies")["fits"],
-        [
-            ("data", shape),
-            ("distinct items", number("distinct_items", ",")),
-            ("task", number("task")),
-            ("times less CPU time", number("times_less", ".1f")),
-        ],
-    ),
-    "threads": (
-        busy,
-        [
-            ("data", shape),
-            ("beside", number("beside")),
-            ("s: one thread", number("one", ".3g")),
-            ("all threads", number("every", ".3g")),
-        ],
-    ),
-    "intervals": (
-        intervals,
-        [
-            ("data", shape),
-            ("prior", lambda record: record["prior"] or "none"),
-            ("data sets", number("data_sets", ",")),
-            ("parameter", number("parameter")),
-            ("95 % intervals hold", percent("coverage")),
-        ],
-    ),
-    "empirical prior": (
-        lambda: ({**study, **study["mean"]} for study in stored("empirical")["studies"]),
-        [
-            ("data", shape),
-            ("SD of log slopes", number("spread")),
-            ("RMSE of slopes, weak", number("rmse_weak", ".3f")),
-            ("RMSE, empirical", number("rmse_empirical", ".3f")),
-            ("RMSE, known best", number("rmse_best", ".3f")),
-            ("intervals hold, slope", percent("covered_discrimination")),
-            ("intervals hold, intercept", percent("covered_intercept")),
-        ],
-    ),
-    "posterior": (
-        lambda: stored("variational")["calibration"]["figures"],
-        [
-            ("data", shape),
-            ("fit", number("fit")),
-            ("parameter", number("parameter")),
-            ("± 1.645 SD holds", percent("coverage")),
-            ("quantiles hold", percent("quantiles")),
-        ],
-    ),
-    "guessing": (
-        guessing,
-        [
-            ("data", shape),
-            ("drawn", number("kind")),
-            ("90 % intervals hold, slope", percent("discrimination")),
-            ("intercept", percent("intercept")),
-            ("guessing", percent("guessing")),
-        ],
-    ),
-    "chance": (
-        lambda: stored("guessing")["chance"],
-        [
-            ("data", shape),
-            ("guessing", number("guessing")),
-            ("chance", number("way")),
-            ("on average", number("level", ".2f")),
-            ("parameter", number("parameter")),
-            ("± 1.96 SE holds", percent("coverage")),
-            ("off by", number("median_off", "+.2f")),
-        ],
-    ),
-    "standard errors": (
-        standard_errors,
-        [
-            ("data", shape),
-            ("fits", number("n")),
-            ("off by at most", percent("largest", 2)),
-        ],
-    ),
-    "near-copies": (
-        lambda: stored("near_copies")["studies"],
-        [
-            ("data", number("setting")),
-            ("worth", number("effective", ".1f")),
-            ("false, each counted", percent("alone: false")),
-            ("false, weighed", percent("weighed: false")),
-            ("found, each counted", percent("alone: found")),
-            ("found, weighed", percent("weighed: found")),
-            ("warned", percent("warned", 0)),
-        ],
-    ),
-    "few families": (
-        lambda: stored("few_families")["studies"],
-        [
-            ("data", number("setting")),
-            ("false, each counted", percent("alone: false")),
-            ("false, weighed", percent("weighed: false")),
-            ("found, weighed", percent("weighed: found")),
-        ],
-    ),
-    "anchors": (
-        lambda: stored("anchors")["studies"],
-        [
-            ("model", number("model")),
-            ("earlier systems", number("n_earlier")),
-            ("later systems", number("n_later")),
-            ("drifted", number("leaked")),
-            ("data sets", number("n_data_sets")),
-            ("exactly the drifted named", number("exactly")),
-            ("a sound one named", number("false")),
-            ("latent mean", number("before", ".2f")),
-            ("without the named", number("after", ".2f")),
-        ],
-    ),
-    "likelihood ratio": (
-        lambda: stored("likelihood_ratio")["studies"],
-        [
-            ("drawn from", number("model")),
-            ("families", number("families")),
-            ("copies of each", number("copies")),
-            ("differ in", percent("flips", 0)),
-            ("items", number("n_items")),
-            ("rejected", percent("rejected")),
-            ("unscaled", percent("unscaled")),
-        ],
-    ),
-    "wrong keys": (
-        lambda: stored("planted_wrong_keys")["studies"],
-        [
-            ("data", number("data")),
-            ("planted", number("planted")),
-            ("irtkit", number("auc irtkit", ".3f")),
-            ("item–total", number("auc item–total", ".3f")),
-            ("average error", number("auc average error", ".3f")),
-            ("mirt", number("auc mirt", ".3f", optional=True)),
-            ("found", percent("found")),
-            ("false", percent("false")),
-            ("suspect found", percent("suspect found")),
-            ("suspect false", percent("suspect false")),
-        ],
-    ),
-    "held out": (
-        lambda: stored("held_out")["claims"],
-        [
-            ("drawn from", number("data")),
-            ("respondents", number("respondents")),
-            ("items", number("items", ",")),
-            ("data sets", number("sets")),
-            ("a gain is claimed in", number("claims")),
-        ],
-    ),
-    "repeated trials": (
-        lambda: (
-            {**one, **one["study"], "found": one["correlation"], "held": one["ability"]["coverage"]}
-            for one in stored("repeated_trials")["studies"]
-        ),
-        [
-            ("respondents", number("n_respondents")),
-            ("items", number("n_items")),
-            ("trials", lambda record: ", ".join(map(str, record["study"]["trials"]))),
-            ("correlation", lambda record: f"{record['study']['correlation']}"),
-            ("estimated", number("found", ".3f")),
-            ("95 % intervals of abilities hold", percent("held")),
-        ],
-    ),
-    "boards": (
-        lambda: stored("systems")["boards"],
-        [
-            ("systems × items", lambda record: f"{record['systems']} × {record['items']}"),
-            ("abilities", number("abilities")),
-            ("answers", number("answers")),
-            ("all ranks", percent("all ranks")),
-            ("no pair wrong", percent("tied")),
-            ("better", of_unequal("better")),
-            ("mean P", of_unequal("p")),
-        ],
-    ),
-    "likely ranks": (
-        lambda: stored("rank_intervals")["boards"],
-        [
-            ("board", lambda record: record["board"].replace("_", " ")),
-            ("likely ranks hold", percent("likely_coverage")),
-            ("the bootstrap's hold", percent("bootstrap_coverage")),
-            ("width by the bootstrap's", number("ratio", ".2f")),
-            ("width of all at once", number("simultaneous_width", ".1f")),
-        ],
-    ),
-    "weighted tests": (
-        lambda: stored("paired_tests")["boards"],
-        [
-            ("board", lambda record: record["board"].replace("_", " ")),
-            ("swapped pairs: t", lambda record: f"{record['swapped'][0]:.1%}"),
-            ("weighted", lambda record: f"{record['swapped'][1]:.1%}"),
-            ("near-duplicates: t", lambda record: f"{record['alike'][0]:.1%}"),
-            ("weighted, too", lambda record: f"{record['alike'][1]:.1%}"),
-            ("boards with a gain", number("gain_known")),
-            ("reported", lambda record: f"{record['gain'][0]:.2f}" if record["gain"] else "–"),
-            ("realised", lambda record: f"{record['gain'][1]:.2f}" if record["gain"] else "–"),
-        ],
-    ),
-    "power": (
-        lambda: stored("systems")["power"],
-        [
-            ("items", number("items", ",")),
-            ("simulated", percent("simulated")),
-            ("stated", percent("formula")),
-        ],
-    ),
-    "gates": (
-        lambda: stored("systems")["gates"],
-        [
-            ("items", number("items", ",")),
-            ("trials", number("trials")),
-            ("allowed drop", percent("max_drop", 0)),
-            ("merges", number("gates", ",")),
-            ("failed where the drop is just allowed", percent("failed")),
-        ],
-    ),
-    "default gate": (
-        lambda: stored("systems")["by_default"],
-        [
-            ("items", number("items", ",")),
-            ("answers that differ between two runs of one model", percent("differ", 0)),
-            ("true drop", percent("drop", 0)),
-            ("passed", percent("passed")),
-            ("inconclusive", percent("inconclusive")),
-            ("failed", percent("failed")),
-        ],
-    ),
-    "few items": (
-        boards,
-        [
-            ("board", number("name")),
-            ("asked", number("k")),
-            ("stratified mean", rmse("stratified, mean")),
-            ("random, p-IRT", rmse("random, p-IRT")),
-            ("selected", rmse("fixed")),
-            ("one by one", rmse("adaptive")),
-            ("intervals hold", lambda record: f"{record['fixed']['holds']:.0%}"),
-        ],
-    ),
-    "beyond": (
-        beyond,
-        [
-            ("board", number("board")),
-            ("asked", number("k")),
-            ("closed intervals cover", percent("closed_coverage")),
-            ("intervals cover", percent("coverage")),
-            ("width", lambda record: f"{record['width']:.0f}"),
-            ("with 10 more", percent("second_coverage")),
-            ("width then", lambda record: f"{record['second_width']:.0f}"),
-            ("other systems, wider", percent("wider")),
-        ],
-    ),
-    "fit of items": (
-        lambda: stored("model_fit")["null"],
-        [
-            ("data", number("data")),
-            ("items", number("n_items", ",")),
-            ("S-X² below 0.05", percent("s_x2_05")),
-            ("lz below 0.05", percent("lz_05")),
-            ("Q3 below 0.05", percent("q3_05")),
-        ],
-    ),
-    "respondents": (
-        lambda: stored("levels")["respondents"],
-        [
-            ("data", number("data")),
-            ("data sets", number("sets")),
-            ("p below 0.05", percent("p_05")),
-            ("p below 0.001", percent("p_001", 2)),
-            ("data sets with a q below 0.05", percent("sets_called")),
-            ("mean infit of items", number("infit", ".2f")),
-        ],
-    ),
-    "drift": (
-        lambda: stored("levels")["drift"],
-        [
-            ("each calibration", number("data")),
-            ("pairs", number("sets")),
-            ("p below 0.05", percent("p_05")),
-            ("p below 0.001", percent("p_001", 2)),
-            ("pairs with an item that drifts", percent("sets_called")),
-        ],
-    ),
-    "matching": (
-        lambda: stored("levels")["matching"],
-        [
-            ("groups", number("data")),
-            ("items", number("n_items")),
-            ("p below 0.05, weighted sum", percent("weighted")),
-            ("p below 0.05, plain sum", percent("plain")),
-        ],
-    ),
-    "differential": (
-        lambda: (one for one in stored("differential")["studies"] if one["share"] == 0),
-        [
-            ("setting", number("name")),
-            ("groups", lambda record: f"{record['n_reference']} + {record['n_focal']}"),
-            ("items", number("n_items")),
-            ("method", number("method")),
-            ("p below 0.05", percent("below 0.05")),
-        ],
-    ),
-    "warnings": (
-        lambda: stored("warnings_of_fit")["studies"],
-        [
-            ("data", number("setting")),
-            ("wanted", number("wanted")),
-            ("parts", percent("parts", 0, optional=True)),
-            ("apart", percent("apart", 0, optional=True)),
-            ("few", percent("few", 0, optional=True)),
-            ("chance", percent("chance", 0, optional=True)),
-            ("further ability", percent("further ability", 0, optional=True)),
-            ("item groups", percent("item groups", 0, optional=True)),
-            ("near-duplicates", percent("near-duplicates", 0, optional=True)),
-        ],
-    ),
-    "at chance": (
-        lambda: (one for one in stored("at_chance")["studies"] if one["wanted"] != "elsewhere"),
-        [
-            ("data", number("setting")),
-            ("wanted", number("wanted")),
-            ("named", percent("told", 0)),
-            (
-                "of guessers",
-                lambda record: "—" if record["guessers"] is None else f"{record['guessers']:.0%}",
-            ),
-            ("of others", percent("others")),
-        ],
-    ),
-    "prediction": (
-        lambda: stored("difficulty_prediction")["sets"],
-        [
-            ("data", number("set")),
-            (
-                "random forest, rank correlation",
-                lambda record: (
-                    f"{record['spearman']['irtkit']:.2f}" if record.get("spearman") else "—"
-                ),
-            ),
-            ("intervals hold", percent("coverage")),
-        ],
-    ),
-    "expected difficulty": (
-        lambda: stored("expected_difficulty")["curves"]["1PL"],
-        [
-            ("answers", number("answers")),
-            ("without predictions", number("weak prior", ".2f")),
-            ("with", number("with predictions", ".2f")),
-            ("worth", worth),
-        ],
-    ),
-    "stored difficulties": (
-        lambda: stored("stored_difficulties")["difficulties"],
-        [
-            ("data", number("set")),
-            ("draws", number("draws")),
-            ("RMSE, median", number("rmse", ".4f")),
-            ("without the shift", number("rmse_without_shift", ".4f")),
-            ("correlation, median", number("correlation", ".6f")),
-            ("least of a batch", number("least_correlation", ".6f")),
-            ("all items at once, correlation", number("at_once_correlation", ".4f")),
-        ],
-    ),
-    "curves": (
-        lambda: stored("curves")["curves"],
-        [
-            ("systems", number("systems")),
-            ("items", number("items", ",")),
-            ("trials", number("trials")),
-            ("missing", percent("missing", 0)),
-            ("ranges hold: fits without the system", percent("without")),
-            ("fit with all", percent("of all")),
-        ],
-    ),
-    "alarms": (
-        lambda: stored("curves")["alarms"],
-        [
-            ("difficulties", number("difficulties")),
-            ("systems", number("systems")),
-            ("items", number("items", ",")),
-            ("new items harder by", number("harder", ".0f")),
-            ("alarm", percent("alarm")),
-            ("power", percent("power")),
-        ],
-    ),
-    "horizons": (
-        lambda: stored("curves")["horizons"],
-        [
-            ("runs", number("runs")),
-            ("errors", number("errors")),
-            ("share", percent("share", 0)),
-            ("95 % intervals hold", percent("coverage")),
-        ],
-    ),
-    "reading": (
-        lambda: stored("read_long")["records"],
-        [
-            ("rows", number("rows", ",")),
-            ("form", number("form")),
-            ("reader", number("reader")),
-            ("s", number("seconds", ".2g")),
-            ("peak MiB", number("peak_mib", ".0f")),
-        ],
-    ),
-    "reading logs": (
-        lambda: stored("read_logs")["records"],
-        [
-            ("logs", number("format")),
-            ("systems", number("systems")),
-            ("items", number("items", ",")),
-            ("processor s", number("cpu_seconds", ".1f")),
-            ("µs per sample", number("microseconds_per_sample", ".1f")),
-            ("of which json alone", number("microseconds_of_json", ".1f")),
-            ("peak MiB", number("peak_mib", ".0f")),
-        ],
-    ),
-    "damaged logs": (
-        damaged,
-        [
-            ("damaged logs", number("damages", ",")),
-            ("read as a matrix", number("matrix", ",")),
-            ("refused with one error", number("error", ",")),
-            ("anything else", number("failures", ",")),
-        ],
-    ),
-    "least work": (
-        lambda: stored("floor")["fits"],
-        [
-            ("data", shape),
-            ("prior", lambda record: record["prior"] or "none"),
-            ("steps", number("evaluations")),
-            ("times the least work of one step", number("ratio", ".0f")),
-        ],
-    ),
-    "page": (
-        lambda: stored("report_page")["records"],
-        [
-            ("responses", number("responses")),
-            ("made in, processor s", number("cpu_seconds", ".1f")),
-            ("MB", lambda record: f"{record['bytes'] / 1e6:.2f}"),
-            ("ready after, ms", median_of("ready")),
-            ("pointer moved, ms", median_of("hover")),
-            ("click, ms", median_of("click")),
-        ],
-    ),
-    "replication of LSAT6": replicated("LSAT6", "R's mirt"),
-    "replication of LSAT7": replicated("LSAT7", "R's mirt"),
-    "replication of GPQA pair": replicated("GPQA pair"),
-    "replication of τ-bench": replicated("τ-bench"),
-    "replication of Kolena": replicated("Kolena"),
-    "replication of impact": replicated("impact"),
-    "negative slopes of AAAI-22": (
-        lambda: stored("stored_difficulties")["negative_slopes"],
-        [
-            ("data", number("set")),
-            ("R's mirt", percent("of_mirt", 0)),
-            ("ours", percent("share", 0)),
-            ("difference", lambda record: f"{record['share'] - record['of_mirt']:+.1%}"),
-            ("ours by default", percent("by_default", 0)),
-        ],
-    ),
-}
+def empirical() -> Iterator[Record]:
+    """Studies of the empirical prior."""
+    return (study | study["mean"] for study in stored("empirical")["studies"])
 
 
-def table(name: str) -> list[str]:
-    """Lines of a table in Markdown.
+def posteriors() -> Iterator[Record]:
+    """Coverage of the variational posterior."""
+    yield from stored("variational")["calibration"]["figures"]
+
+
+def floor() -> Iterator[Record]:
+    """Fits and the least work of a step."""
+    return (one | {"prior": one["prior"] or "none"} for one in stored("floor")["fits"])
+
+
+def report_page() -> Iterator[Record]:
+    """Size and speed of the page."""
+    return (one | {"mb": one["bytes"] / 1e6} for one in stored("report_page")["records"])
+
+
+def at_chance() -> Iterator[Record]:
+    """Studies of systems that guess."""
+    return (one for one in stored("at_chance")["studies"] if one["wanted"] != "elsewhere")
+
+
+def differential() -> Iterator[Record]:
+    """Tests where no item functions differently."""
+    for one in stored("differential")["studies"]:
+        if one["share"] == 0:
+            yield one | {"low": one["below 0.05"]}
+
+
+def prediction() -> Iterator[Record]:
+    """How well difficulty is predicted."""
+    for one in stored("difficulty_prediction")["sets"]:
+        yield one | {"forest": (one.get("spearman") or {}).get("irtkit")}
+
+
+def replications(of: str) -> Iterator[Record]:
+    """Published numbers, and ours."""
+    for one in stored("replications")["records"]:
+        if one["of"] == of:
+            yield one | {"difference": one["ours"] - one["theirs"]}
+
+
+def negative_slopes() -> Iterator[Record]:
+    """Shares of items with a negative slope, by mirt and by irtkit."""
+    for one in stored("stored_difficulties")["negative_slopes"]:
+        yield one | {"difference": one["share"] - one["of_mirt"]}
+
+
+TABLES = """
+default calls = default_calls
+data {shape} | irtkit, s {irtkit[s]:.3g} | peer {peer} {version} | peer, s {s:.3g} |
+irtkit faster: clock / processors {faster} | log-likelihood minus irtkit's {above_irtkit:+.1f}
+
+fits alone = fits_alone
+data {shape} | package {package} | s {s:.3g} |
+irtkit faster: without a prior / by default {faster} |
+log-likelihood minus irtkit's {above_irtkit:+.1f} | RMSE of slopes {rmse_discrimination:.3f}
+
+size = sizes
+respondents {n_respondents:,} | items {n_items:,} | seconds {seconds:.3g} | ns per cell {ns:.1f} |
+peak GiB {gib:.2f}
+
+sparse = sparse/fits
+respondents {respondents:,} | items {items:,} | responses {responses:,} |
+seconds: matrix {seconds_matrix:.1f} | fit with standard errors {seconds_fit:.1f} |
+peak GiB {peak_gib:.2f}
+
+copies = copies/fits
+data {shape} | distinct items {distinct_items:,} | task {task} |
+times less CPU time {times_less:.1f}
+
+threads = threads
+data {shape} | at the same time {beside} | s: one thread {one:.3g} | all threads {every:.3g}
+
+intervals = intervals
+data {shape} | prior {prior} | data sets {data_sets:,} | parameter {parameter} |
+95 % intervals cover {coverage:.1%}
+
+empirical prior = empirical
+data {shape} | SD of log slopes {spread} | RMSE of slopes, weak {rmse_weak:.3f} |
+RMSE, empirical {rmse_empirical:.3f} | RMSE, known best {rmse_best:.3f} |
+intervals cover, slope {covered_discrimination:.1%} |
+intervals cover, intercept {covered_intercept:.1%}
+
+posterior = posteriors
+data {shape} | fit {fit} | parameter {parameter} | ± 1.645 SD covers {coverage:.1%} |
+quantiles cover {quantiles:.1%}
+
+guessing = guessing
+data {shape} | drawn {kind} | 90 % intervals cover, slope {discrimination:.1%} |
+intercept {intercept:.1%} | guessing {guessing:.1%}
+
+chance = guessing/chance
+data {shape} | guessing {guessing} | chance {way} | on average {level:.2f} |
+parameter {parameter} | ± 1.96 SE covers {coverage:.1%} | off by {median_off:+.2f}
+
+standard errors = standard_errors
+data {shape} | fits {n} | off by at most {largest:.2%}
+
+near-copies = near_duplicates near_copies
+data {setting} | effective sample size {effective:.1f} | false, each counted {alone false:.1%} |
+false, weighted {weighed false:.1%} | found, each counted {alone found:.1%} |
+found, weighted {weighed found:.1%} | warned {warned:.0%}
+
+few families = near_duplicates few_families
+data {setting} | false, each counted {alone false:.1%} | false, weighted {weighed false:.1%} |
+found, weighted {weighed found:.1%}
+
+anchors = anchors/studies
+model {model} | earlier systems {n_earlier} | later systems {n_later} | drifted {leaked} |
+data sets {n_data_sets} | exactly the drifted named {exactly} | a sound one named {false} |
+latent mean {before:.2f} | without the named {after:.2f}
+
+likelihood ratio = likelihood_ratio/studies
+drawn from {model} | families {families} | copies of each {copies} | differ in {flips:.0%} |
+items {n_items} | rejected {rejected:.1%} | unscaled {unscaled:.1%}
+
+wrong keys = planted_wrong_keys/studies
+data {data} | planted {planted} | irtkit {auc irtkit:.3f} | item–total {auc item–total:.3f} |
+average error {auc average error:.3f} | mirt {auc mirt?:.3f} | found {found:.1%} |
+false {false:.1%} | suspect found {suspect found:.1%} | suspect false {suspect false:.1%}
+
+wrong keys by systems = simulated_wrong_keys
+simulated responses, systems × items {size} | wrong keys found {found:.0%} |
+found or listed as suspect {suspect found:.0%} | suspects that are false {suspect false:.0%}
+
+held out = held_out/claims
+drawn from {data} | respondents {respondents} | items {items:,} | data sets {sets} |
+a gain is claimed in {claims}
+
+repeated trials = repeated_trials
+respondents {n_respondents} | items {n_items} | trials {trials} |
+correlation {study[correlation]} | estimated {found:.3f} |
+95 % intervals of abilities cover {ability[coverage]:.1%}
+
+boards = boards
+systems × items {systems} × {items} | abilities {abilities} | answers {answers} |
+all ranks {all ranks:.1%} | no pair wrong {tied:.1%} | better {better:.1%} | mean P {p:.1%}
+
+likely ranks = rank_intervals
+board {board} | likely ranks cover {likely_coverage:.1%} |
+the bootstrap's cover {bootstrap_coverage:.1%} | width divided by the bootstrap's {ratio:.2f} |
+width of simultaneous intervals {simultaneous_width:.1f}
+
+weighted tests = paired_tests
+board {board} | swapped pairs: t {swapped[0]:.1%} | weighted {swapped[1]:.1%} |
+near-duplicates: t {alike[0]:.1%} | weighted, too {alike[1]:.1%} |
+boards with a gain {gain_known} | reported {gain[0]:.2f} | realised {gain[1]:.2f}
+
+power = systems/power
+items {items:,} | simulated {simulated:.1%} | stated {formula:.1%}
+
+gates = systems/gates
+items {items:,} | trials {trials} | allowed drop {max_drop:.0%} | merges {gates:,} |
+failed where the drop is just allowed {failed:.1%}
+
+default gate = systems/by_default
+items {items:,} | answers that differ between two runs of one model {differ:.0%} |
+true drop {drop:.0%} | passed {passed:.1%} | inconclusive {inconclusive:.1%} |
+failed {failed:.1%}
+
+few items = few_items
+board {name} | asked {k} | stratified mean {stratified, mean[rmse]:.1f} |
+random, p-IRT {random, p-IRT[rmse]:.1f} | selected {fixed[rmse]:.1f} |
+one by one {adaptive[rmse]:.1f} | intervals cover {fixed[holds]:.0%}
+
+beyond = beyond
+board {board} | asked {k} | closed intervals cover {closed_coverage:.1%} |
+intervals cover {coverage:.1%} | width {width:.0f} | with 10 more {second_coverage:.1%} |
+width then {second_width:.0f} | other systems, wider {wider:.1%}
+
+fit of items = model_fit/null
+data {data} | items {n_items:,} | S-X² below 0.05 {s_x2_05:.1%} | lz below 0.05 {lz_05:.1%} |
+Q3 below 0.05 {q3_05:.1%}
+
+respondents = levels/respondents
+data {data} | data sets {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
+data sets with a q below 0.05 {sets_called:.1%} | mean infit of items {infit:.2f}
+
+drift = levels/drift
+each calibration {data} | pairs {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
+pairs with an item that drifts {sets_called:.1%}
+
+matching = levels/matching
+groups {data} | items {n_items} | p below 0.05, weighted sum {weighted:.1%} |
+p below 0.05, plain sum {plain:.1%}
+
+differential = differential
+setting {name} | groups {n_reference} + {n_focal} | items {n_items} | method {method} |
+p below 0.05 {low:.1%}
+
+warnings = warnings_of_fit/studies
+data {setting} | wanted {wanted} | parts {parts?:.0%} | apart {apart?:.0%} | few {few?:.0%} |
+chance {chance?:.0%} | further ability {further ability?:.0%} | item groups {item groups?:.0%} |
+near-duplicates {near-duplicates?:.0%}
+
+at chance = at_chance
+data {setting} | wanted {wanted} | named {told:.0%} | guessers named {guessers:.0%} |
+others named {others:.1%}
+
+prediction = prediction
+data {set} | random forest, rank correlation {forest:.2f} | intervals cover {coverage:.1%}
+
+expected difficulty = expected_difficulty
+answers {answers} | without predictions {weak prior:.2f} | with {with predictions:.2f} |
+worth {worth:.0f}
+
+stored difficulties = stored_difficulties/difficulties
+data {set} | draws {draws} | RMSE, median {rmse:.4f} |
+without the shift {rmse_without_shift:.4f} | correlation, median {correlation:.6f} |
+lowest of a batch {least_correlation:.6f} |
+all items at once, correlation {at_once_correlation:.4f}
+
+curves = curves/curves
+systems {systems} | items {items:,} | trials {trials} | missing {missing:.0%} |
+ranges cover: fits without the system {without:.1%} | fit with all {of all:.1%}
+
+alarms = curves/alarms
+difficulties {difficulties} | systems {systems} | items {items:,} |
+new items harder by {harder:.0f} | alarm {alarm:.1%} | power {power:.1%}
+
+horizons = curves/horizons
+runs {runs} | errors {errors} | share {share:.0%} | 95 % intervals cover {coverage:.1%}
+
+reading = read_long/records
+rows {rows:,} | form {form} | reader {reader} | s {seconds:.2g} | peak MiB {peak_mib:.0f}
+
+reading logs = read_logs/records
+logs {format} | systems {systems} | items {items:,} | processor s {cpu_seconds:.1f} |
+µs per sample {microseconds_per_sample:.1f} | json alone, µs {microseconds_of_json:.1f} |
+peak MiB {peak_mib:.0f}
+
+damaged logs = damaged
+damaged logs {damages:,} | read as a matrix {matrix:,} | refused with one error {error:,} |
+anything else {failures:,}
+
+least work = floor
+data {shape} | prior {prior} | steps {evaluations} |
+times the least work of one step {ratio:.0f}
+
+page = report_page
+responses {responses} | processor s {cpu_seconds:.1f} | MB {mb:.2f} |
+ready after, ms {ready[median]:.0f} | pointer moved, ms {hover[median]:.0f} |
+click, ms {click[median]:.0f}
+
+replication of LSAT6 = replications LSAT6
+{what} | R's mirt {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+replication of LSAT7 = replications LSAT7
+{what} | R's mirt {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+replication of GPQA pair = replications GPQA pair
+{what} | published {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+replication of τ-bench = replications τ-bench
+{what} | published {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+replication of Kolena = replications Kolena
+{what} | published {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+replication of impact = replications impact
+{what} | published {theirs:.5g} | ours {ours:.5g} | difference {difference:+.1e}
+
+negative slopes of AAAI-22 = negative_slopes
+data {set} | R's mirt {of_mirt:.0%} | irtkit {share:.0%} | difference {difference:+.1%} |
+irtkit by default {by_default:.0%}
+"""
+"""Name and records of every table, and its columns: a heading, and a cell that begins with a field.
+
+Records stand under FILE/KEY in the results, or a function makes them, from a word if one follows.
+"""
+
+
+def table(name: str) -> str:
+    """A table in Markdown.
 
     Raises
     ------
     ValueError
-        No record is stored for it.
+        There is no such table, or no record is stored for it.
     """
-    records, columns = TABLES[name]
-    rows = [[cell(record) for _, cell in columns] for record in records()]
+    found = re.search(rf"(?ms)^{re.escape(name)} = (\S+)(?: ([^\n]+))?\n(.*?)(?:^$|\Z)", TABLES)
+    if found is None:
+        raise ValueError(f"there is no table {name!r} in docs/figures.py")
+    source, word, columns = found.groups()
+    if "/" in source:
+        file, key = source.split("/")
+        records = stored(file)[key]
+    else:
+        records = globals()[source](*([word] if word else []))
+    parts = [re.split(r"(?={)", column, maxsplit=1) for column in columns.split("|")]
+    headings = [heading.strip() for heading, _ in parts]
+    rows = []
+    for record in records:
+        known = record | ({"shape": shape(record)} if "shape" in record else {})
+        rows.append([Cells().vformat(cell.strip(), (), known) for _, cell in parts])
     if not rows:
-        raise ValueError(f"there are no figures {name!r}")
-    rows = [[heading for heading, _ in columns], ["---"] * len(columns), *rows]
-    return ["| " + " | ".join(row) + " |" for row in rows]
+        raise ValueError(f"no record is stored for the table {name!r}")
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Give Sphinx the directive."""
-    from listings import parsed
-    from sphinx.util.docutils import SphinxDirective
-
-    class Figures(SphinxDirective):
-        """Table of stored figures."""
-
-        required_arguments = 1
-        final_argument_whitespace = True
-
-        def run(self) -> list[Any]:
-            """Parse the table as Markdown."""
-            return parsed(self, table(self.arguments[0]))
-
-    app.add_directive("figures", Figures)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def names() -> list[str]:
+    """All tables."""
+    return re.findall(r"(?m)^([^{|\n]+) = \S+", TABLES)

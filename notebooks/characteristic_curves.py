@@ -3,9 +3,10 @@
 #
 # One number per system, its accuracy, hides where it was earned. Two systems with the same
 # accuracy may be different: one gets all the easy items right and none of the hard ones, the other
-# is right here and there. A *system characteristic curve* shows it: the share right, in ranges of
-# difficulty. This notebook draws such curves for 130 classifiers of handwritten digits, asks who is
-# best where, and then raises an alarm when a classifier is no longer what it was.
+# is right here and there. A *system characteristic curve* shows the difference. It is the accuracy
+# of the system in ranges of difficulty. This notebook draws such curves for 130 classifiers of
+# handwritten digits, asks who is best where, and then raises an alarm when a classifier is no
+# longer what it was.
 #
 # To run it: `pip install "irtkit[plots]"`. It takes some seconds.
 
@@ -29,12 +30,13 @@ print(result.items["difficulty"].describe().to_string())
 # %% [markdown]
 # ## Curves
 #
-# The items are cut into ten ranges with about as many digits each, from the easiest to the hardest.
+# The items are cut into ten ranges with about as many digits each, from the easiest to the
+# hardest.
 #
-# There is a trap. A digit that a system misread counts as harder for that, so its own mistakes
-# move to the right, and its curve looks steeper than it is. With 130 systems that is a small
-# effect, with 12 it is a large one. So irtkit fits the model again without each system (and those
-# that answer much like it), and puts the digits in ranges for it by that fit.
+# There is a trap. A digit that a system misread looks harder for that reason. So the mistakes of
+# the system move to the right, and its curve looks steeper than it is. The effect is small with
+# 130 systems and large with 12. Therefore irtkit fits the model again without each system, and
+# without the systems with similar answers. This fit puts the digits in ranges.
 
 # %%
 curves = irtkit.characteristic_curves(result)
@@ -54,15 +56,15 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# Dots are shares right with their 95 % intervals, lines are logistic curves. The interval is about
-# digits like these, drawn anew: another sample of digits as hard would give another share.
+# Dots are accuracies with 95 % intervals, and lines are logistic curves. The intervals treat the
+# digits as a random sample: other digits of the same difficulty would give other accuracies.
 #
 # ## Capability and generality
 #
-# Two numbers sum up a curve (Hernández-Orallo and others, 2021). *Capability* is the area under it:
-# how far up the difficulties a system gets. *Generality* says how steep the fall is: it is high for
-# a system that gets right whatever is within its reach, and low for one that fails here and there
-# at any difficulty.
+# Two numbers sum up a curve (Hernández-Orallo and others, 2021). *Capability* is the area under
+# it: how far up the difficulties a system gets. *Generality* says how steeply the curve falls. It
+# is high for a system that gets nearly everything right up to some difficulty, and low for a
+# system with mistakes at any difficulty.
 
 # %%
 columns = ["capability", "generality", "generality_low", "generality_high"]
@@ -81,9 +83,9 @@ plt.show()
 # %% [markdown]
 # ## Who is best where?
 #
-# In every range some system has the highest share right. But of 130 systems one is always ahead,
-# by luck if by nothing else. So irtkit names a *winner* only where one system is told apart from
-# all others; *leaders* are those that the first is not told apart from.
+# In every range some system has the highest accuracy. With 130 systems, one is always ahead by
+# chance. So irtkit names a *winner* only if one system is significantly better than all others.
+# The *leaders* are the systems that do not differ significantly from the first.
 
 # %%
 print(curves.best[["difficulty_low", "difficulty_high", "best", "accuracy", "n_leaders", "winner"]])
@@ -96,11 +98,11 @@ print(irtkit.characteristic_curves(result, systems=few).best[["accuracy", "leade
 # ## An alarm
 #
 # Suppose these classifiers are put to work. New digits come in, harder or easier than the old
-# ones, and we know how hard (here from the other systems; in practice a model predicts it from the
-# picture). How many should each get right, and is what we see still that?
+# ones, and we know how hard they are. Here we know it from the other systems. In practice a model
+# predicts it from the picture. How many digits should each system get right, and does it still?
 #
-# To try it, we keep half of the digits, drawn at random, from 30 of the systems. What these
-# answered to the rest, and what all others answered, makes the difficulties.
+# To try it, we hide half of the digits, drawn at random, from 30 of the systems. Difficulties are
+# estimated from all other answers.
 
 # %%
 generator = np.random.default_rng(1)
@@ -125,9 +127,8 @@ print(calm[columns].head())
 print(f"\nalarms: {calm['alarm'].sum()} of {len(calm)}")
 
 # %% [markdown]
-# By chance alone, one or two of 30 raise an alarm. Now let every system lose some of its sight:
-# one answer in ten is spoilt. `shift` says by how much harder the digits would have to be to
-# explain it.
+# By chance alone, one or two of 30 systems raise an alarm. Now we damage every system: one answer
+# in ten is made wrong. `shift` says how much harder the digits would have to be to explain this.
 
 # %%
 blind = alarms(half, spoil=0.1)
@@ -135,8 +136,8 @@ print(f"alarms: {blind['alarm'].sum()} of {len(blind)}")
 print(blind[["expected", "accuracy", "shift"]].describe().loc[["min", "50%", "max"]])
 
 # %% [markdown]
-# What if the new digits are harder? Let the old ones be 0, 2, 4, 6 and 7, and the new ones 1, 3, 5,
-# 8 and 9.
+# What if the new digits are harder? Let the old ones be 0, 2, 4, 6 and 7, and the new ones 1, 3,
+# 5, 8 and 9.
 
 # %%
 new_classes = alarms(crowd.labels.isin([1, 3, 5, 8, 9]))
@@ -145,17 +146,19 @@ print(f"\nalarms: {new_classes['alarm'].sum()} of {len(new_classes)}")
 print(new_classes.loc[new_classes["alarm"], [*columns[:-1], "shift"]].sort_values("shift"))
 
 # %% [markdown]
-# Nearly all systems do worse on these digits, and difficulty says so. But many alarms are left, in
-# both directions: some classifiers are worse at 1, 3, 5, 8 and 9 than their curve has it, others
-# are better. That is no false alarm. Being good at one digit is not being good at all digits, which
-# one number per digit cannot know, and which `irtkit.fit` warns of here.
+# Nearly all systems do worse on these digits, and difficulty explains it. But many alarms remain,
+# in both directions: some classifiers are worse at 1, 3, 5, 8 and 9 than their curve predicts, and
+# others are better. These alarms are not false. A system that is good at one digit need not be
+# good at the others. One difficulty per digit cannot describe that, and `irtkit.fit` warns about
+# it here.
 #
 # ## The same digits, changed
 #
 # The same items may be asked again with changed inputs. Here nobody says that they became harder,
 # so the alarm says whether systems got worse. If a model predicts the difficulty of both versions,
-# give it as `difficulties=` and `original_difficulties=`. Then the alarm is about what difficulty
-# does not explain. The mean difference of both difficulties says how much harder the items became.
+# pass the predictions as `difficulties=` and `original_difficulties=`. Then the alarm is about
+# what difficulty does not explain. The mean difference of both says how much harder the items
+# became.
 
 # %%
 same = values.loc[watched]
@@ -168,8 +171,8 @@ print(changed[["original_accuracy", "expected_low", "expected_high", "accuracy",
 # %% [markdown]
 # ## What to take away
 #
-# - A curve shows where accuracy is earned; its interval is about items like these.
+# - A curve shows at which difficulties a system earns its accuracy.
 # - Difficulties for a system should not come from its own answers.
-# - Of many systems one is always ahead. `winner` says whether that means something.
-# - An alarm compares what a system does with what difficulty explains. It needs difficulties of
-#   old and new items from one source.
+# - Among many systems one is always ahead. `winner` says whether the lead is significant.
+# - An alarm compares what a system does with what difficulty explains. Difficulties of old and new
+#   items must come from one source.

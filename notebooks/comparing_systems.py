@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Comparing systems
 #
-# A leaderboard is a claim about every pair on it. How much of it do the items allow?
+# A leaderboard claims something about every pair of systems. How many of these claims do the items
+# support? The answers here are simulated, so that the true abilities are known.
 
 # %%
 import warnings
@@ -19,29 +20,32 @@ with warnings.catch_warnings(action="ignore"):
     result = irtkit.fit(responses)
 
 # %% [markdown]
-# Intervals of ranks, and letters of systems that do not differ significantly:
+# The board has an interval for every rank. Systems that share a letter do not differ
+# significantly.
 
 # %%
 board = result.leaderboard()
 board[["rank", "rank_low", "rank_high", "accuracy", "group"]]
 
 # %% [markdown]
-# One pair, named beforehand; and how many items would settle it.
+# Compare one pair that was chosen beforehand. The result also says how many items would show such
+# a difference.
 
 # %%
 found = irtkit.compare_systems(result, "respondent-1", "respondent-4")
 print(found)
 
 # %% [markdown]
-# All pairs at once, with the number of comparisons taken into account:
+# Compare all pairs at once. P-values are adjusted for the number of comparisons.
 
 # %%
 pairs = irtkit.compare_systems(result)
 print(f"{pairs['different'].sum()} of {len(pairs)} pairs differ significantly")
 
 # %% [markdown]
-# Errors that ignore clusters are too small. Here every item is asked in four wordings, which a
-# system gets right or wrong together:
+# Standard errors that ignore clusters are too small. Here every item is asked in four wordings,
+# and a system gets all four right or all four wrong. The first interval ignores the clusters, and
+# the second one uses them.
 
 # %%
 values = np.repeat(responses.values, 4, axis=1)
@@ -54,7 +58,7 @@ for clusters in (None, question):
     print(f"{of_pair.difference:+.3f}, from {of_pair.low:+.3f} to {of_pair.high:+.3f}")
 
 # %% [markdown]
-# Before a merge: has the new version dropped by more than two points?
+# A gate before a merge: has the accuracy of the new version dropped by more than two points?
 
 # %%
 new = irtkit.simulate_responses(items, abilities - 0.1, seed=2)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # From evaluation logs
 #
-# Logs are read as the harness wrote them. Here a few are written first, as lm-evaluation-harness
-# would, in a folder that goes away again.
+# irtkit reads logs as the harness wrote them. This notebook first writes a few logs in the format
+# of lm-evaluation-harness (lm-eval), in a temporary folder. One answer key is wrong.
 
 # %%
 import json
@@ -38,7 +38,8 @@ for system, marks in enumerate(right):
     (place / name).write_text("\n".join(lines), encoding="utf-8")
 
 # %% [markdown]
-# `inspect` on the command line says what is there; in Python a folder is read like any other data.
+# On the command line, `irtkit inspect` summarises a folder. In Python, a folder is read like any
+# other data.
 
 # %%
 responses = irtkit.read_responses(runs)
@@ -50,7 +51,7 @@ with warnings.catch_warnings(action="ignore"):
 irtkit.flag_items(result)[["reasons", "p_negative", "text"]]
 
 # %% [markdown]
-# Many logs become one file, with what is known of the items beside it.
+# Write all logs into one file. What is known about the items goes into a second file next to it.
 
 # %%
 irtkit.write_responses(responses, runs / "all.parquet")

@@ -2,9 +2,9 @@
 # # What is learned first?
 #
 # Give a classifier more examples and it gets better. But better at what? Lalor and others (2018)
-# looked at this for neural networks that learn to tell sentences apart: for every answer they noted
-# how much the network had trained and how hard the item was, and found that "easy examples are
-# learned first". This notebook asks the same of eight classifiers of handwritten digits.
+# asked this about neural networks that classify sentences. For every answer they noted how much
+# the network had trained and how hard the item was. They found that "easy examples are learned
+# first". This notebook asks the same of eight classifiers of handwritten digits.
 #
 # To run it: `pip install "irtkit[curves,plots]"`. It takes some seconds.
 
@@ -25,13 +25,13 @@ print(answers.sample(5, random_state=0))
 print(answers.pivot_table(index="respondent", columns="training_size", values="right"))
 
 # %% [markdown]
-# Each system trained on 10, 20, 40 … 1,280 digits, and each time answered all 1,797 digits, none of
-# which it had trained on.
+# Each system trained on 10, 20, 40 … 1,280 digits, and each time answered all 1,797 digits, none
+# of which it had trained on.
 #
 # ## How hard is a digit?
 #
-# Not by the answers of these systems: a digit that they learn late would be hard for that very
-# reason. The digits crowd has 104 other systems. They say how hard each digit is.
+# The answers of these systems should not decide: a digit that they learn late would look hard for
+# that reason. The digits crowd has 104 other systems. Their answers give the difficulties.
 
 # %%
 crowd = irtkit.load_digits_crowd()
@@ -47,8 +47,8 @@ answers["difficulty"] = answers["item"].map(result.items["difficulty"])
 # ## The surface
 #
 # For each system, a logistic regression says how the log-odds of a right answer depend on the
-# logarithm of the training size, on difficulty, and on their product. Errors are clustered: a digit
-# is asked eight times of every system, so its answers go together.
+# logarithm of the training size, on difficulty, and on their product. Standard errors are
+# clustered, because every system answers a digit eight times.
 
 # %%
 surface = irtkit.learning_surface(answers)
@@ -57,12 +57,12 @@ product = surface.coefficients.xs("log training_size:difficulty", level="term")
 print(product[["estimate", "se", "se_clustered", "low", "high"]])
 
 # %% [markdown]
-# The last coefficient, the product, answers the question. Below 0 the odds rise faster with size
-# for easy digits than for hard ones. That is what Lalor and others saw, and here it holds for all
-# eight.
+# The last coefficient, the product, answers the question. Below 0, the odds rise faster with size
+# for easy digits than for hard ones. Lalor and others found the same. Here it holds for all eight
+# systems.
 #
-# As in their paper, contours of log-odds. Where they spread out to the right like a fan, more
-# training helps with the easy digits (bottom) sooner and more.
+# The next picture has contours of log-odds, as in their paper. If they spread to the right like a
+# fan, more training helps earlier and more with the easy digits (bottom).
 
 # %%
 figure, panels = plt.subplots(2, 4, figsize=(13, 6), sharex=True, sharey=True, layout="constrained")
@@ -78,9 +78,9 @@ plt.show()
 # %% [markdown]
 # ## Is that only the shape of the curve?
 #
-# The regression draws plain surfaces, and the scale of difficulty is a choice. So let us look
-# without it: cut the digits into ten groups from easy to hard, and see how fast the odds rise with
-# size in each.
+# The regression fits plain surfaces, and the scale of difficulty is a choice. So we check without
+# the regression: cut the digits into ten groups from easy to hard, and see how fast the odds rise
+# with size in each group.
 
 # %%
 
@@ -99,13 +99,13 @@ by_tenth = rise(result.items["difficulty"])
 print(by_tenth)
 
 # %% [markdown]
-# From the second tenth on, the rise gets slower on the whole, and it is slowest for the hardest
-# digits, in every system. The easiest tenth is known from the start, and its rise is not known
-# well: there are hardly any mistakes left.
+# From the second tenth on, the rise mostly gets slower. It is slowest for the hardest digits, in
+# every system. Systems know the easiest tenth from the start. They make hardly any mistakes there,
+# so the rise is not estimated well.
 #
 # ## A warning: what the 2PL calls easy
 #
-# The 2PL gives every digit a slope as well. With its difficulties the finding seems to go away:
+# The 2PL also gives every digit a slope. With its difficulties the finding seems to disappear:
 
 # %%
 with warnings.catch_warnings(action="ignore"):
@@ -125,10 +125,11 @@ easiest = digits.nsmallest(180, "difficulty")
 print(easiest.nsmallest(8, "discrimination")[["discrimination", "difficulty", "share_right"]])
 
 # %% [markdown]
-# Look at the share right: these digits are among the "easiest" tenth, and few systems read
-# the first seven. The slopes of these are below 0. For such a digit a low difficulty does not mean
-# easy: it means that only the weakest get it right. The first of them is the worst
-# suspect of the notebook `suspect_items`. Without the digits whose slope is below 0:
+# Look at the proportion correct: these digits are in the "easiest" tenth, and few systems read the
+# first seven correctly. The slopes of these seven are below 0. With a negative slope, a low
+# difficulty does not mean that the digit is easy: only the weakest systems get it right. The first
+# of the seven is the worst suspect in the notebook `suspect_items`. Here is the result without the
+# digits whose slope is below 0:
 
 # %%
 sound = digits["difficulty"].where(digits["discrimination"] > 0)
@@ -136,17 +137,17 @@ print(products(sound))
 print(rise(sound.dropna()))
 
 # %% [markdown]
-# By tenths the odds rise slowest for the hardest digits again, in every system, and from the third
-# tenth on the rise falls much as before. The one coefficient is less sure: with the seven digits
-# gone, one system speaks against the finding and not three, but most are near 0. It is linear in
-# difficulty, and the 2PL gives hard digits a long tail of difficulties that the 1PL does not. How
-# fast odds rise *per unit of difficulty* is a question to a scale; which digits are learned sooner
-# is not.
+# By tenths, the odds again rise slowest for the hardest digits, in every system. From the third
+# tenth on, the rise falls much as before. The coefficient is less certain. Without the seven
+# digits, one system contradicts the finding and not three, but most coefficients are near 0. The
+# regression is linear in difficulty, and the 2PL gives hard digits a long tail of difficulties.
+# How fast odds rise *per unit of difficulty* depends on the scale. Which digits are learned sooner
+# does not.
 #
 # ## How many examples does it take?
 #
-# The surface also says at which size a share of the digits of some difficulty is right, with an
-# interval. Where that is outside the sizes that were tried, `beyond` says so.
+# The surface also estimates at which size a given share of the digits of some difficulty is right,
+# with an interval. `beyond` marks sizes outside the range that was tried.
 
 # %%
 hard = result.items["difficulty"].quantile(0.9)
@@ -156,9 +157,9 @@ print(horizons.drop(columns=["difficulty", "slope", "status"]))
 # %% [markdown]
 # ## The same for tasks that take people minutes
 #
-# The covariate may be anything that systems, runs or items have. METR asks how long the tasks may
-# be (in minutes that they take a person) that an AI system does right half of the time. With
-# made-up runs of two systems, eight on each of 170 tasks:
+# The covariate may be any number that describes systems, runs or items. METR asks how long tasks
+# may be, in minutes that a person needs, if an AI system solves half of them. Here are simulated
+# runs of two systems, eight on each of 170 tasks:
 
 # %%
 generator = np.random.default_rng(0)
@@ -173,8 +174,7 @@ by_length = irtkit.learning_surface(runs.drop(columns="luck"), covariate="minute
 print(by_length.horizons([0.5, 0.8]).drop(columns=["slope", "status"]))
 
 # %% [markdown]
-# Runs on one task go together. Whoever takes all runs for independent gets intervals that are too
-# short:
+# Runs on one task are correlated. Intervals that take all runs as independent are too short:
 
 # %%
 naive = irtkit.learning_surface(runs.drop(columns="luck"), covariate="minutes", clusters=[])
@@ -185,7 +185,6 @@ print(naive.horizons([0.5, 0.8]).drop(columns=["slope", "status"]))
 #
 # - On these digits easy items are learned sooner: the odds rise faster with size where difficulty
 #   is low. That holds for all eight systems with difficulties of the 1PL.
-# - With difficulties of the 2PL one coefficient does not show it, groups of digits do. Leave out
-#   items with slopes below 0, whose difficulty does not say how hard they are, and look at groups
-#   before believing one coefficient.
-# - Answers to one item go together. Cluster the errors.
+# - With difficulties of the 2PL, the coefficient does not show it, but groups of digits do. Leave
+#   out items with slopes below 0, and look at groups before you trust one coefficient.
+# - Answers to one item are correlated. Cluster the standard errors.

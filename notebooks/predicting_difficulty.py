@@ -1,9 +1,9 @@
 # %% [markdown]
 # # How hard will this item be?
 #
-# To know how hard an item is, you let many systems answer it. But what of an item that nobody has
-# answered yet? If you know something about it (its pixels, its text, its length), you can learn
-# from other items what makes items hard, and predict.
+# To measure how hard an item is, you let many systems answer it. But what about an item that
+# nobody has answered yet? If you know something about it (its pixels, its text, its length), you
+# can learn from other items what makes items hard, and predict its difficulty.
 #
 # This notebook does so with 1,797 handwritten digits that 130 classifiers have read. It predicts
 # from the pixels how hard a digit is, says how far off that may be, looks at which pixels matter,
@@ -37,12 +37,12 @@ print(crowd.responses)
 # ## What there is to predict
 #
 # Difficulty can be measured in several ways. `difficulty_targets` fits the 1PL and the 2PL, and
-# puts what they say beside the plain share of systems that are wrong:
+# adds the share of systems that are wrong:
 #
-# - `1PL`: difficulty in standard deviations of ability, `Rasch` the same in logits;
-# - `2PL`: the same where every digit has a slope of its own; it runs off where a slope is near 0;
-# - `average_error`: the share of systems that are wrong, `expected_error` what the 2PL expects it
-#   to be.
+# - `1PL`: difficulty in standard deviations of ability. `Rasch` is the same in logits.
+# - `2PL`: difficulty if every digit has its own slope. It is extreme if the slope is near 0.
+# - `average_error`: the share of systems that are wrong. `expected_error` is the share that the
+#   2PL expects.
 
 # %%
 targets = difficulty_targets(crowd.responses)
@@ -54,10 +54,9 @@ print(targets[columns].corr("spearman"))
 # %% [markdown]
 # ## Predict
 #
-# We hold out three tenths of the digits. From the others a predictor learns: any regressor of
-# scikit-learn can be inside, and five go by their names. It also finds out how far off it is on
-# digits it has not seen. So each prediction comes with an interval, which is to hold nine in ten
-# new digits.
+# We hold out three tenths of the digits. A predictor learns from the others. You can use any
+# regressor of scikit-learn, and choose five of them by name. Cross-validation shows the errors on
+# unseen digits. So each prediction has an interval, which should contain nine in ten new digits.
 
 # %%
 held = pd.Series(np.random.default_rng(0).random(len(items)) < 0.3, index=items)
@@ -85,8 +84,9 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# What the predictor takes for hard looks hard. What it misses is telling as well: here are the four
-# held-out digits it expects to be hardest, and the four that are much harder than it expects.
+# Digits that the predictor calls hard look hard. Its errors are informative as well. Here are the
+# four held-out digits that it expects to be hardest, and the four that are much harder than
+# expected.
 
 # %%
 surprise = (true - predicted["predicted"]).nlargest(4).index
@@ -105,8 +105,8 @@ plt.show()
 #
 # Compare them by their errors in cross-validation and by the rank correlation on the held-out
 # digits. `nrmse` is the error as a fraction of the spread of difficulties: 1 is no better than
-# calling all digits equally hard. (We leave out the random forest and the elastic net here, to be
-# quick. The whole protocol of the AAAI-22 paper is the benchmark `difficulty_prediction`.)
+# calling all digits equally hard. To save time, we leave out the random forest and the elastic
+# net. The benchmark `difficulty_prediction` follows the whole protocol of the AAAI-22 paper.
 
 # %%
 rows = {}
@@ -117,14 +117,14 @@ for name in ["linear", "k nearest neighbours", "gradient boosting"]:
 print(pd.DataFrame(rows).T)
 
 # %% [markdown]
-# Difficulty is no weighted sum of pixels, so the linear regressor is far behind.
+# Difficulty is not a weighted sum of pixels, so the linear regressor is far behind.
 #
 # ## What must not be a feature
 #
-# The label of a new digit is what systems are asked for, and the share of systems that are right is
-# what we want to know. If they are among the features, predictions look good and are worth nothing.
-# irtkit refuses features that are named like them, and features that equal a target. (A predictor
-# checks this when it is fitted.) It does not see other leaks, such as the answers of one system.
+# The label of a new digit is what systems are asked for, and the accuracy on it is what we want to
+# know. With these as features, predictions look good but are useless. When a predictor is fitted,
+# irtkit refuses features with such names, and features that equal a target. It does not detect
+# other leaks, such as the answers of one system.
 
 # %%
 leaking = {"class": crowd.labels, "harmless": crowd.responses.to_frame().mean()}
@@ -137,9 +137,9 @@ for name, values in leaking.items():
 # %% [markdown]
 # ## Which pixels make a digit hard?
 #
-# Take one pixel, deal its values out among the digits at random, and see how much worse the
-# predictions get. That is how important the pixel is. We do the same with a classifier that reads
-# the digits. Both look at the middle of the image, but not at the same pixels in the same measure.
+# Permute the values of one pixel over the digits, and see how much worse the predictions get. This
+# is the importance of the pixel. We do the same with a classifier that reads the digits. Both use
+# the middle of the image, but they do not weight the same pixels alike.
 
 # %%
 importances = feature_importances(
@@ -160,11 +160,11 @@ plt.show()
 # %% [markdown]
 # ## Fewer answers for new digits
 #
-# Say the held-out digits are new, and only four systems have read each of them. Four answers say
-# little. But together with what the pixels say, they say more. `prior_mean` gives the predictions
-# in the form in which `fit` takes them: what is expected of each digit, and how far off that may
-# be. We ask for all digits, old and new: `fit` goes by differences between predictions, so that
-# those of the new ones alone would not tell whether they are harder than the old ones.
+# Suppose the held-out digits are new, and only four systems have read each of them. Four answers
+# say little, but predictions from the pixels add information. `prior_mean` gives the predictions
+# to `fit`: an expected difficulty for each digit, and its standard deviation. We predict all
+# digits, old and new. `fit` uses only differences between predictions. Predictions of the new
+# digits alone could not show whether these are harder than the old ones.
 
 # %%
 generator = np.random.default_rng(1)
@@ -196,15 +196,16 @@ print("\nbeside the difficulty from all 130 answers:")
 print(pd.DataFrame(rows).T)
 
 # %% [markdown]
-# Predictions and answers together are better than either. How much better depends on how many
-# answers there are: with many, predictions add little. (That is the 1PL. The error of
-# a 2PL they lower where answers are few, and raise by up to 5 % with 16 to 64 of them.)
+# Predictions and answers together are better than either. The gain depends on the number of
+# answers: with many answers, predictions add little. This holds for the 1PL. For a 2PL,
+# predictions lower the error with few answers, and raise it by up to 5 % with 16 to 64 answers.
 #
 # ## What to take away
 #
-# - Features of items predict difficulty, with intervals that hold what they promise for new items.
-# - Keep what tells the answer out of the features.
-# - Predictions are worth some answers, and can go into the next calibration.
+# - Features of items predict difficulty, with intervals that have their coverage for new items.
+# - Leave out features that reveal the answer.
+# - Predictions replace some answers, and can go into the next calibration.
 #
 # With your own data, features are a table with a row for each item (numbers, categories, gaps), an
-# array of images, or texts: `irtkit.DifficultyPredictor(embed=irtkit.prediction.text_embedding())`.
+# array of images, or texts:
+# `irtkit.DifficultyPredictor(embed=irtkit.prediction.text_embedding())`.

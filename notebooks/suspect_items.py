@@ -5,8 +5,8 @@
 # all. This notebook looks for both in a real test: 130 classifiers read the 1,797 handwritten
 # digits that come with scikit-learn. No classifier trained on a digit that it reads here.
 #
-# The idea is simple. On a sound question, strong systems do better than weak ones. Where they do
-# not, the question itself deserves a look.
+# The idea is simple. On a sound question, strong systems do better than weak ones. If they do not,
+# the question itself deserves a look.
 #
 # To run it: `pip install "irtkit[plots,predict]"`. It takes some seconds.
 
@@ -33,8 +33,8 @@ print("\nshare of the digits that a system reads as labelled:")
 print(right.mean(axis="columns").describe()[["min", "25%", "50%", "75%", "max"]].to_string())
 
 # %% [markdown]
-# The systems differ a lot, from guessing to almost perfect. That is what we need: if all were
-# equally good, there would be no strong and no weak to compare.
+# The systems differ a lot, from guessing to almost perfect. We need such differences: if all
+# systems were equally good, we could not compare stronger systems with weaker ones.
 #
 # ## Fit the model
 #
@@ -52,41 +52,41 @@ print(result)
 
 # %% [markdown]
 # Some slopes come out below 0. But a slope is an estimate, and one that is truly near 0 can land
-# on the wrong side by chance. So we do not go by the sign alone.
+# on the wrong side by chance. So the sign alone is not enough.
 #
 # One sentence of the summary asks for caution. Systems that repeat each other's answers are not
-# independent witnesses: irtkit finds that these 130 say what about 51 independent ones would say,
-# and counts them so. We shall meet it again.
+# independent witnesses. irtkit estimates an effective sample size of about 51 for these 130
+# systems, and weights their evidence accordingly.
 #
 # ## List the suspects
 #
 # `flag_items` lists the digits whose label deserves a look, and says why:
 #
-# - *negative discrimination*: the weak surely do better than the strong. A few such calls may be
-#   false; by default one in twenty is expected to be. (Here no digit is called so: 51 witnesses
-#   are too few to be that sure.)
-# - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough
-#   to call the digit negative.
+# - *negative discrimination*: weaker systems do significantly better than stronger ones. By
+#   default, one in twenty of these verdicts is expected to be false. (Here there is no such
+#   verdict: 51 independent systems are too few for it.)
+# - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough to
+#   call the digit negative.
 #
 # It also lists digits that are merely uninformative (`suspect` is False): their slope is not
 # significantly different from 0 (*flat discrimination*), or their difficulty is more than six
 # standard deviations from the average (*extreme difficulty*). We leave these aside.
 #
-# Digits that all systems get right, or all get wrong, say nothing about systems; `irtkit.audit`
-# counts them, and names those that nobody gets right.
+# Digits that all systems get right, or all get wrong, say nothing about systems. `irtkit.audit`
+# counts them, and names the digits that nobody gets right.
 #
 # Two columns weigh the evidence:
 #
-# - `wrong_key` compares two stories: the digit is inverted, so that the weak do better, or it is
-#   not. It is the logarithm of how many times likelier the answers are in the first story. Above
-#   3 is strong evidence. Near 0 the answers cannot tell, and far below 0 they say that it is not
-#   inverted. We sort by this column.
-# - `p_negative` is the probability that the slope is below 0. It also counts how rare negative
-#   slopes are among all the digits, and so is slower to accuse.
+# - `wrong_key` compares two hypotheses: weaker systems do better on the digit, or they do not. It
+#   is the logarithm of the ratio of their likelihoods. Above 3 is strong evidence of a wrong key.
+#   Near 0 the answers do not decide, and far below 0 they speak against a wrong key. We sort by
+#   this column.
+# - `p_negative` is the probability that the slope is below 0. It also uses how rare negative
+#   slopes are among all digits, and so it is more careful.
 #
-# We hand over what each system answered as well. So the list also says what most of the ablest
-# quarter of the systems see (`strong_answer`), how many of them (`strong_share`), and which
-# answer counts as right (`marked_right`, None if nobody gave it).
+# We also pass what each system answered. So the list has the most frequent answer of the best
+# quarter of the systems (`strong_answer`), the share of them that gave it (`strong_share`), and
+# the keyed answer (`marked_right`, None if nobody gave it).
 
 # %%
 with warnings.catch_warnings(record=True, action="always") as cautions:
@@ -103,9 +103,8 @@ print(suspects[[*weighed, "strong_answer", "strong_share", "marked_right"]])
 # %% [markdown]
 # ## Look at them
 #
-# Numbers only say where to look. Here are the suspects. Beside each image stand
-# the votes of the systems: black for the ablest quarter, grey for all others. The orange stripe
-# is the label.
+# Numbers only say where to look. Here are the suspects. Next to each image are the votes of the
+# systems: black for the best quarter, grey for all others. The orange stripe is the label.
 
 # %%
 ability = result.respondents["ability"]
@@ -143,14 +142,14 @@ draw(suspects.index, "Suspect digits, worst first")
 # %% [markdown]
 # A suspect is not a verdict. Some of these digits look more like what the crowd says than like
 # their label. Some could be anything: an image has only 8 × 8 pixels. And in some the label looks
-# right, and nearly all systems are wrong. A person has to decide, but about a handful of digits
-# and not about all of them.
+# right, and nearly all systems are wrong. A person has to decide, but only about a handful of
+# digits.
 #
 # ## What average error would list
 #
-# The usual way to find bad items is to look at those that most systems get wrong. Let us take
-# as many of the hardest digits as are listed. The last two columns show how many of the
-# weakest and of the ablest quarter are right.
+# The usual way to find bad items is to look at those that most systems get wrong. Let us take as
+# many of the hardest digits as there are suspects. The last two columns show the accuracy of the
+# weakest and of the best quarter of the systems.
 
 # %%
 hardest = result.items.nlargest(len(listed), "average_error")
@@ -172,9 +171,9 @@ print("\nrank by average error of those with wrong_key above 3:")
 print(rank[suspects.index[suspects["wrong_key"] > 3]].to_string())
 
 # %% [markdown]
-# In the next picture every point is a digit. Average error sees only how far right a point lies:
-# it would list all that is right of the dashed line. What sets the suspects apart is the other
-# direction: their slopes are near 0 or below.
+# In the next picture every point is a digit. Average error uses only the horizontal axis: it would
+# list all digits right of the dashed line. The suspects differ on the vertical axis: their slopes
+# are near 0 or below.
 
 # %%
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -194,8 +193,8 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# These are the hardest digits that are not listed. Many are odd, too, but a person can read
-# most of them, and the label is what one reads. They are hard, and they are sound.
+# These are the hardest digits that are not listed. Many look odd, but a person can read most of
+# them and agrees with the label. They are hard, and their labels are right.
 
 # %%
 draw(sound.index[:8], "Hard but not listed, hardest first")
@@ -232,32 +231,32 @@ print("\nan average system:")
 print(winners.mean().to_string())
 
 # %% [markdown]
-# On the right, the strong get what the weak miss. On the left, only some weak systems give the
-# answer of the key, and no strong one does. They are few, so the slope itself is not known well:
-# look at its standard error. Its sign is what the list is about.
+# On the right, stronger systems are right and weaker ones are wrong. On the left, only some weak
+# systems give the keyed answer, and no strong system does. They are few, so the slope has a large
+# standard error. The list is about its sign.
 #
 # ## Could it be noise?
 #
-# With so many digits, something will always look odd. `shuffle_control` shows how much. It hands
-# the right answers to each digit out to the systems at random. So each digit stays as hard as it
-# was, but who is strong no longer matters. Then it fits and flags again.
+# With 1,797 digits, some will look odd by chance. `shuffle_control` is a permutation check. It
+# permutes the answers to each digit over the systems. Each digit keeps its average error, but
+# ability no longer matters. Then it fits and flags again.
 
 # %%
 control = irtkit.shuffle_control(crowd.responses, seeds=[0, 1])
 print(control)
 
 # %% [markdown]
-# `negative` counts the digits called negative: noise makes none, so such a call would mean
-# something. (`flagged` counts flat digits as well. After shuffling nearly every digit is flat, so
-# there it is large, and should be.)
+# `negative` is the number of digits with negative discrimination. Permuted answers give none, so
+# such a verdict would be meaningful. `flagged` includes digits that do not discriminate. After the
+# permutation this is nearly every digit, as it should be.
 #
-# The column `dimension` says how much of the answers a single ability explains at most. It is
-# far above that of the shuffled rows, so it makes sense to call systems strong and weak.
+# The column `dimension` is the largest share of the answers that a single ability explains. It is
+# far above the permuted rows, so it makes sense to rank systems by ability.
 #
-# ## Who answers alike?
+# ## Which systems answer alike?
 #
-# We know already that 130 systems count for about 51. `similar_respondents` lists the pairs that
-# agree most beyond what their abilities explain.
+# The effective sample size of the 130 systems is about 51. `similar_respondents` lists the pairs
+# that agree most beyond what their abilities explain.
 
 # %%
 pairs = irtkit.similar_respondents(result)
@@ -269,11 +268,11 @@ for trait in ("family", "training_size"):
     print(f"with the same {trait}: {(one[trait].to_numpy() == other[trait].to_numpy()).sum()}")
 
 # %% [markdown]
-# Systems with the same training size trained on the same digits. More of these pairs share that
-# than share the kind of classifier (`family`). Who knows the families of their systems can name
-# them: `families=` counts families in place of what irtkit finds by itself. Without better ones,
-# `families="similar"` makes families of such pairs. It leaves out all likeness that is weaker, and
-# so is bolder. Unless you know the families, take the more careful verdict.
+# Systems with the same training size were trained on the same digits. More of these pairs share
+# the training size than the kind of classifier (`family`). If you know the families of your
+# systems, pass them as `families=`. They replace the families that irtkit estimates.
+# `families="similar"` makes families of the listed pairs. It ignores weaker similarity, and so it
+# is less careful. Unless you know the families, use the default.
 
 # %%
 again = irtkit.flag_items(result, families="similar", predictions=crowd.predictions)
@@ -285,10 +284,10 @@ print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_families")).
 # %% [markdown]
 # ## What to take away
 #
-# - A high average error says that an item is hard. A slope near or below 0 says that something
-#   may be wrong with it.
+# - A high average error says that an item is hard. A slope near or below 0 says that something may
+#   be wrong with it.
 # - Sort by `wrong_key`, look at the first few, and let a person decide.
-# - Check against shuffled responses, and mind how many systems are independent.
+# - Check against permuted responses, and look at the effective sample size.
 #
 # With your own data the first lines are `responses = irtkit.read_responses("results.csv")` and
-# `result = irtkit.fit(responses, "2PL")`. All the rest stays.
+# `result = irtkit.fit(responses, "2PL")`. The rest stays the same.

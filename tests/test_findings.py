@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,17 @@ IDIOM = (
     r"\b(is|are|have|has) (none|no)\b|\b(so many|so few)\b|\b(is|are) said\b|\bcounts? (as|in)\b"
 )
 STORED = Path(__file__).parent / "data" / "findings.txt"
+PAGE = Path(__file__).parents[1] / "docs" / "warnings.md"
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+KINDS = {
+    "hardly-linked-groups": "parts",
+    "gap-shrunk": "apart",
+    "no-differences": "chance",
+    "further-ability": "further ability",
+    "item-groups": "item groups",
+    "near-duplicates": "near-duplicates",
+}
+"""Kind of data sets in the stored study, by the code of the warning."""
 
 
 def texts() -> dict[str, str]:
@@ -66,15 +78,70 @@ def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
     assert used["failed"] | used["Finding"] <= set(TEXTS)
 
 
-def test_every_warning_of_a_fit_is_named_short_and_on_the_page_of_warnings() -> None:
-    of_fit = [*TEXTS][[*TEXTS].index("systems-at-chance") :]
-    page = (Path(__file__).parents[1] / "docs" / "warnings.md").read_text(encoding="utf-8")
-    headings = re.findall(r"(?m)^## (.*)$", page)
-    assert {*of_fit} <= {*headings} <= {*TEXTS}
-    assert len(headings) == len({*headings})
-    for code in of_fit:
+def test_messages_of_a_fit_are_named_and_short() -> None:
+    for code in [*TEXTS][[*TEXTS].index("systems-at-chance") :]:
         assert re.match(r"[A-Z][\w -]+: ", texts()[code])
         assert len(texts()[code].split()) <= 50
+
+
+def entries() -> dict[str, str]:
+    """What the page of warnings says of each code that has a heading."""
+    parts = re.split(r"(?m)^### (.*)$", PAGE.read_text(encoding="utf-8"))
+    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    return {code: re.split(r"(?m)^## ", text)[0] for code, text in pairs}
+
+
+def test_every_code_is_on_the_page_of_warnings_once() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    refusals = page.split("\n## Responses that cannot be read\n")[1]
+    named = [code for row in re.findall(r"(?m)^\| (`.*?) \|", refusals) for code in row.split(", ")]
+    headings = re.findall(r"(?m)^### (.*)$", page)
+    assert sorted([*headings, *(code.strip("`") for code in named)]) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize("code", entries())
+def test_an_entry_shows_the_message_and_says_what_to_do_and_how_often_it_is_false(
+    code: str,
+) -> None:
+    text = entries()[code]
+    shown = " ".join(re.findall(r"(?m)^> (.*)$", text)).replace("\\*", "*")
+    parts = re.split(r"(\[\[|\]\]|\{.*?\})", TEXTS[code])
+    marks = {"[[": "(?:", "]]": ")?"}
+    pattern = "".join(marks.get(one, ".+?" if one[:1] == "{" else re.escape(one)) for one in parts)
+    assert re.fullmatch(rf"{pattern}(?:\. Pass .*)?", shown)
+    assert "- **What to do:** " in text
+    assert "- **How often false:** " in text
+
+
+def studies(name: str, part: str = "studies") -> Any:
+    """What a benchmark stored."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[part]
+
+
+def test_rates_of_false_warnings_are_those_of_the_benchmarks() -> None:
+    clean = [one for one in studies("warnings_of_fit") if one["wanted"] == "clean"]
+    n = sum(one["data_sets"] for one in clean)
+    for code, kind in KINDS.items():
+        false = sum(round(one[kind] * one["data_sets"]) for one in clean)
+        assert f"[{false}](accuracy.md#warnings) of {n:,} clean" in entries()[code]
+    clean = [one for one in studies("health") if one["planted"].startswith("clean")]
+    false, n = (sum(one[name] for one in clean) for name in ("false", "sets"))
+    for code in ("items-at-ceiling", "items-at-floor", "few-separating", "near-duplicate-items"):
+        assert f"[{false} of {n}](" in entries()[code]
+    none = [one for one in studies("at_chance") if one["wanted"] in {"none", "elsewhere"}]
+    equal = [one for one in studies("held_out", "claims") if one["data"].startswith("1PL")]
+    places = [
+        {**one["by_rule"]["irtkit"], "sets": one["sets"]} for one in studies("held_out", "systems")
+    ]
+    for code, records, false, n in (
+        ("systems-at-chance", none, "told", "data_sets"),
+        ("anchor-drift", studies("anchors"), "false", "n_data_sets"),
+        ("predicts-better", equal, "claims", "sets"),
+        ("places-changed", places, "wrong", "sets"),
+        ("ability-reversed", studies("systems", "warned"), "warned", "boards"),
+    ):
+        counts = (round(sum(one[name] for one in records)) for name in (false, n))
+        assert "{:,} of {:,}".format(*counts) in entries()[code]
 
 
 def test_python_code_takes_the_place_of_settings_and_has_no_option() -> None:

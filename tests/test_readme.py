@@ -48,11 +48,9 @@ def test_its_links_lead_somewhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository = project["urls"]["Repository"]
     raw = repository.replace("github.com", "raw.githubusercontent.com")
-    (picture,) = re.findall(r"\]\((.*?)\)", README)  # an index page has no files beside it
-    links = dict(re.findall(r"(?m)^\[(.+)\]: (.+)$", README))
-    prose = re.sub(r"(?ms)^```.*?^```$|^\[[^\n]+\]: ", "", README)
-    assert {name.lower() for name in re.findall(r"\[([^\[\]]+)\](?![\[(])", prose)} == {*links}
-    whole = [picture.replace(f"{raw}/main/", ""), *project["urls"].values(), *links.values()]
+    links = re.findall(r"\]\((\S+?)\)", README)  # an index page has no files beside it
+    assert len(links) >= 20
+    whole = [link.replace(f"{raw}/main/", "") for link in links] + [*project["urls"].values()]
     paths = [link.replace(f"{repository}/blob/main/", "").split("#")[0] for link in whole]
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert missing == [repository, f"{repository}/issues"]

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 import irtkit
 from irtkit.calibration.summary import readable_difficulty
@@ -22,6 +23,7 @@ from irtkit.pictures import fitted
 from irtkit.pictures.picture import COLOURS
 from irtkit.report.columns import EXACT
 from irtkit.report.templates import number_text
+from tests.crowds import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +64,20 @@ def test_a_page_is_one_file_that_loads_nothing(hostile: Any) -> None:
         assert f"{kind}-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
+
+
+def test_a_page_of_few_systems_says_what_to_read_and_which_items_are_alike(tmp_path: Path) -> None:
+    values = drawn(60, 100).values.copy()
+    values[:, 5:10] = values[:, 20:25]
+    for n_systems in (12, 60):
+        result = quiet(values[:n_systems])
+        irtkit.report(result, path := tmp_path / "page.html")
+        text, measured = path.read_text(encoding="utf-8"), result.health()
+        assert ("Read these 20 first" in text) == (n_systems == 12)
+        assert ("Near-duplicate items, the first" in text) == (n_systems == 60)
+        assert bool(measured.findings) == (n_systems == 60)
+        for finding in measured.findings:
+            assert text.count(str(escape(str(finding)))) == 1, finding
 
 
 def test_hostile_labels_are_text_and_cut(hostile: Any) -> None:

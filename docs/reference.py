@@ -1,0 +1,138 @@
+"""Pages of the reference in Markdown, from signatures, docstrings and the help of commands."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import click
+from sphinx.pycode import ModuleAnalyzer
+
+import irtkit
+from irtkit.cli.commands import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ENTRIES = {"Parameters", "Other Parameters", "Returns", "Raises", "Warns", "See Also", "Attributes"}
+"""Sections of a docstring that are lists of names with descriptions."""
+WIDTH = 88
+
+
+def summary(name: str) -> str:
+    """First sentence of a docstring."""
+    first = inspect.getdoc(attrgetter(name)(irtkit)).split("\n\n")[0].replace("\n", " ")
+    return inline(re.split(r"(?<=[.;]) ", first)[0]).rstrip(".;") + "."
+
+
+def names_table(names: str) -> str:
+    """Names with their summaries, and links to their pages."""
+    rows = ["| name | summary |", "| --- | --- |"]
+    for name in names.split():
+        said = summary(name).replace("|", r"\|")
+        rows.append(f"| [`{name}`](reference/{name}.md) | {said} |")
+    return "\n".join(rows) + "\n"
+
+
+def inline(text: str, links: Iterable[str] = ()) -> str:
+    """Roles and double backticks of a docstring as Markdown."""
+
+    def shown(role: re.Match[str]) -> str:
+        page = role[1].removeprefix("irtkit.")
+        return f"[`{role[1]}`]({page}.md)" if page in links else f"`{role[1]}`"
+
+    return re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":\w+:`~?([^`]+)`", shown, text))
+
+
+def described(doc: str, links: Iterable[str]) -> str:
+    """A docstring as Markdown."""
+    first, *sections = re.split(r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.cleandoc(doc))
+    parts = [inline(first, links)]
+    for title, content in zip(sections[::2], sections[1::2], strict=True):
+        if title in ENTRIES:
+            body = re.sub(r"(?m)^(\S.*)\n", lambda entry: f"- **{escaped(entry[1])}**:\n", content)
+            body = inline(re.sub(r"(?m)^    ", "  ", body), links).replace(":\n  ", ": ")
+        elif title == "Examples":
+            body = re.sub(
+                r"(?ms)^>>>.*?(?=\n\n(?!>>>)|\Z)", r"```pycon\n\g<0>\n```", content.strip()
+            )
+        else:
+            body = inline(content, links)
+        parts.append(f"**{title}**\n\n{body.strip()}")
+    return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Names of parameters, whose stars are no emphasis."""
+    return text.replace("*", r"\*")
+
+
+def signature(name: str, of: Any) -> str:
+    """A call with types and defaults, on several lines if it is long."""
+    found = inspect.signature(of)
+    parts: list[str] = []
+    for one in found.parameters.values():
+        if one.name in {"self", "cls"}:
+            continue
+        stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        if one.kind is one.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
+            parts.append("*")
+        part = stars + one.name + ("" if one.annotation is one.empty else f": {one.annotation}")
+        if one.default is not one.empty:
+            value = one.default
+            part += " = " + (f'"{value}"' if isinstance(value, str) else repr(value))
+        parts.append(part)
+    end = "" if found.return_annotation is found.empty else f" -> {found.return_annotation}"
+    line = f"{name}({', '.join(parts)}){end}"
+    if len(line) <= WIDTH:
+        return line
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){end}"
+
+
+def attributes(of: type) -> Iterator[tuple[str, str, str]]:
+    """Name, type and description of the attributes and properties of a class."""
+    notes = ModuleAnalyzer.for_module(of.__module__).find_attr_docs()
+    for name, kind in vars(of).get("__annotations__", {}).items():
+        if not name.startswith("_"):
+            yield name, kind, "\n".join(notes.get((of.__qualname__, name), []))
+    for name, value in vars(of).items():
+        get = value.fget if isinstance(value, property) else getattr(value, "func", None)
+        if get is not None and not name.startswith("_"):
+            yield name, inspect.signature(get).return_annotation, inspect.getdoc(get) or ""
+
+
+def page(name: str, links: Iterable[str]) -> str:
+    """Page of a public name, with links to the pages of others."""
+    of = attrgetter(name)(irtkit)
+    lines = [f"# irtkit.{name}", ""]
+    if not (inspect.isclass(of) and ":func:" in of.__doc__.split(".\n")[0]):  # results are returned
+        lines += ["```py", signature(f"irtkit.{name}", of), "```", ""]
+    lines += [described(of.__doc__, links)]
+    if inspect.isclass(of):
+        entries = []
+        for attribute, kind, doc in attributes(of):
+            text = described(doc, links).rstrip().replace("\n", "\n  ").replace("\n  \n", "\n\n")
+            entries.append(f"- **{attribute}** (`{kind}`)" + (f": {text}" if text else ""))
+        if entries:
+            lines += ["## Attributes", "", *entries, ""]
+        for method, value in vars(of).items():
+            plain = getattr(value, "__func__", value)
+            if inspect.isfunction(plain) and not method.startswith("_"):
+                call = signature(f"{of.__name__}.{method}", plain)
+                text = described(inspect.getdoc(plain) or "", links)
+                lines += [f"## {method}", "", "```py", call, "```", "", text]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def commands() -> str:
+    """Help of every command, 80 columns wide."""
+    found: list[str] = []
+    with click.Context(cli, info_name="irtkit") as context:
+        for name in cli.list_commands(context):
+            command: Any = cli.get_command(context, name)
+            with click.Context(command, info_name=name, parent=context) as of:
+                text = command.get_help(of)
+            found += [f"## irtkit {name}", "", "```text", text.rstrip(), "```", ""]
+    return "\n".join(found)
