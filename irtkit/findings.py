@@ -261,6 +261,8 @@ PURPOSES = {  # What settings do, by code.
     "wrong": "if it is wrong",
     "right": "to say what is right and wrong",
     "threshold": "to mark scores at or above it as right",
+    "score-range": "with the worst and the best score",
+    "all-scores": "if all columns are items",
     "key": "to compare answers with the right answer of each item",
     "count": "to count them as repeated trials",
     "first": "to read the first only",
@@ -295,13 +297,15 @@ PURPOSES = {  # What settings do, by code.
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
     # From responses
-    "scores": f"responses are scores between 0 and 1: {_CELL}",
+    "outside-range": f"a score must be between {{low}} and {{high}}: {_CELL}",
+    "few-scores": "most columns hold 0 and 1 only, so those with numbers between them may not be "
+    "items: {columns}",
     "percentages": f"responses are numbers up to 100: {_CELL}",
-    "levels": f"responses are levels or answers, not right or wrong: {_CELL}",
-    "numbers": f"responses are numbers other than 0 and 1: {_CELL}",
+    "levels": f"responses are levels or answers, not right, wrong or from 0 to 1: {_CELL}",
+    "numbers": f"responses are numbers outside 0 to 1: {_CELL}",
     "words": f"responses are words: {_CELL}",
     "unnamed": f"a word is neither right, wrong nor missing: {_CELL}",
-    "missing-word": f"a response must be 0, 1 or missing: {_CELL}",
+    "missing-word": f"a response must be from 0 to 1 or missing: {_CELL}",
     "answers": f"responses are answers, not marks: {_CELL}",
     "not-items": "at least half of the cells are not responses in {columns}",
     "metadata-columns": "columns with these names may not be items: {columns}",
@@ -424,6 +428,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
     "if their key were wrong. A further ability does the same. The order of the items is useful, "
     "the probability is not",
+    "scores-without-keys": "{n:item} {n:has|have} scores between 0 and 1, and {n:is|are} not "
+    "searched for wrong keys",
     "only-noise": "Only noise: what the responses have in common may be chance, or "
     "[[{n_systems:independent system}]][[{n_families} families]] are too few to show it. Negative "
     "discrimination cannot be found",
@@ -460,6 +466,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "means",
     "counted-trials": "repeated trials correlate by {correlation:.2g} beyond what the model "
     "explains. They count for less, in the log-likelihood as well",
+    "counted-scores": "{n:item} {n:has|have} scores between 0 and 1. A score says as much as "
+    "{worth:.3g} right or wrong answers, in the log-likelihood as well",
     "fixed-items": "{n:item} fixed, on whose scale ability has mean {mean:.3f}[[ (SE "
     "{mean_se:.3f})]] and SD {sd:.3f}[[ (SE {sd_se:.3f})]]",
     "ability-sd": "the SD of ability is {sd:.3f}",

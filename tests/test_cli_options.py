@@ -52,7 +52,7 @@ ANSWERS = "model,q1,q2\na,A,B\nb,C,B\n"
 @pytest.mark.parametrize(
     ("table", "option", "codes"),
     [
-        ("model,q1,q2\na,0.2,0.9\nb,0.7,0.1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
+        ("model,q1,q2\na,20,90\nb,70,10\n", "--threshold 50", [[0, 1], [1, 0]]),
         ("model,q1,q2\na,pass,fail\n", "--right pass --wrong fail", [[1, 0]]),
         ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
         ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
@@ -111,7 +111,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, labels in lines.items():
         pairs = (f"{label},{k % 2}\n" for k, label in enumerate(labels))
         (place / name).write_text("label,kind\n" + "".join(pairs))
-    (place / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    (place / "graded.csv").write_text("model,q1\na,50\nb,1\n")
     (place / "m.csv").write_text("model,item,s,t\nrespondent-1,item-1,1,2\n")
     (place / "a.json").write_text('{"clip": []}')
     (place / "logs" / "run.json").write_text(json.dumps(LOG | {"samples": SAMPLES}))
@@ -156,7 +156,7 @@ REFUSED = {
     "fit r.csv --out ''": "'--out'",
     # settings that are wrong or do not go together
     "fit nothing.csv": "nothing.csv",
-    "fit graded.csv": "--threshold",
+    "fit graded.csv": "--score-range 0,100",
     "fit r.csv --model 5PL": "5PL",
     "fit r.csv --checkpoint state": "--checkpoint is for --method vi",
     "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",

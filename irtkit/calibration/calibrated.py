@@ -62,6 +62,8 @@ class CalibratedItems:
     latent_sd: float = 1.0
     latent_mean: float = 0.0
     trial_correlation: float = 0.0  # Between repeated trials of a cell, see `result.settings`.
+    dispersion: Array | None = None
+    """Of scores between 0 and 1 about the model, as in a result; NaN for items without."""
     standard_errors: Array = field(default_factory=lambda: np.empty((0, 4)))
     """As those of a result, (n_items, 4). By default all are unknown, NaN."""
     scale_se: tuple[float, float] = (0.0, 0.0)
@@ -87,7 +89,16 @@ class CalibratedItems:
         """Return some of the items."""
         labels = None if self.labels is None else tuple(np.array(self.labels, object)[places])
         parameters, errors = self.parameters.chosen(places), self.standard_errors[places]
-        return replace(self, parameters=parameters, labels=labels, standard_errors=errors)
+        spread = None if self.dispersion is None else self.dispersion[places]
+        known = {"labels": labels, "standard_errors": errors, "dispersion": spread}
+        return replace(self, parameters=parameters, **known)
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which items had scores between 0 and 1 when they were calibrated, (n_items,)."""
+        if self.dispersion is None:
+            return np.zeros(self.parameters.n_items, bool)
+        return ~np.isnan(self.dispersion)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
@@ -123,6 +134,7 @@ def calibrated_items(
             given.latent_sd,
             given.latent_mean,
             given.settings.trial_correlation or 0.0,
+            given.dispersion,
             given.standard_errors,
             (of_unit, given.latent_sd / n**0.5),
         )

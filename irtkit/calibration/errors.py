@@ -6,6 +6,11 @@ posterior variance v. Errors of all abilities share a location and a scale, whic
 systems of one board. For these, g is projected by Q = I − B(BᵀWB)⁻¹BᵀW, with B = [1, ability] and W
 = 1/v.
 
+Of scores, items have dispersions r: residuals of item j vary rⱼ times as much as the working
+likelihood says. An ability then has v + v² Σ (rⱼ − 1)Iⱼ in place of v, with the information Iⱼ of
+the item, and items have Cov + Cov Δ Cov, Δ = Σᵢⱼ (rⱼ − 1)wᵢⱼ uᵢⱼuᵢⱼᵀ, where w is the information
+about the logit of a cell and u its score less what moves with the ability of its respondent.
+
 Design effects of clustered errors are ratios of sandwich variances (Liang & Zeger 1986), over
 clusters and over single respondents or items: with clusters of one they are 1.
 """
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIALS = 100_000  # Of a cell, as in the fit.
 _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
+_LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
 
 
@@ -135,9 +141,72 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
             along[some] += g @ moves[:, k]
             crossed[some] += g @ narrow[:, k]
     total += np.einsum("nr,nr->n", along @ joint.core, along)
+    variance = variance + _added_by_dispersion(result, patterns)
     back = board @ np.linalg.pinv(weighted.T @ board)
     on_board = total - 2 * (back * crossed).sum(axis=1) + ((back @ whole) * back).sum(axis=1)
     return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
+
+
+def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
+    """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
+    added = np.zeros(len(result.ability))
+    if result.dispersion is None:
+        return added
+    beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
+    for cells in _cells(result, patterns):
+        slope, intercept, _ = cells.items
+        p = logistic(slope * cells.respondents[0] + intercept)
+        information = cells.table(cells.answered * slope**2 * p * (1 - p))
+        added[cells.some] = information @ beyond
+    variance = result.posterior_sd**2
+    return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
+
+
+def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
+    """Let dispersions of items enter their standard errors; the 2PL and 1PL have these.
+
+    What couples items beside the directions of their covariance is left out.
+    """
+    joint, dispersion = result.item_covariance, result.dispersion
+    if joint is None or dispersion is None or joint.own.shape[1] > 2:
+        return result
+    beyond = np.nan_to_num(dispersion - 1)
+    own, moves, core = np.nan_to_num(joint.own), joint.moves, joint.core
+    n_items, _, r = moves.shape
+    blocks, along = np.zeros((n_items, 2, 2)), np.zeros((n_items, 2, r))
+    variance = result.posterior_sd**2
+    for cells in _cells(result, patterns):
+        slope, intercept, _ = cells.items
+        theta, v = cells.respondents[0], variance[cells.some, None]
+        p = logistic(slope * theta + intercept)
+        w = _dense(cells.table(cells.answered * p * (1 - p))).astype(np.float64)
+        real = np.where(result.answering[cells.some], 1.0, 0.0)[:, None]
+        w = w * real
+        a, theta = result.parameters.discrimination, result.ability[cells.some, None]
+        a = np.nan_to_num(a)
+        x = np.stack([np.broadcast_to(theta, w.shape), np.ones_like(w)], axis=2)
+        extra = (beyond * w)[..., None]
+        blocks += np.einsum("njk,njl->jkl", extra * x, x)
+        h, b = (w * a)[..., None] * x, v[..., None] * (extra * a[:, None]) * x
+        c = v**2 * ((w * beyond) @ a**2)[:, None]
+        h_along, b_along = (np.tensordot(part, moves, ((1, 2), (0, 1))) for part in (h, b))
+        along += np.tensordot(h, c * h_along - b_along, (0, 0))
+        along -= np.tensordot(b, h_along, (0, 0))
+    along += blocks @ moves
+    middle = np.tensordot(moves, along, ((0, 1), (0, 1)))
+    wider = np.zeros((2 * r, 2 * r))
+    wider[:r, :r] = core + core @ middle @ core
+    wider[:r, r:] = wider[r:, :r] = core
+    joint = joint._replace(
+        own=joint.own + own @ blocks @ own,
+        moves=np.concatenate([moves, own @ along], axis=2),
+        core=wider,
+        population=np.hstack([joint.population, np.zeros_like(joint.population)]),
+    )
+    errors = item_errors(joint.of_items(), result.parameters, result.model)
+    if result.fixed is not None:
+        errors[result.fixed] = result.standard_errors[result.fixed]
+    return replace(result, item_covariance=joint, standard_errors=errors)
 
 
 def with_design_effect(

@@ -66,6 +66,7 @@ class Estimates(NamedTuple):
     posterior: Posterior | None = None
     population: Population | None = None  # If estimated: the scale is then that of the items.
     population_se: tuple[float, float] | None = None  # Of mean and SD, fixed items known.
+    dispersion: Array | None = None  # Of the scores of every item; None if there are none.
     joint: ItemCovariance | None = None  # The covariance of all items together.
 
 
@@ -118,7 +119,8 @@ def result_of(
     status = np.full(n_items, "ok", dtype=object)
     if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
         answering = ~synthetic & (counts.respondent_responses > 0)
-        status[_flat(estimates, counts, answering, by_chance=by_chance)] = "flat"
+        worth = patterns.score_worth(estimates.trial_correlation)
+        status[_flat(estimates, counts, answering, worth, by_chance=by_chance)] = "flat"
     status[counts.all_wrong | counts.all_right] = "no variance"
     status[columns[estimates.unbounded]] = "unbounded"
     status[unanswered] = "no responses"
@@ -161,6 +163,11 @@ def result_of(
             bent=None if bent is None else type(bent)(*map(of_items, bent)),
             stretch=stretch,
         )
+    dispersion = None
+    if patterns.scored is not None:
+        dispersion = np.where(patterns.scored, 1.0, np.nan)
+        if estimates.dispersion is not None:
+            dispersion[columns] *= estimates.dispersion
     mean_se, sd_se = estimates.population_se or (None, None)
     per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
     nodes = estimates.nodes.theta * abs(stretch)
@@ -198,6 +205,7 @@ def result_of(
         ),
         responses=responses,
         posterior=posterior,
+        dispersion=dispersion,
     )
 
 
@@ -219,7 +227,12 @@ def unbounded_items(
 
 
 def _flat(
-    estimates: Estimates, counts: Counts, answering: NDArray[np.bool_], *, by_chance: bool
+    estimates: Estimates,
+    counts: Counts,
+    answering: NDArray[np.bool_],
+    worth: Any,
+    *,
+    by_chance: bool,
 ) -> NDArray[np.bool_]:
     """Items with a small slope that may be 0, so that −intercept / slope is not a difficulty.
 
@@ -228,7 +241,8 @@ def _flat(
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
-    The correlation of repeated trials lowers the information, as if all cells had as many.
+    The correlation of repeated trials lowers the information, as if all cells had as many. A score
+    is worth ``worth`` trials.
     """
     from scipy.special import expit
 
@@ -239,7 +253,7 @@ def _flat(
     uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
     trials = np.maximum(responses / answering.sum(), 1)
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
-    information = responses / effect * uncertain * estimates.ability[answering].var()
+    information = responses / effect * worth * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
     steep = usual * information.sum() ** 0.5 >= _FROM_ZERO
@@ -266,7 +280,10 @@ def with_caveats(
     """
     ability = (result.ability - result.latent_mean) / result.latent_sd
     scale = result.parameters, ability, result.latent_sd, result.fixed
-    structure = connectivity_of(patterns, *scale)
+    counted = patterns
+    if patterns.scored is not None:
+        counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    structure = connectivity_of(counted, *scale)
     findings = [
         *([] if guessing is None else [_of_guessing(result, guessing)]),
         *_of_items(result, patterns),
@@ -372,10 +389,10 @@ def _of_systems(
     if counted_anew:
         tried = patterns.trials[patterns.real]
         tried = tried.data if patterns.sparse else tried
-        typical = float(np.median(tried[tried > 1]))
+        typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
         correlation = result.settings.trial_correlation or 0.0
         effective = typical / (1 + (typical - 1) * correlation)
-        if effective <= _SAID_BELOW * typical:
+        if 0 < effective <= _SAID_BELOW * typical:
             values = {"correlation": correlation, "trials": typical, "effective": effective}
             yield _warning("correlated-trials", model=result.model, **values)
     if (duplicates := result.near_duplicates).found:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
-from irtkit.calibration.errors import with_design_effect
+from irtkit.calibration.errors import with_design_effect, with_dispersion
 from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, Values, synthetic_sd
 from irtkit.calibration.priors import (
@@ -30,7 +30,12 @@ from irtkit.calibration.priors import (
     check_chance,
     of_some,
 )
-from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
+from irtkit.calibration.repeats import (
+    dispersions,
+    first_correlation,
+    repeated_cells,
+    trial_correlation,
+)
 from irtkit.calibration.search import (
     Control,
     GridSchedule,
@@ -145,7 +150,7 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
-    result = with_design_effect(result, patterns)
+    result = with_design_effect(with_dispersion(result, patterns), patterns)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)
@@ -172,6 +177,7 @@ def maximum_likelihood(
         beside = np.arange(whole.n_items, dtype=np.float64)[None]
     patterns, respondents, columns = merged(whole, beside)
     prior = of_some(prior, np.unique(columns, return_index=True)[1])
+    distinct = patterns
     problem, maximum, correlation = maximum_of(
         patterns, model, prior, control, mesh=mesh, fixed=fixed, given=trial_correlation
     )
@@ -189,6 +195,10 @@ def maximum_likelihood(
         group = np.unique(of_items, axis=1, return_inverse=True)[1].ravel()
         means = np.bincount(group, x[parameters.intercepts]) / np.bincount(group)
         x[parameters.intercepts] = means[group]
+    dispersion = None
+    if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
+        known = problem, maximum, correlation or 0.0
+        dispersion = dispersions(scores, *known, distinct.cells.shape[1])[columns]
     at = parameters.values(x)
     items, population = at.items, at.populations[0]
     found = joint = information = population_se = None
@@ -249,6 +259,7 @@ def maximum_likelihood(
         nodes=maximum.nodes,
         quadrature_error=maximum.quadrature_error,
         trial_correlation=correlation,
+        dispersion=dispersion,
     )
 
 

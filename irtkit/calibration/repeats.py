@@ -10,16 +10,19 @@ correlation about a known mean (Ridout, Demétrio & Firth 1999). T is the mean o
 ability and over an item that was estimated. The weights n(n − 1)/(1 + (n − 1)ρ)² are the inverse
 variance of T − s² at the ρ of the fit; fit and estimate take turns. At ρ = 0 the sum over its
 standard error is the score test of Dean (1992) for variance beyond the binomial's.
+
+A score between 0 and 1 is the mean of many trials, and counts for φ = 1/ρ of them: its variance is
+P(1 − P)/φ, and ρ = Σ(y − P)²/ΣT (the quasi-likelihood of Papke & Wooldridge 1996).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
-from irtkit.data.patterns import REAL
+from irtkit.data.patterns import REAL, SCORE_TRIALS
 from irtkit.irf import NORMAL_POINTS, logistic
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
 
+_LEAST_DISPERSION = 0.1  # Of an item: a constant score would have none.
 _FAR_FROM_INDEPENDENT = 4.0  # Design effect above which the first fit is with the correlation.
 
 
@@ -63,8 +67,11 @@ class Cells(NamedTuple):
         return float(np.clip((weight @ beyond) / max(float(weight @ total), 1e-300), 0.0, 1.0))
 
 
-def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: float) -> float:
-    """Correlation of the trials beyond what the model explains; 0 if that may be noise."""
+def moments(cells: Cells, problem: Problem, maximum: Maximum) -> tuple[Array, Array, Array, Array]:
+    """Means of P, of P² and of P(1 − P) of cells, and how many numbers of each item were learned.
+
+    That of P² allows for an item that was estimated.
+    """
     items, patterns = problem.items(maximum.x), problem.engine.patterns
     # means of P and P² over a normal posterior of ability
     ability, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
@@ -93,7 +100,53 @@ def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: floa
     learned[free] = np.trace(np.linalg.solve(both, own), axis1=1, axis2=2)
     responses, spread = np.maximum(patterns.margins.item_responses[REAL], 1e-300), mean - square
     square = square + spread * (learned / responses)[cells.column]
+    return mean, square, spread, learned
+
+
+def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: float) -> float:
+    """Correlation of the trials beyond what the model explains; 0 if that may be noise."""
+    mean, square, spread, _ = moments(cells, problem, maximum)
     return cells.correlation(mean, square, at, spread)
+
+
+def dispersions(
+    cells: Cells, problem: Problem, maximum: Maximum, correlation: float, n_columns: int
+) -> Array:
+    """Variance of the scores of every item, in that of all items, shrunk to these (Smyth 2004).
+
+    It is 1 without scores. Shrinkage is that of variances with q₀ and d₀ by maximum likelihood, and
+    with log d₀ ~ N(log 8, 1).
+    """
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    mean, square, _, learned = moments(cells, problem, maximum)
+    share, score = cells.right / cells.trials, cells.trials >= SCORE_TRIALS
+
+    def sums(values: Any) -> Array:
+        return np.bincount(
+            cells.column[score], np.broadcast_to(values, score.shape)[score], n_columns
+        )
+
+    n = sums(1.0)
+    of = np.flatnonzero(n)
+    total = sums(share - 2 * share * mean + square)[of]
+    q = 1 - sums(share * (1 - share))[of] / total
+    df = np.maximum(n[of] - learned[of], 0.05 * n[of])
+
+    def loss(x: Array) -> float:
+        q0, d0 = np.exp(x)
+        both = df + d0
+        log_likelihood = gammaln(both / 2) - gammaln(d0 / 2) + d0 / 2 * np.log(d0 * q0)
+        log_likelihood -= both / 2 * np.log(d0 * q0 + df * q)
+        return float((x[1] - np.log(8)) ** 2 / 2 - log_likelihood.sum())
+
+    start = np.log([max(float(df @ q / df.sum()), 1e-6), 8.0])
+    q0, d0 = np.exp(np.clip(minimize(loss, start, method="Nelder-Mead").x, -14, 14))
+    found = np.ones(n_columns)
+    common = max(correlation, 1 / SCORE_TRIALS)
+    found[of] = np.maximum((d0 * q0 + df * q) / (d0 + df) / common, _LEAST_DISPERSION)
+    return found
 
 
 def first_correlation(patterns: Patterns, cells: Cells) -> float:
@@ -108,7 +161,7 @@ def first_correlation(patterns: Patterns, cells: Cells) -> float:
 
 
 def repeated_cells(patterns: Patterns) -> Cells | None:
-    """Cells that were tried several times, None if there are none.
+    """Cells that were tried several times, or have scores, None if there are none.
 
     Of about 2²⁰ cells 1 + (n − 1)ρ has an error of √(2/2²⁰), 0.14 %: others are left out.
     """
@@ -120,8 +173,13 @@ def repeated_cells(patterns: Patterns) -> Cells | None:
         place, column = trials.tocoo().coords
         right, tried = cells.data, trials.data
     else:
-        place, column = np.nonzero(trials > 1)
+        several = trials > 1
+        several = several if patterns.scored is None else several | (patterns.scored & (trials > 0))
+        place, column = np.nonzero(several)
         right, tried = cells[place, column], trials[place, column]
+    if patterns.scored is not None:
+        times = np.where(patterns.scored[column], SCORE_TRIALS, 1)
+        right, tried = right * times, tried * times
     some = tried > 1
     if not some.any():
         return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.suspects.health import Health
 
-FORMAT = storage.Format("irtkit result", 7)
+FORMAT = storage.Format("irtkit result", 8)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
@@ -52,7 +52,8 @@ class Settings:
     max_iterations: int
     trial_correlation: float | None = None
     """Correlation of repeated trials of a cell, given ability and item, as given or estimated: n
-    trials count for n/(1 + (n − 1) · trial_correlation)."""
+    trials count for n/(1 + (n − 1) · trial_correlation), and a score between 0 and 1 for
+    1/trial_correlation."""
     devices: int | None = None  #: Devices of the mesh.
     batch: int | None = None  #: Respondents of a variational step, if not all.
     synthetic_ability_sd: float | None = None  #: SD of ability among synthetic respondents.
@@ -162,6 +163,9 @@ class FitResult:
     ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
     """Errors without clusters of items: against the population and against the other systems,
     (2, n_respondents). None until they are asked for."""
+    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
+    NaN for items of right and wrong, None if all are. It enters standard errors."""
     cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
     """What clusters of items add to posterior variances, (n_respondents,)."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -223,6 +227,8 @@ class FitResult:
         - p_negative: probability that the slope is below 0, from the responses alone
           (:func:`irtkit.flag_items`). It is the same for every model.
         - status: "ok", "flat", "no variance", "unbounded" or "no responses".
+        - dispersion: with scores between 0 and 1. How much those of the item vary about the model,
+          as a variance in units of the common one. NaN for items of right and wrong.
         - fixed, drift_z, drifts: after a fit with ``fixed``. The z of a score test of the intercept
           is above 0 if the item became easier; whether it is significant.
         - component: if too few responses link groups of respondents and items. 1 has the most
@@ -262,6 +268,7 @@ class FitResult:
             "n_responses": self.counts.item_responses,
             "p_negative": self.verdict.p_negative,
             "status": np.array(self.status, dtype=object),
+            "dispersion": self.dispersion,
             **{name: getattr(self, name) for name in ("fixed", "drift_z", "drifts")},
             "component": self.components and self.components.items,
         }
@@ -571,7 +578,10 @@ class FitResult:
     @cached_property
     def signs(self) -> SlopeSigns:
         """Evidence on the signs of slopes. Raises an error if responses were not saved."""
-        return slope_signs(self.patterns, self.evidence)
+        patterns = self.patterns
+        if patterns.scored is not None:
+            patterns = patterns.with_trial_correlation(self.settings.trial_correlation or 0.0)
+        return slope_signs(patterns, self.evidence)
 
     @property
     def verdict(self) -> Verdict:

@@ -67,7 +67,11 @@ def notes(result: FitResult) -> Iterator[Finding]:
     if result.posterior is not None:
         yield _note("lower-bound", elbo=result.elbo, elbo_se=result.elbo_se)
     said = {one.code for one in result.findings}
-    if settings.trial_correlation and "correlated-trials" not in said:
+    patterns = None if result.responses is None else result.patterns
+    if patterns is not None and patterns.scored is not None:
+        n, worth = int(patterns.scored.sum()), patterns.score_worth(settings.trial_correlation)
+        yield _note("counted-scores", n=n, worth=float(worth.max()))
+    elif settings.trial_correlation and "correlated-trials" not in said:
         yield _note("counted-trials", correlation=settings.trial_correlation)
     if result.fixed is not None:
         errors = {"mean_se": result.latent_mean_se, "sd_se": result.latent_sd_se}

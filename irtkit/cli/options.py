@@ -45,6 +45,7 @@ READING = """Reading:
 --response COLUMN  Column of responses in a long table.
 --key FILE|LABEL  Right answers: a table of items and answers, or the label of a row.
 --threshold NUMBER  Mark scores at or above this number as right.
+--score-range WORST,BEST  Range of scores: 0,100, or 100,0 where lower is better. By default 0,1.
 --right WORDS  Words for a right response: correct,C,pass.
 --wrong WORDS  Words for a wrong response. By default all other words.
 --missing WORDS  Words for a missing response: ERROR,refused.
@@ -169,7 +170,7 @@ _TYPES: dict[str, Any] = {
     "MARKDOWN": Given(endings=(".md", ".txt")),
     "FOLDER": Given(files=FIT_FILES),
     "TABLES": Given(files=COMPARISON_FILES),
-    **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END"), _numbers),
+    **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END", "WORST,BEST"), _numbers),
 }
 """Types of options by the word of their help. Other words are texts."""
 _SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS"}

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 REAL, SYNTHETIC = 0, 1  # Groups of respondents; further groups of real ones are 2, 3, …
 GROUPS = (REAL, SYNTHETIC)
+SCORE_TRIALS = 10_000
+"""Trials that a score between 0 and 1 is the mean of: as good as infinitely many."""
 BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cache holds.
 _MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
 _KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits too, which spares conversions.
@@ -95,8 +97,8 @@ class Patterns:
     Parameters
     ----------
     cells
-        Shape (n, n_columns): 1, 0 or −1 (missing) in one byte, or successes. If the matrix is
-        sparse, a sparse array of the successes of its observed cells.
+        Shape (n, n_columns): 1, 0 or −1 (missing) in one byte, or successes, or scores. If the
+        matrix is sparse, a sparse array of the successes of its observed cells.
     trials
         Same shape: how many trials where they were repeated or cells are sparse, else None.
     group
@@ -105,6 +107,9 @@ class Patterns:
         Shape (n,): how many respondents share each pattern. None means one each.
     multiplicity
         Shape (n_columns,): how many items share each column. None means one each.
+    scored
+        Shape (n_columns,): which items have scores between 0 and 1, of one trial each. None means
+        that no item has, or that scores are multiplied by their trials already.
     """
 
     def __init__(
@@ -114,8 +119,9 @@ class Patterns:
         group: NDArray[np.int8],
         frequency: Array | None = None,
         multiplicity: Array | None = None,
+        scored: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.cells, self.trials, self.group = cells, trials, group
+        self.cells, self.trials, self.group, self.scored = cells, trials, group, scored
         self.frequency, self.multiplicity = frequency, multiplicity
         self.n = len(group)
         self.sparse = not isinstance(cells, np.ndarray)
@@ -135,8 +141,10 @@ class Patterns:
 
     @property
     def repeated(self) -> bool:
-        """Whether some cell has more than one trial."""
-        return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
+        """Whether some cell has more than one trial, or a score."""
+        if self.sparse:
+            return self.scored is not None or bool(self.trials.data.max(initial=0) > 1)
+        return self.trials is not None
 
     @cached_property
     def answering(self) -> NDArray[np.bool_]:
@@ -187,8 +195,12 @@ class Patterns:
     def counts(self) -> Counts:
         """Counts of all responses, those by item of real respondents alone."""
         right, responses, *by_respondent = self.margins
-        whole = (right[REAL], responses[REAL], *by_respondent)
-        return Counts(*(count.astype(np.int64) for count in whole))
+        whole: Any = (right[REAL], responses[REAL], *by_respondent)
+        if self.cells.dtype.kind != "f" or self.trials.dtype.kind == "f":
+            return Counts(*(count.astype(np.int64) for count in whole))
+        return Counts(
+            *(count if k % 2 == 0 else count.astype(int) for k, count in enumerate(whole))
+        )
 
     def copies(self, values: Any) -> Any:
         """Values of every item (first axis), times how many items share its column."""
@@ -250,11 +262,13 @@ class Patterns:
         """Return some of the patterns."""
         frequency = None if self.frequency is None else self.frequency[which]
         trials = None if self.trials is None else self.trials[which]
-        return Patterns(self.cells[which], trials, self.group[which], frequency, self.multiplicity)
+        of_items = self.multiplicity, self.scored
+        return Patterns(self.cells[which], trials, self.group[which], frequency, *of_items)
 
     def with_weights(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
         """Return the same rows and columns with other frequencies and multiplicities."""
-        return Patterns(self.cells, self.trials, self.group, frequency, multiplicity)
+        weights = frequency, multiplicity
+        return Patterns(self.cells, self.trials, self.group, *weights, self.scored)
 
     def column_keys(self, generator: np.random.Generator) -> Array:
         """Sums with random weights, the same for items with identical responses, (n_columns,)."""
@@ -272,14 +286,34 @@ class Patterns:
         return max(2**52 // (int(max(self.cells.shape)) * trials), 4)
 
     def with_trial_correlation(self, correlation: float) -> Patterns:
-        """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation)."""
-        if correlation == 0 or not self.repeated:
+        """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation).
+
+        A score is `SCORE_TRIALS` trials.
+        """
+        if not self.repeated or (correlation == 0 and self.scored is None):
             return self
         return self._counted(lambda n: 1 + np.maximum(n - 1, 0) * correlation)
 
+    def with_scored(self, scored: NDArray[np.bool_]) -> Patterns:
+        """Return the same cells, with scores for some items, those of others for one trial each."""
+        if self.scored is None and not scored.any():
+            return self
+        cells, trials = self.cells, self.trials
+        if trials is None:
+            cells, trials = np.maximum(cells, 0), (cells >= 0).astype(np.uint8)
+        of_items = self.frequency, self.multiplicity, scored if scored.any() else None
+        return Patterns(cells, trials, self.group, *of_items)
+
+    def score_worth(self, correlation: float | None) -> Any:
+        """Trials that a score of every item is worth, 1 for items of right and wrong."""
+        if self.scored is None:
+            return 1.0
+        one = SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * (correlation or 0.0))
+        return np.where(self.scored, one, 1.0)
+
     def with_most_trials(self, most: int) -> Patterns:
         """Return the same proportions, with at most ``most`` trials in a cell."""
-        if self.trials is None or self.trials.max() <= most:
+        if self.trials is None or self.scored is not None or self.trials.max() <= most:
             return self
         return self._counted(lambda n: np.maximum(n / most, 1))
 
@@ -287,6 +321,11 @@ class Patterns:
         """Divide the numbers of every cell by what is a function of its trials."""
         right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
         right_numbers, numbers = (right.data, tried.data) if self.sparse else (right, tried)
+        if self.scored is not None:
+            several = np.where(self.scored, np.float32(SCORE_TRIALS), np.float32(1))
+            several = several[tried.indices] if self.sparse else several
+            right_numbers *= several
+            numbers *= several
         divisor = effect(numbers)
         right_numbers /= divisor
         numbers /= divisor
@@ -299,15 +338,19 @@ class Patterns:
         else:
             cells = np.ascontiguousarray(self.cells[:, columns])
             trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
-        return Patterns(cells, trials, self.group, self.frequency)
+        scored = None if self.scored is None else self.scored[columns]
+        return Patterns(cells, trials, self.group, self.frequency, None, scored)
 
 
 class Counts(NamedTuple):
-    """Counts of responses, in trials. Counts by item include real respondents only."""
+    """Counts of responses, in trials. Counts by item include real respondents only.
 
-    item_right: NDArray[np.int64]
+    Sums of scores stand for counts of right responses.
+    """
+
+    item_right: NDArray[Any]
     item_responses: NDArray[np.int64]
-    respondent_right: NDArray[np.int64]
+    respondent_right: NDArray[Any]
     respondent_responses: NDArray[np.int64]
 
     @property
@@ -358,7 +401,7 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     """Patterns of a response matrix, one for every respondent."""
     synthetic = responses.synthetic & (not synthetic_is_real)
     group = np.where(synthetic, SYNTHETIC, REAL).astype(np.int8)
-    return Patterns(*responses.cells.stored, group)
+    return Patterns(*responses.cells.stored, group, scored=responses.cells.scored)
 
 
 def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:

@@ -10,7 +10,7 @@ from irtkit.calibration import FitResult
 from irtkit.checks import check_type, did_you_mean, first_names, short
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_scores, refuse_sparse
 from irtkit.responses.labels import values_by_label
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
     if responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
     refuse_sparse(responses, needed_by)
+    refuse_scores(responses, needed_by)
     if responses.has_repeats:
         raise ValueError(
             f"{needed_by} is for one response a cell, and the responses hold repeated trials; fit "

@@ -122,7 +122,8 @@ def held_out_predictions(
             predictors: list[_Predictor] = []
             for name in names:
                 bar(k * len(names) + len(predictors), f"fold {k + 1} of {folds}, {name}")
-                predictors.append(_Predictor(_calibrated(training, name), parts))
+                items, worth = _calibrated(training, name)
+                predictors.append(_Predictor(items, parts, worth))
             for some, right, trials in float_blocks(held, n_points=whole.n_items):
                 at = np.flatnonzero(rows)[some]
                 base = None
@@ -133,30 +134,32 @@ def held_out_predictions(
     return pd.DataFrame(table, index=pd.Index(names, name="predictor"))
 
 
-def _calibrated(training: Patterns, name: ModelName) -> ItemParameters:
-    """Items of a model, as the training respondents have them."""
+def _calibrated(training: Patterns, name: ModelName) -> tuple[ItemParameters, Any]:
+    """Items of a model, as the training respondents have them, and trials a score counts for."""
     from irtkit.calibration.estimation import maximum_likelihood
     from irtkit.calibration.search import Control
 
     model: Any = "1PL" if name == "Rasch" else name  # The same in other units.
     with one_thread():
-        items = maximum_likelihood(
-            training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=0.0
-        ).items
+        given = 0.0 if training.scored is None else None
+        found = maximum_likelihood(
+            training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=given
+        )
+        items, worth = found.items, training.score_worth(found.trial_correlation)
     slope, intercept = np.asarray(items.slope), np.asarray(items.intercept)
     if items.logit_guessing is None:
-        return ItemParameters(slope, intercept, np.zeros_like(slope))
-    return ItemParameters(slope, intercept, logistic(np.asarray(items.logit_guessing)))
+        return ItemParameters(slope, intercept, np.zeros_like(slope)), worth
+    return ItemParameters(slope, intercept, logistic(np.asarray(items.logit_guessing))), worth
 
 
 class _Predictor:
     """Probability of every answer of new respondents, given their answers to other parts."""
 
-    def __init__(self, items: ItemParameters, parts: NDArray[np.int_]) -> None:
+    def __init__(self, items: ItemParameters, parts: NDArray[np.int_], worth: Any = 1.0) -> None:
         from irtkit.scoring.abilities import ItemCurves, nodes_for
 
         self.nodes = nodes_for(items)
-        self.items = items
+        self.items, self.worth = items, worth
         self.parts = [slice(*ends) for ends in pairwise(parts)]
         self.curves = [ItemCurves(items.chosen(part), self.nodes.theta) for part in self.parts]
 
@@ -164,6 +167,8 @@ class _Predictor:
         """P(right), averaged over the posterior of ability as a normal distribution."""
         from irtkit.scoring.abilities import log_likelihood, posterior_of
 
+        if not np.isscalar(self.worth):  # trials are known beside scores
+            right, trials = right * self.worth, trials * self.worth  # type: ignore[operator]
         each = [
             log_likelihood(curves, right[:, part], None if trials is None else trials[:, part])
             for curves, part in zip(self.curves, self.parts, strict=True)

@@ -304,7 +304,7 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
     coder = Coder(settings.marking)
-    codes = coder.codes(values, row, column)
+    codes = coder.codes(values, row, column, labels)
     coder.refuse(respondents, labels)
     findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:

@@ -61,6 +61,7 @@ def read_responses(
     right: Any = None,
     wrong: Any = None,
     missing: Any = None,
+    score_range: Any = None,
     ignore: Names = None,
     keep: Names = None,
     transpose: bool = False,
@@ -98,6 +99,9 @@ def read_responses(
     right, wrong, missing : str, float or list, optional
         Words or numbers that are right, wrong or missing. Capitals do not matter. Without `wrong`
         all other words are wrong. Empty cells and NA are always missing.
+    score_range : pair or mapping, optional
+        Worst and best score, such as (0, 100), or (100, 0) where lower is better; or a mapping of
+        items to such pairs. Others, and all by default, have (0, 1).
     ignore, keep : str or list of str, optional
         Tables: columns to leave out, and the only columns that are items. Patterns such as ``q*``
         are allowed. `ignore` may name rows by their label, too.
@@ -149,8 +153,10 @@ def read_responses(
     if format is not None:
         check_one_of("format", format, FORMATS)
     check_repeats(repeats)
-    if key is not None and not (threshold is None and right is None):
-        raise ValueError("key marks answers, and threshold and right are for marks: pass one")
+    if key is not None and not (threshold is None and right is None and score_range is None):
+        raise ValueError(
+            "key marks answers, and threshold, right and score_range are for marks: pass one"
+        )
     settings = Settings(**(given if key is None else given | {"key": _key(key)}))
     findings: list[Finding] = []
     paths: Any = [path] if isinstance(path, str | os.PathLike) else path
@@ -196,7 +202,7 @@ def _finished(
             warn(finding)
         if finding.code in {"older-runs", "rows-missing"}:
             counts[finding.code] += finding.values["n"]
-    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
+    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing", "score_range")
     read = {name: getattr(settings, name) for name in names}
     source = Source(
         files,
@@ -442,7 +448,9 @@ def _of_memory(
     ):
         others = {"respondent", "item", "response", "key", "ignore", "keep", "transpose", "sparse"}
         _refuse(settings, [*others], "tables with labels, and this is an array")
-        words = {name: getattr(settings, name) for name in ("threshold", "right", "wrong")}
+        words = {
+            name: getattr(settings, name) for name in ("threshold", "right", "wrong", "score_range")
+        }
         return ResponseMatrix(given, missing=settings.missing, **words), "array"
     return _of_table(frame_table(_frame(given)), settings, findings)
 

@@ -16,14 +16,15 @@ import numpy as np
 from irtkit.checks import check_one_of, check_type, check_unique, short
 from irtkit.files import as_path, replacing, replacing_text
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_scores, refuse_sparse
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
+    from numpy.typing import NDArray
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ENDINGS = {
@@ -74,6 +75,8 @@ def write_responses(
     form = format_by_name(file, format)
     if form in {"wide", "py-irt"}:
         refuse_sparse(responses, f"format={short(form)}")
+        if form == "py-irt":
+            refuse_scores(responses, "format='py-irt'")
         if responses.has_repeats:
             raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
     tasks = _tasks(responses) if form == "every-eval-ever" else []
@@ -163,13 +166,15 @@ def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
     return known
 
 
-def _trials(responses: ResponseMatrix) -> tuple[list[int], ...]:
+def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
     """Respondent, item and response of every trial, and of every missing cell of a dense matrix."""
-    parts: Any = np.stack([*responses.cells.rows()])
+    parts: Any = responses.cells.rows()
     if not responses.is_sparse:
         rows, columns = np.nonzero(responses.trials == 0)
-        parts = np.hstack([parts, np.stack([rows, columns, np.full_like(rows, -1)])])
-    return tuple(parts[:, np.lexsort((parts[1], parts[0]))].tolist())
+        absent = rows, columns, np.full(len(rows), -1, np.int8)
+        parts = [*map(np.concatenate, zip(parts, absent, strict=True))]
+    order = np.lexsort((parts[1], parts[0]))
+    return tuple(part[order] for part in parts)
 
 
 def _as_frame(responses: ResponseMatrix) -> pd.DataFrame:
@@ -178,7 +183,8 @@ def _as_frame(responses: ResponseMatrix) -> pd.DataFrame:
     rows, columns, codes = _trials(responses)
     respondents = pd.Categorical.from_codes(rows, pd.Index(responses.respondents))
     items = pd.Categorical.from_codes(columns, pd.Index(responses.items))
-    values = pd.array([None if code < 0 else code for code in codes], "Int8")
+    values = pd.Series(codes, dtype="Int8" if codes.dtype.kind == "i" else "Float32")
+    values = values.mask(codes < 0)
     return pd.DataFrame({"respondent": respondents, "item": items, "response": values})
 
 
@@ -187,12 +193,20 @@ def _rows_of_text(responses: ResponseMatrix, form: str) -> Iterator[list[str]]:
     if form == "wide":
         check_unique("column names must be unique", ("respondent", *responses.items))
         yield ['"respondent"', *items]
-        for name, codes in zip(rows, responses.values, strict=True):
-            yield [name, *_CELLS[codes]]
+        for name, codes in zip(rows, responses.cells.codes, strict=True):
+            yield [name, *_texts(codes)]
     else:
         yield ['"respondent"', '"item"', '"response"']
-        for row, column, code in zip(*_trials(responses), strict=True):
-            yield [rows[row], items[column], _CELLS[code]]
+        places, columns, codes = _trials(responses)
+        for row, column, text in zip(places, columns, _texts(codes), strict=True):
+            yield [rows[row], items[column], text]
+
+
+def _texts(codes: NDArray[Any]) -> Iterable[str]:
+    """Text of responses and scores, the shortest that gives the same number in 32 bits."""
+    if codes.dtype.kind == "i":
+        return _CELLS[codes]  # type: ignore[no-any-return]
+    return [_CELLS[int(code)] if code % 1 == 0 else str(code) for code in codes]
 
 
 def _py_irt(responses: ResponseMatrix) -> Iterator[dict[str, Any]]:
@@ -228,10 +242,10 @@ def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterato
         texts |= {"output": {"raw": []}, "answer_attribution": [], "metadata": about}
         fixed.append({**names, "sample_hash": hashed, "interaction_type": "single_turn", **texts})
     now = int(time.time())
-    for row, column, code in zip(*_trials(responses), strict=True):
+    for row, column, code in zip(*(part.tolist() for part in _trials(responses)), strict=True):
         respondent, sample = responses.respondents[row], fixed[column]
         run = f"{sample['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
         record = {"schema_version": "0.3.0", "evaluation_id": run, "model_id": respondent, **sample}
-        record["evaluation"] = {"score": float(code == 1), "is_correct": code == 1}
+        record["evaluation"] = {"score": float(max(code, 0)), "is_correct": code == 1}
         failed = {"error": "no response is known"} if code < 0 else {}
         yield record | failed

@@ -54,6 +54,9 @@ def ability_groups(result: FitResult, items: Any = slice(None)) -> tuple[Array, 
             worth.data /= 1 + (worth.data - 1) * correlation
         elif patterns.repeated:
             worth /= 1 + np.maximum(worth - 1, 0) * correlation
+        worth = worth * (
+            1.0 if patterns.scored is None else patterns.score_worth(correlation)[items]
+        )
         counts.append([np.asarray(part.sum(axis=0)).ravel() for part in (right, tried, worth)])
     right, tried, worth = np.array(counts, np.float64).transpose(1, 2, 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -61,7 +61,7 @@ def of_responses(responses: ResponseMatrix) -> str:
     rows, columns = min(_ROWS, responses.n_respondents), min(_ITEMS, responses.n_items)
     observed = responses.observed
     right, tried = (table[:rows, :columns].toarray() for table in observed)
-    share = int(observed.successes.sum(dtype=np.int64)) / int(observed.trials.sum(dtype=np.int64))
+    share = float(observed.successes.sum(dtype=np.float64) / observed.trials.sum(dtype=np.float64))
     texts = right.astype(str).astype(object)
     if responses.has_repeats:
         texts = texts + "/" + tried.astype(str)
@@ -69,7 +69,8 @@ def of_responses(responses: ResponseMatrix) -> str:
     items = [cut(name, _SHORT) for name in responses.items[:columns]]
     caption = f"the first {counted(rows, 'respondent')} and {counted(columns, 'item')}"
     corner = pd.DataFrame(np.where(tried > 0, texts, ""), respondents, items)
-    return _shown([f"{responses!r}, {share:.1%} right"], (caption, corner))
+    mean = f"a mean of {share:.1%}" if responses.has_scores else f"{share:.1%} right"
+    return _shown([f"{responses!r}, {mean}"], (caption, corner))
 
 
 def of_comparison(comparison: DifficultyComparison) -> str:

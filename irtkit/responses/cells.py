@@ -3,6 +3,7 @@
 A dense matrix without repeated trials is one table of 1, 0 and −1 (missing), a byte a cell.
 Repeated trials are two tables of counts, in the smallest type that holds them. A sparse matrix
 keeps two `scipy.sparse.csr_array` of the observed cells, in which a wrong answer is a stored 0.
+Scores between 0 and 1 are successes, in 32 bits, of one trial each.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from irtkit.responses.labels import Names
 
     Shape: TypeAlias = tuple[int, int]
-    # Number of the respondent, number of the item and code of some rows.
-    Block: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[np.int8]]
+    # Number of the respondent, number of the item and code or score of some rows.
+    Block: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 MISSING = -1  # Code of a missing response. Right is 1 and wrong is 0.
 BLOCK_ROWS = 2**17  # Rows of a block: their arrays of 64 bits stay in the processor's cache.
@@ -45,14 +46,21 @@ class Observed(NamedTuple):
 class Cells:
     """Successes and trials of every cell, which cannot be changed.
 
-    Without `trials`, `marks` are 1, 0 and −1 (missing). Otherwise they are successes, and both are
-    dense tables or ``csr_array`` with the same cells stored.
+    Without `trials`, `marks` are 1, 0 and −1 (missing), or scores and −1. Otherwise they are
+    successes, and both are dense tables or ``csr_array`` with the same cells stored.
     """
 
     __slots__ = ("stored",)
 
     def __init__(self, marks: Any, trials: Any = None) -> None:
-        if isinstance(trials, np.ndarray) and trials.max() <= 1:
+        if marks.dtype.kind == "f":
+            if trials is None:
+                trials = (marks >= 0).astype(np.uint8)
+                marks = np.where(trials, marks, 0)
+            numbers = marks if isinstance(marks, np.ndarray) else marks.data
+            whole = not (numbers % 1).any()
+            marks = marks.astype(trials.dtype if whole else np.float32)
+        if isinstance(trials, np.ndarray) and trials.max() <= 1 and marks.dtype.kind != "f":
             marks = np.add(marks, trials, dtype=np.int8, casting="unsafe")
             marks, trials = np.add(marks, np.int8(MISSING), out=marks), None
         if isinstance(marks, np.ndarray):
@@ -65,8 +73,11 @@ class Cells:
             kind = count_type(int(trials.data.max(initial=0)))
             inner = trials.indices, trials.indptr
             marks, trials = (
-                csr_array((one.data.astype(kind, copy=False), *inner), shape=trials.shape)
-                for one in (marks, trials)
+                csr_array((one.data.astype(of, copy=False), *inner), shape=trials.shape)
+                for one, of in (
+                    (marks, np.float32 if marks.dtype.kind == "f" else kind),
+                    (trials, kind),
+                )
             )
             marks.has_canonical_format = trials.has_canonical_format = True
             kept = [getattr(m, k) for m in (marks, trials) for k in ("data", "indices", "indptr")]
@@ -99,7 +110,24 @@ class Cells:
     def has_repeats(self) -> bool:
         """Whether some cell has more than one trial."""
         tried = self.stored[1]
-        return bool(tried.data.max(initial=0) > 1) if self.is_sparse else tried is not None
+        if self.is_sparse:
+            return bool(tried.data.max(initial=0) > 1)
+        return tried is not None and not (self.has_scores and tried.max() <= 1)
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether some cell has a score between right and wrong."""
+        return bool(self.stored[0].dtype.kind == "f")
+
+    @property
+    def scored(self) -> NDArray[np.bool_] | None:
+        """Which items have scores between right and wrong, (n_items,); None if none has."""
+        if not self.has_scores:
+            return None
+        if self.is_sparse:
+            found = self.stored[0].indices[self.stored[0].data % 1 > 0]
+            return np.bincount(found, minlength=self.shape[1]) > 0
+        return np.asarray(np.any(self.stored[0] % 1 > 0, axis=0))
 
     @property
     def n_observed(self) -> int:
@@ -117,13 +145,20 @@ class Cells:
     @property
     def dense_bytes(self) -> int:
         """Memory that a dense matrix of the same responses would take."""
-        each = 2 * self.stored[1].dtype.itemsize if self.has_repeats else 1
+        several = self.has_repeats or self.has_scores
+        each = sum(table.dtype.itemsize for table in self.stored) if several else 1
         return math.prod(self.shape) * int(each)
 
     @property
     def values(self) -> NDArray[np.int8]:
         """Table of 1, 0 and −1, for dense cells without repeats."""
         return self.stored[0]  # type: ignore[no-any-return]
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """Table of 1, 0 and −1, and scores between, for dense cells without repeats."""
+        marks, trials = self.stored
+        return np.asarray(marks if trials is None else np.where(trials, marks, MISSING))
 
     @property
     def successes(self) -> NDArray[Any]:
@@ -186,11 +221,21 @@ class Cells:
         return Cells(*map(np.concatenate, pairs))
 
     def rows(self) -> Block:
-        """Respondent, item and code of every trial, right before wrong in each cell."""
+        """Respondent, item and code of every trial, right before wrong in each cell.
+
+        What is left of a score beyond whole trials is between these.
+        """
         right, tried = self.observed
         rows = np.repeat(np.arange(self.shape[0]), np.diff(tried.indptr))
-        counts = np.stack([right.data, tried.data - right.data], axis=1).ravel()
-        codes = np.repeat(np.tile(np.array([1, 0], np.int8), tried.nnz), counts)
+        if self.has_scores:
+            whole = right.data.astype(int)
+            part = right.data - whole
+            counts = np.stack([whole, part > 0, tried.data - whole - (part > 0)], axis=1)
+            codes = np.stack([np.ones_like(part), part, np.zeros_like(part)], axis=1)
+            codes = np.repeat(codes.ravel(), counts.ravel())
+        else:
+            counts = np.stack([right.data, tried.data - right.data], axis=1).ravel()
+            codes = np.repeat(np.tile(np.array([1, 0], np.int8), tried.nnz), counts)
         return np.repeat(rows, tried.data), np.repeat(tried.indices, tried.data), codes
 
     def __eq__(self, other: object) -> bool:
@@ -223,8 +268,9 @@ class Cells:
             inner = arrays["columns"], arrays["starts"]
             tables = [csr_array((table, *inner), shape=shape) for table in tables]
             tables[0].check_format(full_check=True)
-        if any(table.shape != shape or table.dtype.kind not in "iu" for table in tables):
-            raise ValueError(f"responses must be whole numbers of shape {shape}")
+        kinds = zip(tables, ("iuf", "iu"), strict=False)
+        if any(table.shape != shape or table.dtype.kind not in of for table, of in kinds):
+            raise ValueError(f"responses must be numbers of shape {shape}")
         return cls(*tables)
 
 
@@ -245,9 +291,10 @@ class CellBuilder:
         self._table: NDArray[Any] = np.zeros((0, 0, 2), np.uint8)
         self._kept: list[NDArray[np.int64]] = []
         """Trials of a sparse matrix, as numbers that sort by row, column and code."""
+        self._scores: list[NDArray[Any]] = []  # Beside `_kept`, of trials that may be scores.
         self._n = 0
 
-    def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[np.int8]) -> None:
+    def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
         """Put rows into their cells. A row with a code below 0 is not a trial."""
         if codes.min(initial=0) < 0:
             tried = codes >= 0
@@ -262,17 +309,24 @@ class CellBuilder:
         cells = rows.astype(np.int64)
         cells *= self._table.shape[1]
         cells += columns
+        if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
+            self._table = self._table.astype(np.float32)
         counts = self._table.reshape(-1, 2)
+        one = counts.dtype.type(1)
         if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
             cells *= 2
-            np.add.at(counts.reshape(-1), cells, codes.view(np.uint8))
-            np.add.at(counts.reshape(-1), cells + 1, np.uint8(1))
+            codes = codes.view(np.uint8) if codes.dtype.kind == "i" else codes
+            np.add.at(counts.reshape(-1), cells, codes.astype(counts.dtype, copy=False))
+            np.add.at(counts.reshape(-1), cells + 1, one)
         elif self.repeats in {"first", "last"}:
             if self.repeats == "first":
                 fresh = np.flatnonzero(counts[cells, 1] == 0)[::-1]
                 cells, codes = cells[fresh], codes[fresh]
             counts[cells, 0] = codes  # Where a cell occurs several times, NumPy keeps the last.
             counts[cells, 1] = 1
+        elif counts.dtype.kind == "f":
+            np.add.at(counts[:, 0], cells, codes.astype(np.float32, copy=False))
+            np.add.at(counts[:, 1], cells, one)
         else:
             cells, *new = _counted(np.sort(cells << 1 | codes))
             both = counts[cells] + np.stack(new, axis=1)
@@ -281,7 +335,10 @@ class CellBuilder:
             self._table.reshape(-1, 2)[cells] = both
 
     def _keep(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
+        scores = codes if codes.dtype.kind == "f" else np.zeros(0, np.float32)
+        codes = codes == 1 if len(scores) else codes
         self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns) << 1 | codes)
+        self._scores.append(scores)
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
@@ -303,6 +360,8 @@ class CellBuilder:
             cells, right, tried = self._sparse_counts()
         else:
             right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
+        if not self.sparse and tried.dtype.kind == "f":
+            tried = tried.astype(count_type(int(tried.max(initial=0))))
         if self.repeats == "error":
             self.repeated = self._n - int(np.count_nonzero(tried))
         if self.repeated:
@@ -320,7 +379,18 @@ class CellBuilder:
 
     def _sparse_counts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Cells and counts of the trials of a sparse matrix."""
-        trials, self._kept = np.concatenate([*self._kept, np.empty(0, np.int64)]), []
+        kept, scores = self._kept, self._scores
+        self._kept, self._scores = [], []
+        trials = np.concatenate([*kept, np.empty(0, np.int64)])
+        if any(map(len, scores)):
+            parts = [s if len(s) else k & 1 for k, s in zip(kept, scores, strict=True)]
+            score, cells = np.concatenate(parts).astype(np.float32), trials >> 1
+            order = np.argsort(cells, kind="stable")
+            order = order[::-1] if self.repeats == "last" else order
+            cells, first, tried = np.unique(cells[order], return_index=True, return_counts=True)
+            if self.repeats in {"first", "last"}:
+                return cells, score[order][first], np.ones_like(cells)
+            return cells, np.add.reduceat(score[order], first), tried
         if self.repeats in {"first", "last"}:  # the last of each cell in this order is kept
             trials = trials[:: -1 if self.repeats == "first" else 1]
             trials = trials[np.argsort(trials >> 1, kind="stable")]

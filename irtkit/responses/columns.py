@@ -192,6 +192,8 @@ def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
     known = [code for code in codes if code != MISSING]
     if known and set(known) <= {0, 1} and len(set(known)) == len(known):
         return False
+    if min(known, default=-1) >= 0 and any(code % 1 for code in known):
+        return False  # scores
     filled = [plain_value(v) for v in values if marking.code(v) != MISSING]
     if not filled:
         return any(map(str.strip, map(str, values)))

@@ -85,7 +85,8 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
                 if settings.key is not None or target:
                     answers.append((rows, columns, *values))
                 else:
-                    builder.add(rows, columns, coder.codes(values[0], rows, columns))
+                    codes = coder.codes(values[0], rows, columns, items.names)
+                    builder.add(rows, columns, codes)
                 n_read += len(rows)
                 update(passed + done, f"{n_read:,} rows")
             passed += table.size
@@ -95,7 +96,7 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
     names = tuple(respondents.names), tuple(items.names)
     findings = merged_labels(respondents.merged | items.merged)
     summaries = summary_labels([*names[0], *names[1]], settings)
-    if coder.n_invalid and summaries:
+    if coder.unusual and summaries:
         raise ReadingError(replace(summaries[0], severity="error"))
     coder.refuse(*names)
     try:

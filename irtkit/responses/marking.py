@@ -1,4 +1,4 @@
-"""Which values of a cell are right, wrong or missing, and which answers equal the key.
+"""Which values of a cell are right, wrong, scores or missing, and which answers equal the key.
 
 Words are compared in small letters and numbers by value, so "1.0", "True" and 1 are the same.
 "25 %" is 0.25, and "0,5" is 0.5.
@@ -44,13 +44,16 @@ _SCALE = 10  # Whole numbers below it are more likely levels than percentages.
 class Marking(NamedTuple):
     """What is right, wrong and missing; without `right`, 1 and true are right, 0 and false wrong.
 
-    Without `wrong`, every other value of the same kind as `right` is wrong.
+    Without `wrong`, every other value of the same kind as `right` is wrong. Numbers between 0 and 1
+    are scores, unless a threshold marks them, and so are those of another declared range.
     """
 
     threshold: float | None = None
     right: frozenset[Plain] = frozenset()
     wrong: frozenset[Plain] = frozenset()
     missing: frozenset[Plain] = frozenset()
+    score_range: tuple[float, float] | dict[str, tuple[float, float]] | None = None
+    """Worst and best score, of all items or by item; None: 0 and 1."""
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class Marking(NamedTuple):
         right: object = None,
         wrong: object = None,
         missing: object = None,
+        score_range: object = None,
     ) -> Marking:
         """Check arguments of the same names and return the marking."""
         given = {"right": right, "wrong": wrong, "missing": missing}
@@ -70,23 +74,47 @@ class Marking(NamedTuple):
         for one, other in (("right", "wrong"), ("right", "missing"), ("wrong", "missing")):
             if both := words[one] & words[other]:
                 raise ValueError(f"{one} and {other} both name {short(next(iter(both)))}")
-        return cls(None if threshold is None else check_number("threshold", threshold), **words)
+        if score_range is None:
+            return cls(None if threshold is None else check_number("threshold", threshold), **words)
+        if right is not None or threshold is not None:
+            raise ValueError("score_range is for scores, and threshold and right are for marks")
+        by_item = hasattr(score_range, "items") and {
+            str(item): _range(pair) for item, pair in score_range.items()
+        }
+        return cls(**words, score_range=by_item or _range(score_range))
 
-    def code(self, value: object) -> int:
-        """Code of one value: 1, 0, `MISSING` or `INVALID`."""
+    def number(self, value: object) -> float:
+        """Return a number as it is written, 1 or 0 if it is marked; NaN: missing; inf: invalid."""
         plain = plain_value(value)
         if plain in self.right or plain in self.wrong:
-            return int(plain in self.right)
+            return float(plain in self.right)
         if plain in self.missing or plain in MISSING_WORDS:
-            return MISSING
+            return np.nan
         if self.right:
             alike = any(type(word) is type(plain) for word in self.right)
-            return 0 if alike and not self.wrong else INVALID
+            return 0.0 if alike and not self.wrong else np.inf
         if isinstance(plain, str):
-            return INVALID
-        if self.threshold is not None:
-            return int(plain >= self.threshold)
-        return int(plain) if plain in {0.0, 1.0} else INVALID
+            return np.inf
+        return plain if self.threshold is None else float(plain >= self.threshold)
+
+    def codes(self, numbers: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+        """Codes of numbers, and scores between 0 and 1 of numbers in a range."""
+        with np.errstate(invalid="ignore"):
+            scores = numbers if self.score_range is None else (numbers - low) / (high - low)
+            scores = np.where((scores >= 0) & (scores <= 1), scores, INVALID)
+        scores[np.isnan(numbers)] = MISSING
+        return scores if (scores % 1).any() else scores.astype(np.int8)
+
+    def check_items(self, items: Sequence[str]) -> None:
+        """Refuse a range of an item that is not there."""
+        for name in self.score_range if isinstance(self.score_range, dict) else ():
+            if name not in items:
+                raise ValueError(f"score_range names {short(name)}, which is not an item")
+
+    def code(self, value: object) -> float:
+        """Code of one value: 1, 0 or a score between them, `MISSING` or `INVALID`."""
+        pair = self.score_range if isinstance(self.score_range, tuple) else (0.0, 1.0)
+        return float(self.codes(np.array([self.number(value)]), *pair)[0])
 
 
 def plain_value(value: Any) -> Plain:
@@ -117,35 +145,60 @@ class Coder:
 
     def __init__(self, marking: Marking) -> None:
         self.marking = marking
-        self.n_given = self.n_right = self.n_invalid = 0
+        self.n_given = self.n_right = self.n_scores = self.n_invalid = 0
+        self.outside: tuple[float, float] | None = None
+        """Declared range of the first response that cannot be read."""
         self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
         self.columns: dict[Plain, set[int]] = {}
         """Columns of each value that cannot be read."""
         self._invalid: dict[Plain, object] = {}
 
     def codes(
-        self, cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]
-    ) -> NDArray[np.int8]:
-        """1 right, 0 wrong, −1 missing or −2 invalid, for cells of any shape.
+        self,
+        cells: NDArray[Any],
+        rows: NDArray[Any],
+        columns: NDArray[Any],
+        items: Sequence[str] = (),
+        *,
+        by_row: bool = False,
+    ) -> NDArray[Any]:
+        """1 right, 0 wrong, a score between them, −1 missing or −2 invalid, for cells of any shape.
 
         `rows` and `columns` are the numbers of respondents and items, broadcast to the cells.
+        Ranges by item look up its label among `items`, at the number of its column or row.
         """
-        codes = self._coded(cells)
+        low: Any = 0.0
+        high: Any = 1.0
+        if isinstance(ranges := self.marking.score_range, tuple):
+            low, high = ranges
+        elif ranges is not None:
+            pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])
+            pairs = pairs[rows if by_row else columns]
+            low, high = pairs[..., 0], pairs[..., 1]
+        codes = self._coded(cells, low, high)
         self.n_given += int(np.count_nonzero(codes != MISSING))
         self.n_right += int(np.count_nonzero(codes == 1))
+        if codes.dtype.kind == "f":
+            self.n_scores += int(np.count_nonzero(codes % 1))
         if codes.min(initial=0) == INVALID:
+            if not self.n_invalid and self.marking.score_range is not None:
+                place = int((codes == INVALID).argmax())
+                ends = (np.broadcast_to(end, codes.shape).flat[place] for end in (low, high))
+                self.outside = tuple(map(float, ends))
             self._note_invalid(cells, codes, rows, columns)
         return codes
 
-    def _coded(self, cells: NDArray[Any]) -> NDArray[np.int8]:
+    def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
         if numbers and not (marking.right or marking.missing):
             codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
-            if marking.threshold is None and not (known := (cells == 0) | (cells == 1)).all():
-                codes[~known] = INVALID
+            known = codes == cells
             if cells.dtype.kind == "f":
-                codes[np.isnan(cells)] = MISSING
-            return codes
+                known |= (absent := np.isnan(cells))
+                codes[absent] = MISSING
+            if marking.threshold is not None or (marking.score_range is None and known.all()):
+                return codes
+            return marking.codes(cells.astype(np.float64), low, high)
         import pandas as pd
 
         kind = cells.dtype.newbyteorder("=") if numbers else object
@@ -154,8 +207,8 @@ class Coder:
             which, distinct = pd.factorize(flat, use_na_sentinel=True)
         except TypeError:  # a list or another value without a hash
             which, distinct = np.arange(flat.size), np.array([str(v) for v in flat], dtype=object)
-        of_distinct = [*map(marking.code, distinct), MISSING]
-        return np.array(of_distinct, np.int8)[which].reshape(cells.shape)
+        of_distinct = np.array([*map(marking.number, distinct), np.nan])
+        return marking.codes(of_distinct[which].reshape(cells.shape), low, high)
 
     def _note_invalid(self, cells: Any, codes: Any, rows: Any, columns: Any) -> None:
         flat, places = cells.ravel(), np.flatnonzero(codes.ravel() == INVALID)
@@ -169,6 +222,11 @@ class Coder:
                 self._invalid.setdefault(plain, flat[k])
                 self.columns.setdefault(plain, set()).add(int(column[k]))
 
+    @property
+    def unusual(self) -> bool:
+        """Whether some response is no mark: it cannot be read, or is a score without a range."""
+        return bool(self.n_invalid or (self.n_scores and self.marking.score_range is None))
+
     def notes(self, n_respondents: int) -> list[Finding]:
         """Say that no response is right, or that a threshold tells no answers apart."""
         if self.marking.right and not self.n_right:
@@ -181,6 +239,7 @@ class Coder:
 
     def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
         """Raise the error for the responses that cannot be read, if there are any."""
+        self.marking.check_items(items)
         if self.n_invalid:
             raise self.error(respondents[self.first[0]], items[self.first[1]])
 
@@ -189,6 +248,9 @@ class Coder:
         few = 2 * self.n_invalid < self.n_given
         code, remedies = remedies_for(self._invalid, self.marking, few=few)
         cell = {"respondent": respondent, "item": item, "value": self.first[2]}
+        if self.outside is not None and isinstance(plain_value(self.first[2]), float):
+            code, pair = "outside-range", dict(zip(("low", "high"), self.outside, strict=True))
+            remedies, cell = [Remedy({"score_range": ...}, "score-range", safe=False)], cell | pair
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
 
@@ -221,16 +283,20 @@ def remedies_for(
         named = {"right": right[0], "wrong": wrong[0] if len(wrong) == 1 else wrong}
         return "words", [Remedy({k: v for k, v in named.items() if v}, "right", safe=not few)]
     low, high, whole = numbers[0], numbers[-1], all(map(float.is_integer, numbers))
+    scores = (
+        []
+        if marking.threshold is not None
+        else [Remedy({"score_range": ...}, "score-range", safe=False)]
+    )
     if low == high and (low < 0 or (few and low > 1)):  # such as -1 or 99
-        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=low < 0)]
-    if low > 0 and high < 1:
-        return "scores", [Remedy({"threshold": 0.5}, "threshold")]
+        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=low < 0), *scores]
     if low >= 0 and _SCALE < high <= 100:
-        return "percentages", [Remedy({"threshold": 50}, "threshold")]
+        hundred = Remedy({"score_range": (0, 100)}, "score-range")
+        return "percentages", [hundred, Remedy({"threshold": 50}, "threshold", safe=False)]
     if low > 0 and high < _SCALE and whole:
         kinds = ("threshold", "key")
-        return "levels", [Remedy({kind: ...}, kind, safe=False) for kind in kinds]
-    return "numbers", [Remedy({"threshold": ...}, "threshold", safe=False)]
+        return "levels", [*scores, *(Remedy({kind: ...}, kind, safe=False) for kind in kinds)]
+    return "numbers", [*scores, Remedy({"threshold": ...}, "threshold", safe=False)]
 
 
 def right_answers(key: Mapping[str, Any] | str, items: Sequence[str]) -> NDArray[Any]:
@@ -279,6 +345,18 @@ def match(
     known = target >= 0
     right[columns[known]] = words[which[len(answers) :]][known]
     return codes, pd.DataFrame(table, [*names[0]], [*names[1]]), right
+
+
+def _range(given: Any) -> tuple[float, float]:
+    """Worst and best score of a pair."""
+    pair = [*given] if isinstance(given, tuple | list | np.ndarray) else []
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise ValueError(
+            "score_range must be two different numbers, the worst and the best score, such as "
+            f"(0, 100), or a mapping of items to such pairs, got {short(given)}"
+        )
+    worst, best = (check_number("score_range", one) for one in pair)
+    return worst, best
 
 
 def _words(argument: str, given: Any) -> frozenset[Plain]:

@@ -1,8 +1,9 @@
 """The response matrix: who answered what, and whether it was right.
 
 Rows are respondents (AI systems, checkpoints, people) and columns are items (test questions).
-A cell is 1 (right), 0 (wrong) or −1 (missing), or successes out of repeated trials. A row may be
-marked synthetic, which keeps it out of the scale and of all counts of real systems.
+A cell is 1 (right), 0 (wrong) or −1 (missing), a score between 0 and 1, or successes out of
+repeated trials. A row may be marked synthetic, which keeps it out of the scale and of all counts of
+real systems.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class ResponseMatrix:
-    """Right and wrong answers of respondents (rows) to items (columns).
+    """Right and wrong answers, or scores, of respondents (rows) on items (columns).
 
     Parameters
     ----------
     values
-        Table of 1 or True (right), 0 or False (wrong) and NaN, None or masked (missing). In an
-        array of integers −1 is missing as well.
+        Table of 1 or True (right), 0 or False (wrong), scores between them, and NaN, None or
+        masked (missing). In an array of integers −1 is missing as well.
     respondents, items
         Unique labels, kept as text. The default is ``respondent-1``, … and ``item-1``, ….
     synthetic
@@ -47,11 +48,14 @@ class ResponseMatrix:
     right, wrong, missing
         Words or numbers that mean right, wrong and missing, in any case. Without `wrong` every
         other word is wrong, or every other number if `right` is a number.
+    score_range
+        Worst and best score, (0, 100), or (100, 0) where lower is better. A mapping has a pair for
+        each item that it names, and others have (0, 1), the default.
 
     Raises
     ------
     ValueError
-        If a cell is neither right, wrong nor missing, or all are missing.
+        If a cell is neither a score of its range nor missing, or all are missing.
         If labels are not unique or shapes disagree.
 
     Examples
@@ -86,16 +90,18 @@ class ResponseMatrix:
         right: Words = None,
         wrong: Words = None,
         missing: Words = None,
+        score_range: Any = None,
     ) -> None:
         cells = _as_table(values, "values")
-        marking = Marking.of(threshold, right, wrong, missing)
+        marking = Marking.of(threshold, right, wrong, missing, score_range)
         names = matrix_names(cells.shape, respondents, items)
         signed = np.issubdtype(getattr(values, "dtype", cells.dtype), np.signedinteger)
-        if signed and threshold is None and float(MISSING) not in marking.right | marking.wrong:
+        plain = threshold is None and score_range is None
+        if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
         coder = Coder(marking)
         places = np.ogrid[: cells.shape[0], : cells.shape[1]]
-        codes = coder.codes(cells, *places)
+        codes = coder.codes(cells, *places, items=names[1])
         coder.refuse(*names)
         self._keep(Cells(codes), names, synthetic)
 
@@ -227,15 +233,31 @@ class ResponseMatrix:
 
     @property
     def values(self) -> NDArray[np.int8]:
-        """Table of 1 (right), 0 (wrong) and −1 (missing), refused if cells have several trials."""
+        """Table of 1 (right), 0 (wrong) and −1 (missing).
+
+        It is refused if cells have several trials, or scores between 0 and 1.
+        """
         refuse_sparse(self, ".values")
         if self.has_repeats:
             raise ValueError("the matrix holds repeated trials. Use .successes and .trials")
+        if self.has_scores:
+            raise ValueError("the matrix holds scores between 0 and 1. Use .scores")
         return self.cells.values
 
     @property
+    def scores(self) -> NDArray[np.float32]:
+        """Table of scores from 0 to 1, of several trials their mean, and NaN where missing."""
+        refuse_sparse(self, ".scores")
+        right, tried = self.cells.successes, self.cells.trials
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.divide(right, tried, dtype=np.float32))
+
+    @property
     def successes(self) -> NDArray[Any]:
-        """Table of right trials, 0 if missing, of small integers: sum them with ``dtype=int``."""
+        """Table of right trials, 0 if missing, of small integers: sum them with ``dtype=int``.
+
+        With scores between 0 and 1 it holds these, of one trial each.
+        """
         refuse_sparse(self, ".successes")
         return self.cells.successes
 
@@ -351,6 +373,11 @@ class ResponseMatrix:
         return self.cells.has_repeats
 
     @property
+    def has_scores(self) -> bool:
+        """Whether some cell has a score between 0 and 1, so that `values` is refused."""
+        return self.cells.has_scores
+
+    @property
     def n_respondents(self) -> int:
         """Number of rows, synthetic ones included."""
         return len(self.respondents)
@@ -377,11 +404,19 @@ class ResponseMatrix:
         return turned.with_tables(*tables, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the wide table: index respondents, columns items, Int8 cells, missing as NA."""
+        """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
+
+        Scores between 0 and 1 are in 32 bits, missing as NaN.
+        """
         import pandas as pd
 
-        index = pd.Index(self.respondents, name="respondent")
-        frame = pd.DataFrame(self.values, index, pd.Index(self.items, name="item"))
+        index, columns = (
+            pd.Index(self.respondents, name="respondent"),
+            pd.Index(self.items, name="item"),
+        )
+        if self.has_scores and not self.has_repeats:
+            return pd.DataFrame(self.scores, index, columns)
+        frame = pd.DataFrame(self.values, index, columns)
         return frame.astype("Int8").mask(frame == MISSING)
 
     def __eq__(self, other: object) -> bool:
@@ -412,6 +447,8 @@ class ResponseMatrix:
             shown += f", sparse with {counted(n_observed, 'cell')} observed"
         elif n_observed < shape:
             shown += f", {1 - n_observed / shape:.1%} missing"
+        if self.has_scores:
+            shown += ", scores"
         if self.has_repeats:
             mean = self.cells.stored[1].sum(dtype=np.int64) / n_observed
             shown += f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
@@ -425,6 +462,15 @@ def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
             f"{needed_by} needs every cell in a table, but the response matrix is sparse. A dense "
             f"one would take {responses.cells.dense_bytes:,} bytes. Use .to_dense() if that is "
             "small enough, else .observed"
+        )
+
+
+def refuse_scores(responses: ResponseMatrix, needed_by: str) -> None:
+    """Refuse scores between 0 and 1, with a message that begins with what needs marks."""
+    if responses.has_scores:
+        raise ValueError(
+            f"{needed_by} is for right and wrong answers, and the responses hold scores between 0 "
+            "and 1. threshold= makes marks of them when they are read"
         )
 
 

@@ -14,7 +14,10 @@ from irtkit.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SETTINGS = ["metric", "filter", "task", "threshold", "right", "wrong", "missing", "key", "repeats"]
+_SETTINGS = [
+    *("metric", "filter", "task", "threshold", "right", "wrong", "missing", "score_range"),
+    *("key", "repeats"),
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Source:
     right: Any = None
     wrong: Any = None
     missing: Any = None
+    score_range: Any = None
     key: str | None = None  # File of the key, or "given".
     repeats: str | None = None
     n_runs_merged: int = 0
@@ -97,5 +101,7 @@ def _plain(value: Any) -> Any:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "by item"
     several = value if isinstance(value, tuple | list | AbstractSet) else [value]
     return "/".join(f"{one:g}" if isinstance(one, float) else str(one) for one in several)

@@ -43,6 +43,7 @@ class Settings:
     right: Any = None
     wrong: Any = None
     missing: Any = None
+    score_range: Any = None
     ignore: Names = None
     keep: Names = None
     transpose: bool = False
@@ -53,8 +54,8 @@ class Settings:
 
     @cached_property
     def marking(self) -> Marking:
-        """What counts as right, wrong and missing."""
-        return Marking.of(self.threshold, self.right, self.wrong, self.missing)
+        """What is right, wrong and missing."""
+        return Marking.of(self.threshold, self.right, self.wrong, self.missing, self.score_range)
 
 
 @dataclass(frozen=True)

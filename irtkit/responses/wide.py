@@ -84,7 +84,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     coder, start = Coder(marking), 0
     parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
     words: list[set[object]] = [set() for _ in positions]
-    seen = np.zeros((3, len(positions)), np.int64)  # Responses, right and invalid ones by column.
+    # Responses, right ones, invalid ones and scores by column.
+    seen = np.zeros((4, len(positions)), np.int64)
     while first is not None:
         found = _cells(first, positions)
         row: NDArray[Any] = np.arange(start, start + len(found))
@@ -97,8 +98,15 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
             for own, values in zip(words, found.T, strict=True):
                 own.update(values.tolist())
         if key is None:
-            found = coder.codes(found, row[:, None], np.array(positions)[None, :])
-            seen += [(found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)]
+            places = row[:, None], np.array(positions)[None, :]
+            of_items = header
+            if turned:
+                of_items = row_labels.names if at else label_names(None, start, "item")
+            found = coder.codes(found, *places, of_items, by_row=turned)
+            seen += [
+                *((found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)),
+                (found % 1 > 0).sum(0),
+            ]
         parts.append((row, found if key is None else found.astype(object)))
         first = next(blocks, None)
     check_ignored(matched(header, settings.ignore)[1], header, row_labels)
@@ -139,12 +147,23 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         ignore = Remedy({"ignore": [*listed(settings.ignore), *doubted]}, "ignore", safe=False)
         keep = Remedy({"keep": "*"}, "keep", safe=False)
         raise failed("metadata-columns", ignore, keep, columns=doubted)
-    if coder.n_invalid and summaries:
+    if coder.unusual and summaries:
         raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
         _refuse_cells(coder, seen, (rows_of, header), positions, settings)
     if marking.right and not marking.wrong:
         _refuse_own_words(words, seen[1] > 0, columns, settings)
+    marking.check_items(names[1])
+    few = [
+        header[k]
+        for k, one in zip(positions, (2 * seen[3] >= seen[0]) & (seen[3] > 0), strict=True)
+        if one
+    ]
+    undeclared = marking.score_range is None and settings.keep is None and marking.threshold is None
+    if undeclared and key is None and few and 3 * len(few) <= len(positions):
+        ignore = Remedy({"ignore": [*listed(settings.ignore), *few]}, "ignore")
+        scores = Remedy({"score_range": (0, 1)}, "all-scores", safe=False)
+        raise failed("few-scores", ignore, scores, columns=few)
     labels, items = (column_labels, row_labels) if turned else (row_labels, column_labels)
     if items.merged:
         label, kept = next(iter(items.merged.items()))
@@ -207,7 +226,7 @@ def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
 
 def _strange(seen: NDArray[Any], more: int = 0) -> NDArray[np.bool_]:
     """Whether at least half of the cells of a column, or more, are not responses."""
-    given, _, invalid = seen
+    given, _, invalid, _ = seen
     return (invalid > 0) & (2 * invalid + more > given)  # type: ignore[no-any-return]
 
 
@@ -222,14 +241,13 @@ def _refuse_cells(
     labels, header = names
     place = labels[coder.first[0]], header[coder.first[1]]
     error = coder.error(*place[:: -1 if settings.transpose else 1])
-    numbers = error.finding.code in {"scores", "percentages", "numbers"}
+    numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = _strange(seen, more=int(numbers))
     shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
     if shared and not numbers:  # other columns have words of their own
         strange &= ~np.isin(positions, [*shared])
     odd = [header[positions[k]] for k in np.flatnonzero(strange)]
-    most = 3 if error.finding.code == "scores" else 2  # A few columns of scores may be items.
-    if odd and most * len(odd) <= len(positions):
+    if odd and 2 * len(odd) <= len(positions):
         remedies = [Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore")]
         if len(odd) == 1:
             remedies.append(Remedy({"respondent": odd[0]}, "labels", safe=False))

@@ -171,6 +171,7 @@ def score_table(
 
     columns, places, findings = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
+    patterns = patterns.with_scored(calibrated.scored[places])
     seen, drawn, at_random = _seen(patterns), calibrated.design in DESIGNS, None
     if random_items is not None:
         if drawn or calibrated.best is None:
@@ -233,13 +234,11 @@ def scores_of(
     """
     from scipy.special import ndtri
 
-    from irtkit.scoring.abilities import abilities
-
     unit, (right, n_asked) = calibrated.unit, seen
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
     n_items = patterns.n_items + rest.n_items
     weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
-    estimates = partial(abilities, weighed, unit.chosen(places), method, rest=rest, level=level)
+    estimates = partial(_dispersed, weighed, calibrated, places, method, rest=rest, level=level)
     if calibrated.design in DESIGNS:
         found = estimates(residuals=True)
         scores = _model_assisted(right, n_asked, n_items, found, level)
@@ -255,6 +254,30 @@ def scores_of(
     some_left &= beyond if at_random is None else beyond | (at_random[1] > 0)
     opened = _opened(scores, seen, n_items, at_random, level)
     return found, np.where(some_left, opened, scores), beyond
+
+
+def _dispersed(
+    patterns: Patterns, calibrated: CalibratedItems, places: Places, *args: Any, **how: Any
+) -> Abilities:
+    """Abilities, with errors and intervals by the dispersions of the scores of items."""
+    from irtkit.scoring.abilities import abilities
+
+    items = calibrated.unit.chosen(places)
+    found = abilities(patterns, items, *args, **how)
+    if calibrated.dispersion is None:
+        return found
+    beyond, added = np.nan_to_num(calibrated.dispersion[places] - 1), np.zeros(patterns.n)
+    for some, _, answered in float_blocks(patterns, complete=False):
+        theta = np.clip(np.nan_to_num(found.ability[some]), -1e3, 1e3)
+        information = items.information(theta) * beyond
+        added[some] = np.asarray((answered * information).sum(axis=1)).ravel()
+    finite = np.isfinite(found.se)
+    times = np.sqrt(np.maximum(1 + np.where(finite, found.se, 0) ** 2 * added, 0.1))
+    low, high = (
+        np.where(np.isfinite(found.ability), found.ability + (end - found.ability) * times, end)
+        for end in (found.low, found.high)
+    )
+    return found._replace(se=found.se * times, low=low, high=high)
 
 
 @np.errstate(under="ignore")

@@ -165,10 +165,11 @@ def flagged(
         evidence = first = keys["log_bayes_factor"].to_numpy()
         known = keys["p_wrong_key"].notna().to_numpy()
         wrong = np.where(known, keys["called"].to_numpy(), wrong)
+    scored: Any = False if result.dispersion is None else ~np.isnan(result.dispersion)
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     reasons = {
         "negative": negative,
-        "wrong_key": wrong & ~negative,
+        "wrong_key": wrong & ~negative & np.logical_not(scored),
         "flat": (status == "flat") & own_slopes & some_rise,
         "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
         "guessing": guessing > (1.0 if chance is None else chance),
@@ -249,7 +250,8 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     codes, answers = coded_answers(predictions, result)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _ABLEST)]
-    right = result.responses.cells.to_dense().successes[~result.synthetic] > 0
+    right = result.responses.cells.to_dense().successes[~result.synthetic]
+    right = right >= 1 if result.responses.has_scores else right > 0
     rows = []
     for given, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
         counts = np.bincount(given[given >= 0], minlength=1)

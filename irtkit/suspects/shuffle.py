@@ -21,6 +21,7 @@ from irtkit.irf import EXTREME, model_name
 from irtkit.printed import in_lines
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses.cells import Cells
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:
         answered = np.flatnonzero(trials[:, j])
         order = generator.permutation(answered)
         right[answered, j], trials[answered, j] = right[order, j], trials[order, j]
-    return ResponseMatrix.from_counts(right, trials, responses.respondents, responses.items)
+    names = responses.respondents, responses.items
+    return ResponseMatrix.of_cells(Cells(right, trials), names)
 
 
 def _leading_share(responses: ResponseMatrix, chosen: NDArray[np.int64]) -> float:

@@ -122,7 +122,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
         All items, worst first, index "item": log_bayes_factor (natural logarithm of the Bayes
         factor of a wrong key against a right one), p_wrong_key (probability, with the share of
         wrong keys estimated from the bank) and likely_answer (the right answer if the key is wrong,
-        None without answers).
+        None without answers). Items with scores between 0 and 1 come last and have NaN.
 
     Raises
     ------
@@ -154,7 +154,8 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     """
     found, _, findings = keyed(result, predictions)
     for finding in findings:
-        warn(finding)
+        if finding.severity == "warning":
+            warn(finding)
     return found
 
 
@@ -178,6 +179,9 @@ def keyed(
     right, tried, curves = _grouped(result, groups, own_shares=own_shares)
     ways = None if predictions is None else _ways(result, predictions, groups)
     ordinary = result.parameters.known & (result.parameters.discrimination > _LEAST_SLOPE)
+    scored = np.zeros(len(ordinary), bool)
+    if (of_scores := responses.cells.scored) is not None:
+        scored, ordinary = of_scores, ordinary & ~of_scores
     precisions: tuple[float, ...] = _PRECISIONS
     while True:
         kept = curves[ordinary if ordinary.any() else slice(None)]
@@ -195,17 +199,20 @@ def keyed(
                     mean = np.logaddexp.reduce(of_way[rest]) - np.log(len(rest))
                     factor[j] = mean - of_way[key[0]]
                     likely[j] = answer[rest[of_way[rest].argmax()]]
-        share = _MOST_WRONG
+        share, factor[scored] = _MOST_WRONG, -np.inf
         for _ in range(100):
             prior = min(share, _MOST_WRONG)
             p = 1 / (1 + np.exp(np.clip(-factor - np.log(prior / (1 - prior)), -500, 500)))
             share = float((p.sum() + 1) / (len(p) + 50))
-        left_out = p > _LEFT_OUT
+        left_out = (p > _LEFT_OUT) & ~scored
         if not own_shares or not left_out.any():
             break
         # Leaving a few items out of the dictionary does not change how far curves vary.
         own_shares, ordinary, precisions = False, ordinary & ~left_out, (bank.precision,)
     findings = []
+    if scored.any():
+        findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
+        factor[scored] = p[scored] = np.nan
     if share > _MANY_WRONG:
         about = {"share": share, "most": _MANY_WRONG}
         findings.append(Finding("many-wrong-keys", "warning", about))
@@ -221,7 +228,8 @@ def called_wrong(found: pd.DataFrame, fdr: float) -> Any:
 
     The mean of 1 − p_wrong_key over them is at most ``fdr``. Without probabilities there are none.
     """
-    sure = (1 - found["p_wrong_key"]).expanding().mean() <= fdr
+    p = found["p_wrong_key"]
+    sure = ((1 - p).expanding().mean() <= fdr) & p.notna()
     return np.arange(len(found)) < min(int(sure.sum()), max(_LISTED, len(found) // 100))
 
 
@@ -259,7 +267,8 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> li
 
     codes, names = coded_answers(predictions, result)
     responses = dense_responses(result, "predictions")
-    right = responses.cells.to_dense().successes[~result.synthetic] > 0
+    right = responses.cells.to_dense().successes[~result.synthetic]
+    right = right >= 1 if responses.has_scores else right > 0
     place = np.cumsum(~result.synthetic) - 1
     found: list[tuple[Any, ...]] = []
     for j, given in enumerate(codes.T):

@@ -162,6 +162,7 @@ def standing_of(
         own = shares.right - scores[some, None]
         if filled:
             weight = shares.trials / (1 + np.maximum(shares.trials - 1, 0) * correlation)
+            weight = weight * chosen.score_worth(correlation)
             p, by_answers, by_intercept, by_slope = moves(items, shares, rows.iloc[some], weight)
             own = np.where(shares.trials > 0, own, p - scores[some, None]) + by_answers
             found[some, n_clusters:] = np.hstack([by_intercept * errors[1], by_slope * errors[0]])

@@ -183,9 +183,14 @@ FORMS: dict[str, Form] = {
         want=irtkit.ResponseMatrix(np.c_[VALUES, [0, 1] * 3], MODELS, [*ITEMS, "moe"])),
     "sizes": asks("not-items", WIDE.assign(size_b=SIZES), ignore=["size_b"]),
     # Scores, words, answers
-    "scores": asks("scores", wide(SCORES), threshold=0.5),
-    "decimal commas, quoted": asks("scores", csv(COMMAS), threshold=0.5),
+    "scores": reads(wide(SCORES), threshold=0.5),
+    "scores as they are": reads(wide(SCORES), irtkit.ResponseMatrix(SCORES, MODELS, ITEMS)),
+    "decimal commas, quoted": reads(csv(COMMAS), threshold=0.5),
     "percentages": asks("percentages", wide(np.rint(100 * SCORES)), threshold=50),
+    "percentages as scores": asks(
+        "percentages", wide(np.rint(100 * SCORES)),
+        irtkit.ResponseMatrix(np.rint(100 * SCORES) / 100, MODELS, ITEMS), score_range=(0, 100)),
+    "a column of shares": asks("few-scores", WIDE.assign(share=np.divide(SIZES, 250)), ignore=["share"]),
     **{f"words {right}/{wrong}": asks("words", marks(right, wrong), right=right, wrong=wrong)
        for right, wrong in (("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"))},
     "three words": asks("words", holed("timeout", "pass", "fail"),
@@ -249,7 +254,7 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
             if settings.keys() <= one.keys()
             and all(... in (one[k], v) or plain(one[k]) == plain(v) for k, v in settings.items())
         )
-        assert all(f"--{k}" in caught.value.text(options=True) for k in settings)
+        assert all(f"--{k.replace('_', '-')}" in caught.value.text(options=True) for k in settings)
         settings = {k: settings[k] if one is ... else one for k, one in remedy.items()}
     elif kind == "refuses":
         with pytest.raises(ValueError, match=r"unique|differ only by"):

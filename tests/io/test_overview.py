@@ -34,15 +34,16 @@ def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
     samples = [make.inspect_sample("a", 0.5, epoch) for epoch in (1, 2)]
     make.write_inspect(tmp_path, samples, task="shares")
     found = overview(tmp_path)
-    wanted = {"metric": ["acc"], "filter": ["strict"], "threshold": 0.5, "repeats": "count"}
+    wanted = {"metric": ["acc"], "filter": ["strict"], "repeats": "count"}
     assert found.settings == wanted
-    assert found.command.endswith("--metric acc --filter strict --threshold 0.5 --repeats count")
+    assert found.command.endswith("--metric acc --filter strict --repeats count")
 
 
 @pytest.mark.parametrize(("content", "command"), [
     ("model,q1,q2\na,1,0\nb,0,1\n", ""),
     ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
-    ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing - --threshold 0.5"),
+    ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing -"),
+    ("model,q1,q2\na,20,35\nb,75,50\n", " --score-range 0,100"),
 ])  # fmt: skip
 def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
     path = tmp_path / "results.csv"

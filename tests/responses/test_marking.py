@@ -21,12 +21,15 @@ from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_val
     (" C ", {"right": ["c", "p"]}, 1), ("timeout", {"right": "pass"}, 0),
     ("timeout", {"right": "pass", "wrong": "fail"}, INVALID),
     ("timeout", {"right": "pass", "wrong": "fail", "missing": "TIMEOUT"}, MISSING),
+    (0.25, {}, 0.25), ("0,5", {}, 0.5), ("25 %", {}, 0.25), (np.inf, {}, INVALID),
+    (30, {"score_range": (0, 40)}, 0.75), (30, {"score_range": (40, 0)}, 0.25),
+    (41, {"score_range": (0, 40)}, INVALID), (-1, {"score_range": [-2, 2]}, 0.25),
     ("", {"right": "pass"}, MISSING), ("none", {"right": "pass", "wrong": ["fail", "none"]}, 0),
     (1, {"right": "yes"}, INVALID), ("no", {"right": 1}, INVALID), ("2.0", {"right": 2}, 1),
     (0, {"right": 2, "wrong": 1}, INVALID), ("true", {"right": True, "wrong": "no"}, 1),
     (-1, {"missing": "-1"}, MISSING),
 ])  # fmt: skip
-def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: int) -> None:
+def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: float) -> None:
     assert Marking.of(**how).code(value) == code
     cells = np.array([[value, None]], dtype=object)
     codes = Coder(Marking.of(**how)).codes(cells, np.zeros((1, 1), int), np.arange(2))
@@ -38,6 +41,10 @@ def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: i
     ({"right": [1, 2], "wrong": ["2"]}, "right and wrong both name 2"),
     ({"right": []}, "right must be a word or number"),
     ({"threshold": float("nan")}, "threshold must be a finite number"),
+    ({"threshold": 1, "score_range": (0, 2)}, "score_range is for scores"),
+    ({"score_range": 100}, "score_range must be two different numbers"),
+    ({"score_range": (1, 1)}, "score_range must be two different numbers"),
+    ({"score_range": {"q": (0, float("inf"))}}, "score_range must be a finite number"),
 ])  # fmt: skip
 def test_settings_that_contradict_each_other_are_refused(settings: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -45,9 +52,10 @@ def test_settings_that_contradict_each_other_are_refused(settings: Any, message:
 
 
 @pytest.mark.parametrize(("invalid", "settings", "code", "proposed", "safe"), [
-    ([0.2, 0.7], {}, "scores", {"threshold": 0.5}, True),
-    ([2, 5], {}, "levels", {"threshold": ...}, False),
-    ([-3, 700], {}, "numbers", {"threshold": ...}, False),
+    ([20, 70], {}, "percentages", {"score_range": (0, 100)}, True),
+    ([2, 5], {}, "levels", {"score_range": ...}, False),
+    ([-3, 700], {}, "numbers", {"score_range": ...}, False),
+    ([2, 5], {"threshold": 3}, "levels", {"threshold": ...}, False),
     (["red", "blue"], {}, "words", {"right": ..., "wrong": ...}, False),
     (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
     (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
