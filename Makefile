@@ -16,7 +16,8 @@ STUDIES := recovery coverage empirical planted_wrong_keys wrong_keys near_copies
 	standard_errors warnings_of_fit at_chance repeated_trials held_out fuzzed_logs read_logs \
 	read_long model_fit systems few_items differential few_families anchors \
 	stored_difficulties difficulty_prediction expected_difficulty curves report_page \
-	replications beyond marked_systems levels likelihood_ratio health rank_intervals paired_tests scores
+	replications beyond marked_systems levels likelihood_ratio health rank_intervals paired_tests \
+	scores trend
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=

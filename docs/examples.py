@@ -28,8 +28,10 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 LIVER = "aid_liver-disorders"
 NOT_BUNDLED = {
     "aaai22": [f"{LIVER}{part}.csv.gz" for part in ("", "_reference_items", "_respondents")],
+    "capability_index": ["eci_scores_long.csv.gz", "eci_published.csv.gz"],
     "gpqa": ["gpqa_pair.csv.gz"],
     "tau_bench": ["taubench_gpt4o_airline.csv.gz"],
+    "time_horizons": ["metr_horizons_published.csv"],
 }
 """Files of pages about data that irtkit may not bundle."""
 

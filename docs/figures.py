@@ -197,6 +197,11 @@ def empirical() -> Iterator[Record]:
     return (study | study["mean"] for study in stored("empirical")["studies"])
 
 
+def trends(key: str) -> Iterator[Record]:
+    """Studies of trends that have a number."""
+    return (study for study in stored("trend")["studies"] if key in study)
+
+
 def posteriors() -> Iterator[Record]:
     """Coverage of the variational posterior."""
     yield from stored("variational")["calibration"]["figures"]
@@ -461,6 +466,19 @@ replication of impact = replications impact
 negative slopes of AAAI-22 = negative_slopes
 data {set} | R's mirt {of_mirt:.0%} | irtkit {share:.0%} | difference {difference:+.1%} |
 irtkit by default {by_default:.0%}
+
+trends = trends method
+items answered {items answered} | slope by {method} | mean slope (truth 0.8) {mean slope:.3f} |
+95 % intervals cover {coverage:.0%}
+
+horizons = trends coverage of p50
+intervals of p50 cover {coverage of p50:.1%} | mean error of p50, doublings
+{mean error, doublings:+.2f} | slope / true slope {slope / true slope:.2f} | SD / true SD {SD / true SD:.2f} |
+doubling time / true one {days / true days:.2f} | its intervals cover {coverage of days:.0%}
+
+ranks given these items = trends median width
+systems {systems} | items {items} | missing {missing:.0%} |
+intervals of ranks cover {coverage of ranks:.1%} | median width {median width:.0f}
 """
 """Name and records of every table, and its columns: a heading, and a cell that begins with a field.
 

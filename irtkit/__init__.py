@@ -37,7 +37,7 @@ from irtkit.suspects import (
     similar_respondents,
     wrong_keys,
 )
-from irtkit.systems import compare_systems, gate, pass_k
+from irtkit.systems import compare_systems, doubling_time, gate, horizon, pass_k, trend
 
 __version__ = "0.1.0"
 
@@ -63,11 +63,13 @@ __all__ = [
     "compare_difficulties",
     "compare_systems",
     "differential_functioning",
+    "doubling_time",
     "expected_performance",
     "fit",
     "flag_items",
     "fleiss_kappa",
     "gate",
+    "horizon",
     "impact",
     "information",
     "item_fit",
@@ -89,6 +91,7 @@ __all__ = [
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",
+    "trend",
     "write_responses",
     "write_table",
     "wrong_keys",

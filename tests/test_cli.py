@@ -176,6 +176,9 @@ def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
     board = irtkit.read_table(here / "board.csv")
     assert board["rank"].is_monotonic_increasing
     assert set(board["family"]) == {"a", "b"}
+    given_these = printed("leaderboard results.csv --of these --out these.csv", here)
+    assert "by ability, given these items" in " ".join(given_these.split())
+    assert irtkit.read_table(here / "these.csv")["ability"].is_monotonic_decreasing
 
 
 def test_health_is_printed_as_in_python_and_its_items_are_written(here: Path) -> None:

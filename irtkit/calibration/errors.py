@@ -104,22 +104,53 @@ def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
             yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
 
 
-def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
-    """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
-    joint = joint._replace(own=np.nan_to_num(joint.own))
-    mean, variance, size = result.ability, result.posterior_sd**2, joint.own.shape[1]
+def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
+    """How abilities move with the population, and B and WB of the board, (n, 2) each."""
+    mean, variance = result.ability, result.posterior_sd**2
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
     by_population = np.stack([by_mean, 2 * (mean - result.latent_mean) * by_mean], axis=1)
     board = np.stack([np.ones_like(mean), mean], axis=1)
-    weighted = board * np.where(result.answering, 1 / variance, 0.0)[:, None]
+    return by_population, board, board * np.where(result.answering, 1 / variance, 0.0)[:, None]
 
-    def by_items() -> Iterator[tuple[slice, list[Any]]]:
-        """g, from the normal posterior at the two points of the three-point rule off its centre."""
-        for cells in _cells(result, patterns):
-            above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
-            step = (_POINT / 6 * result.posterior_sd[cells.some, None]).astype(np.float32)
-            yield cells.some, [(high - low) * step for high, low in zip(above, below, strict=True)]
 
+def _by_items(
+    result: FitResult, patterns: Patterns, size: int
+) -> Iterator[tuple[slice, list[Any]]]:
+    """g, from the normal posterior at the two points of the three-point rule off its centre."""
+    for cells in _cells(result, patterns):
+        above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
+        step = (_POINT / 6 * result.posterior_sd[cells.some, None]).astype(np.float32)
+        yield cells.some, [(high - low) * step for high, low in zip(above, below, strict=True)]
+
+
+def board_covariance(result: FitResult, places: Places) -> Array:
+    """Covariance of the errors of some abilities on the board, (n, n), with diagonal board_se².
+
+    Errors of items are common to systems. Without a covariance of items errors are independent.
+    """
+    variance, joint = result.board_se[places] ** 2, result.item_covariance
+    if joint is None:
+        return np.diag(variance)
+    joint = joint._replace(own=np.nan_to_num(joint.own))
+    by_population, board, weighted = _by_system(result)
+    parts = _by_items(result, result.patterns, joint.own.shape[1])
+    moved = np.concatenate([np.stack([_dense(g).T for g in each]) for _, each in parts], axis=2)
+    both = np.concatenate([by_population.T, moved.reshape(-1, len(board))]).astype(np.float64)
+    back = board @ np.linalg.pinv(weighted.T @ board)
+    both = both[:, places] - (both @ weighted) @ back[places].T
+    of_population, moved = both[:2], both[2:].reshape(*moved.shape[:2], -1).swapaxes(0, 1)
+    products, population_products = joint.times(moved, of_population)
+    common = np.tensordot(moved, products, ((0, 1), (0, 1)))
+    common += of_population.T @ population_products
+    return np.asarray(common + np.diag(variance - np.diag(common)))
+
+
+def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
+    """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
+    joint, size = joint._replace(own=np.nan_to_num(joint.own)), joint.own.shape[1]
+    mean, variance = result.ability, result.posterior_sd**2
+    by_population, board, weighted = _by_system(result)
+    by_items = partial(_by_items, result, patterns, size)
     narrow_weights = weighted.astype(np.float32)
     # BᵀWG of items and populations, and its product with Cov
     sums, of_population = np.zeros((len(joint.own), size, 2)), by_population.T @ weighted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -384,7 +384,13 @@ class FitResult:
         return health(self, n_best=n_best)
 
     def leaderboard(
-        self, *, families: Any = None, clusters: Any = None, level: float = 0.95, seed: int = 0
+        self,
+        *,
+        of: Literal["like these", "these"] = "like these",
+        families: Any = None,
+        clusters: Any = None,
+        level: float = 0.95,
+        seed: int = 0,
     ) -> pd.DataFrame:
         """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
 
@@ -396,6 +402,8 @@ class FitResult:
 
         Parameters
         ----------
+        of
+            "like these", or "these" for ranks by ability given these very items.
         families
             Family of each respondent, by label, or a column of the respondent table. Errors of
             abilities are clustered by them.
@@ -409,8 +417,8 @@ class FitResult:
         """
         from irtkit.systems.leaderboard import leaderboard
 
-        given = {"families": families, "clusters": clusters, "level": level, "seed": seed}
-        return leaderboard(self, **given)
+        given: Any = {"families": families, "clusters": clusters, "level": level, "seed": seed}
+        return leaderboard(self, of=of, **given)
 
     def with_clustered_errors(self, families: Any = None, clusters: Any = None) -> FitResult:
         """Return the result with errors clustered by families of systems, or groups of items.

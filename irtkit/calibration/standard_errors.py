@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.priors import Hyper
-from irtkit.data.patterns import GROUPS, blocks
+from irtkit.data.patterns import blocks
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
@@ -77,11 +77,12 @@ def expected_of(
 ) -> Expected:
     """Go over the respondents once."""
     theta, n_items = grid.nodes.theta, len(items.slope)
-    mass, variance = np.zeros((len(GROUPS), len(theta))), np.zeros(len(theta))
+    mass, variance = np.zeros((2, len(theta))), np.zeros(len(theta))
     responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
     right_sum = np.zeros((len(theta), n_items)) if right_too else None
     for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
-        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ counted.T
+        real = patterns.real[some]
+        mass += np.stack([real, ~real]) @ counted.T
         variance += counted @ (theta**2 @ weights - (theta @ weights) ** 2)
         responses += counted.sum(axis=1)[:, None] if answered is None else counted @ answered
         if right_sum is not None:

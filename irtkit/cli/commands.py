@@ -348,6 +348,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
     """Rank systems, with intervals for ranks and abilities.
 
     leaderboard RESPONSES
+    --of like-these|these=like-these  Ranks on items like these, or by ability given these items.
     {FAMILIES}
     {INTERVALS}
     --top COUNT=20  Systems to print.
@@ -361,12 +362,14 @@ def _leaderboard(given: SimpleNamespace) -> None:
     families, clusters = (column_or_name(given, name) for name in ("families", "clusters"))
     result = result_of(given)
     settings: Any = {"families": families, "clusters": clusters, "seed": given.seed}
-    board = result.leaderboard(level=given.level, **settings)
+    of: Any = given.of.replace("-", " ")
+    board = result.leaderboard(of=of, level=given.level, **settings)
     at_chance = [one for one in result.findings if one.code == AT_CHANCE]
     if at_chance:
         click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
     sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
-    click.echo(board_text(board, level=given.level, sentences=sentences, top=given.top))
+    about: Any = {"level": given.level, "sentences": sentences, "top": given.top}
+    click.echo(board_text(board, of=of, **about))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(outputs.trials_text(result.responses, board, given.top))
     write(board, given.out)

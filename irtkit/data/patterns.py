@@ -116,7 +116,7 @@ class Patterns:
         self,
         cells: Any,
         trials: Any,
-        group: NDArray[np.int8],
+        group: NDArray[np.signedinteger[Any]],
         frequency: Array | None = None,
         multiplicity: Array | None = None,
         scored: NDArray[np.bool_] | None = None,

@@ -111,11 +111,11 @@ def of_systems(found: SystemComparison) -> str:
     return _shown(comparison_sentences(found), (caption, table))
 
 
-def of_board(board: pd.DataFrame, level: float) -> str:
+def of_board(board: pd.DataFrame, level: float, of: str) -> str:
     """A leaderboard: the first systems with their ranks drawn, and what the columns mean."""
     table = board_table(board, _SYSTEMS)
     caption = f"the first {len(table)} of {counted(len(board), 'system')}"
-    legend = board_legend(board, level, [str(name) for name in table])
+    legend = board_legend(board, level, [str(name) for name in table], of)
     return _shown((caption, table), [f"{one}." for one in legend])
 
 

@@ -7,17 +7,23 @@ answers, so that systems that met easier items gain nothing by it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, check_type
+from irtkit.checks import check_number, check_seed, check_type, short
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.suspects.families import family_names
-from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart, simultaneous_ranks
-from irtkit.systems.standing import Shares, limits_of, standings, with_clustered_errors
+from irtkit.systems.ranks import (
+    drawn_ranks,
+    groups_of,
+    likely_ranks,
+    pairs_apart,
+    simultaneous_ranks,
+)
+from irtkit.systems.standing import Shares, by_ability, limits_of, standings, with_clustered_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.systems.standing import Standing
 
+THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
@@ -33,6 +40,7 @@ _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/mar
 def leaderboard(
     result: FitResult,
     *,
+    of: Literal["like these", "these"] = "like these",
     families: Any = None,
     clusters: Any = None,
     level: float = 0.95,
@@ -44,6 +52,10 @@ def leaderboard(
     ----------
     result
         What :func:`irtkit.fit` returned, with its responses.
+    of
+        "like these": ranks by expected score, the items being a sample of others like them.
+        "these": ranks by ability given these very items, as of a few benchmarks with most cells
+        missing.
     families
         Family of each respondent: a mapping or Series by label, a column of the respondent table,
         or "similar", as in :func:`irtkit.flag_items`. Errors of abilities are then clustered. By
@@ -61,8 +73,8 @@ def leaderboard(
     pandas.DataFrame
         One row per real respondent with a response, best first, index "respondent":
 
-        - rank, by expected_score; equal scores share a rank. rank_low, rank_high: likely ranks, an
-          interval for each system by itself.
+        - rank, by expected_score (of="these": by ability); equal ones share a rank. rank_low,
+          rank_high: likely ranks, an interval for each system by itself.
         - rank_low_simultaneous, rank_high_simultaneous: intervals for the ranks of all systems at
           once. They are wider, see Notes.
         - accuracy: share right of all trials.
@@ -93,7 +105,9 @@ def leaderboard(
 
     Notes
     -----
-    All ranks are about items like these. Likely ranks hold the true rank with the probability
+    With of="these" ranks are drawn from the posterior of all abilities, which contains the common
+    errors of items, and two systems differ significantly by this posterior. Ranks then rest on the
+    model. All else is about items like these. Likely ranks hold the true rank with the probability
     ``level`` on average over systems and boards. They take true scores for a mixture of three
     normals. Simultaneous intervals hold all ranks of a board together with the probability
     ``level`` or more, without assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
@@ -116,7 +130,7 @@ def leaderboard(
     respondent-3     3         2          3     0.470     b
     respondent-4     4         4          4     0.290     c
     """
-    board, findings = ranked(result, families, clusters, level, seed)
+    board, findings = ranked(result, families, clusters, level, seed, of)
     for finding in findings:
         warn(finding)
     return board
@@ -128,6 +142,7 @@ def ranked(
     clusters: Any = None,
     level: float = 0.95,
     seed: int = 0,
+    of: Literal["like these", "these"] = "like these",
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
@@ -135,6 +150,8 @@ def ranked(
     check_type("result", result, FitResult)
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
+    if of not in (THESE, LIKE_THESE):
+        raise ValueError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {short(of)}")
     by_family = None if result.item_covariance is None else families
     if by_family is not None or clusters is not None:
         result = with_clustered_errors(result, by_family, clusters)
@@ -142,7 +159,8 @@ def ranked(
     wider = result.ability_se / result.posterior_sd
     for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
         table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
-    boards = [_board(table, standing, level, seed) for standing in parts]
+    standing = [by_ability(result, part) if of == THESE else part for part in parts]
+    boards = [_board(table, part, level, seed, of) for part in standing]
     board = pd.concat([rows for rows, *_ in boards])
     marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
     status = pd.Series(np.where(marked, "misfit", "ok"), result.respondent_labels, dtype=object)
@@ -163,20 +181,21 @@ def ranked(
     def in_a_notebook() -> str:
         from irtkit.report.notebook import of_board
 
-        return of_board(board, level)
+        return of_board(board, level, of)
 
     object.__setattr__(board, "_repr_html_", in_a_notebook)
     return board, findings
 
 
 def _board(
-    table: pd.DataFrame, standing: Standing, level: float, seed: int
+    table: pd.DataFrame, standing: Standing, level: float, seed: int, of: str
 ) -> tuple[pd.DataFrame, int, int]:
     """Systems of one component, best first; pairs in the other order by ability; and all pairs."""
     scores, rows = standing.scores, table.iloc[standing.places]
     apart = pairs_apart(standing, level=level, seed=seed)
     board = rows[[]].assign(rank=1 + np.searchsorted(-scores, -scores))
-    board["rank_low"], board["rank_high"] = likely_ranks(standing, level=level, seed=seed)
+    likely = drawn_ranks if of == THESE else likely_ranks
+    board["rank_low"], board["rank_high"] = likely(standing, level=level, seed=seed)
     for name in ("accuracy", "ability", "expected_score", "n_responses"):
         for column in (name, f"{name}_low", f"{name}_high"):
             if column in rows:

@@ -135,7 +135,12 @@ def _cell(text: str) -> str:
 
 
 def board_text(
-    board: pd.DataFrame, *, level: float, sentences: Iterable[str] = (), top: int = _SHOWN
+    board: pd.DataFrame,
+    *,
+    level: float,
+    sentences: Iterable[str] = (),
+    top: int = _SHOWN,
+    of: str = "like these",
 ) -> str:
     """What is printed of a leaderboard, in 80 columns."""
     parts = [board]
@@ -149,7 +154,7 @@ def board_text(
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
     columns = list(map(str, _shown(board.head(1))))
-    lines += ["", in_lines(board_legend(board, level, columns)), in_lines(sentences)]
+    lines += ["", in_lines(board_legend(board, level, columns, of)), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
@@ -187,11 +192,14 @@ def filled_in(board: pd.DataFrame) -> bool:
     return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
 
 
-def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) -> Iterator[str]:
+def board_legend(
+    board: pd.DataFrame, level: float, columns: Collection[str], of: str = "like these"
+) -> Iterator[str]:
     """What the columns mean, those that may be left out included if ``columns`` names them."""
     sure = percent(level)
+    on = "by ability, given these items" if of == "these" else "on items like these"
     yield (
-        f"between: likely ranks on items like these ({sure} interval of each system by itself); "
+        f"between: likely ranks {on} ({sure} interval of each system by itself); "
         "tied: systems that share a letter do not differ significantly, adjusted for all "
         "pairs (of others, irtkit compare-systems says whether they do)"
     )

@@ -37,6 +37,7 @@ _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold
 _DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
 _AT_ONCE = 2**18  # Numbers in a block: 1 MiB, which a processor's cache holds.
 _LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign; half for many systems.
+_POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 _COMPONENTS, _SYSTEMS_EACH = 3, 6  # Normals of the mixture, and systems that one needs.
 _STEPS = 150  # Of EM.
 _LEAST_SPREAD = 0.05  # Variance of a component, by the mean variance of errors.
@@ -171,6 +172,20 @@ def likely_ranks(
     rows = np.arange(n)[:, None]
     true = middle[rows, component] + error[rows, component] * z * np.maximum(chi, 0.01) ** -1.5
     true = np.round(true, 7 if n <= MOST_DRAWN else 5).T
+    return _rank_interval(true, standing, level)
+
+
+def drawn_ranks(standing: Standing, *, level: float = 0.95, seed: int = 0) -> tuple[Places, Places]:
+    """Likely rank of each system, from and to, by draws from the posterior of its ability."""
+    n_draws = _POSTERIOR_DRAWS if len(standing.scores) <= MOST_DRAWN else _LIKELY_DRAWS
+    drawn = _draws(standing, n_draws, seed)
+    true = standing.scores[:, None] + np.hstack([drawn, -drawn])
+    return _rank_interval(true.T, standing, level)
+
+
+def _rank_interval(true: Array, standing: Standing, level: float) -> tuple[Places, Places]:
+    """Equal-tailed interval of ranks over draws of true scores, (n_draws, n), with the own rank."""
+    n = len(standing.scores)
     ranks = np.empty(true.shape, np.int32)
     for row, rank in zip(true, ranks, strict=True):
         order = np.argsort(row)  # Sorted values are found faster than those of a row.

@@ -174,6 +174,25 @@ def standing_of(
     return Standing(places, scores, found, df, least, filled)
 
 
+def by_ability(result: FitResult, part: Standing) -> Standing:
+    """Standing of the same systems by ability, with its errors given these very items.
+
+    Errors of more than 600 systems are taken as independent.
+    """
+    from irtkit.calibration.errors import board_covariance
+
+    scores = np.round(result.ability[part.places], 12)
+    best_first = np.argsort(-scores, kind="stable")
+    places = part.places[best_first]
+    if len(places) > MOST_DRAWN:
+        root = np.diag(result.board_se[places].astype(np.float32))
+    else:
+        values, vectors = np.linalg.eigh(board_covariance(result, places))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+    df = np.full(len(places), np.inf)
+    return Standing(places, scores[best_first], root, df, filled=part.filled)
+
+
 def moves(
     items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array
 ) -> tuple[Array, Array, Array, Array]:

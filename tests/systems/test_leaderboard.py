@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.calibration.errors import board_covariance
 from irtkit.systems import leaderboard
 from irtkit.systems.printed import board_text
 from tests.crowds import crowd
@@ -184,3 +185,32 @@ def test_board_pairs_and_scores_of_real_matrices_agree(shared_data: Path, name: 
     )
     for i, k in zip(one[told], other[told], strict=True):
         assert last[i] < first[k]
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones() -> None:
+    generator, held = np.random.default_rng(0), []
+    for _ in range(4):
+        ability, difficulty = generator.normal(size=60), generator.normal(size=30)
+        p = 1 / (1 + np.exp(difficulty - ability[:, None]))
+        trials = np.where(generator.random(p.shape) < 0.7, 0, 20)
+        right = generator.binomial(trials, p)
+        result = irtkit.fit(irtkit.ResponseMatrix.from_counts(right, trials))
+        board = result.leaderboard(of="these")
+        assert board["ability"].is_monotonic_decreasing
+        assert list(board["rank"]) == list(range(1, len(board) + 1))
+        assert (board["rank_low"] <= board["rank"]).all()
+        assert (board["rank_high"] >= board["rank"]).all()
+        true = pd.Series(1 + np.argsort(np.argsort(-ability)), result.respondent_labels)
+        true = true[board.index].rank()
+        held += list((board["rank_low"] <= true) & (true <= board["rank_high"]))
+    assert 0.92 < np.mean(held) < 0.995
+    assert (board["rank_high"] - board["rank_low"]).median() < 25
+    assert "by ability, given these items" in board_text(board, level=0.95, of="these")
+    errors = board_covariance(result, np.arange(60))
+    assert np.diag(errors) == pytest.approx(result.board_se**2)
+    assert np.linalg.eigvalsh(errors)[0] > 0
+    common = errors - np.diag(np.diag(errors))
+    assert np.abs(common).max() > 0.01 * errors.max()
+    with pytest.raises(ValueError, match="of must be 'these' or 'like these', got 'those'"):
+        leaderboard(result, of="those")  # type: ignore[arg-type]
