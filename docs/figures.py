@@ -473,7 +473,8 @@ items answered {items answered} | slope by {method} | mean slope (truth 0.8) {me
 
 horizons = trends coverage of p50
 intervals of p50 cover {coverage of p50:.1%} | mean error of p50, doublings
-{mean error, doublings:+.2f} | slope / true slope {slope / true slope:.2f} | SD / true SD {SD / true SD:.2f} |
+{mean error, doublings:+.2f} | slope / true slope {slope / true slope:.2f} | SD / true SD
+{SD / true SD:.2f} |
 doubling time / true one {days / true days:.2f} | its intervals cover {coverage of days:.0%}
 
 ranks given these items = trends median width

@@ -27,7 +27,7 @@ _INSTEAD = {
     "Axes": "matplotlib.pyplot.subplots makes some",
     "DataFrame": "pandas.DataFrame makes one",
 }  # What to type instead, by the name of the class.
-_LIKENESS = 0.7  # Of a name to ask for: one letter more or less in three, so that 4PL is not 3PL.
+_LIKENESS = 0.7  # Of a suggested name: one letter more or less in three, so that 4PL is not 3PL.
 NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)  # Though Python converts.
 MOST_TIMES = 100_000  # Repetitions, for example draws: a share of them is known to 0.0016.
 _LINE = 80  # Characters of a label or value that a message repeats.
@@ -63,7 +63,7 @@ def check_one_of(name: str, value: object, names: Collection[str]) -> None:
 def not_one_of(name: str, value: object, names: Collection[str]) -> ValueError:
     """Return the error for what is not one of the names."""
     return ValueError(
-        f"{name} must be one of {', '.join(names)}; got {short(value)}{did_you_mean(value, names)}"
+        f"{name} must be one of {', '.join(names)}, got {short(value)}{did_you_mean(value, names)}"
     )
 
 
@@ -170,7 +170,7 @@ def counted(n: float, noun: str) -> str:
 
 
 def and_more(n: int, what: str) -> str:
-    """How many more there are than the one that a message names: " (and 2 more such cells)"."""
+    """How many more there are than a message names, such as " (and 2 more cells)"."""
     return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""
 
 

@@ -1,8 +1,8 @@
 """What limits a result or stops a reading, as values and their texts.
 
 Code that computes raises or returns a `Finding`: a code, its severity and the numbers and labels
-that it is about. It becomes text at the edge, in Python's spelling (``threshold=0.5``) or in that
-of the command line (``--threshold 0.5``). No code reads the text.
+that it is about. At the edge it becomes text, in the spelling of Python (``threshold=0.5``) or of
+the command line (``--threshold 0.5``). No code reads the text.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def typed(settings: Mapping[str, Any], *, options: bool) -> str:
 
 
 def _word(value: Any) -> str:
-    """A name or number in a list with commas; a name that holds one is in double quotes."""
+    """A name or number in a list with commas, in double quotes if it holds a comma or a quote."""
     word = f"{value:g}" if isinstance(value, float) else str(value)
     return '"' + word.replace('"', '""') + '"' if "," in word or '"' in word else word
 
@@ -309,8 +309,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "answers": f"responses are answers, not marks: {_CELL}",
     "not-items": "at least half of the cells are not responses in {columns}",
     "metadata-columns": "columns with these names may not be items: {columns}",
-    "summary": "rows with these labels may sum up other rows: {labels}",
-    "own-words": "nothing is right in the column {columns}, which alone holds {words}",
+    "summary": "rows with these labels may be summaries of other rows: {labels}",
+    "own-words": "nothing is right in the column {columns}, the only one with {words}",
     "none-right": "no response is right: {words} does not occur",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
     "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
@@ -375,8 +375,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
     # From diagnostics
-    "few-anchors": "Few anchors: {n} of {of} items differ between the groups, too many to tell "
-    "which ones do",
+    "few-anchors": "Few anchors: {n} of {of} items differ between the groups. With so large a "
+    "number, items that really differ cannot be identified",
     "groups-not-converged": "Not converged: the calibration of both groups stopped early. p-values "
     "are rough",
     "test-with-prior": "Not at a maximum: the {models!s} had a prior. The test is rough, and its "
@@ -393,9 +393,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "few-finite-items": "Rough p-value: {n} of {of} items have too little variance for a finite "
     "estimate, and the chi-square distribution does not hold for them",
     "weighted-evidence": "Near-duplicates: {n:system} answer like about {n_eff} independent "
-    "ones. Log-likelihoods count {evidence:.2f} times",
-    "few-for-parameters": "Rough p-value: the chi-square distribution is for many respondents, and "
-    "there are {n} for {n_parameters:parameter}",
+    "ones. Log-likelihoods are multiplied by {evidence:.2f}",
+    "few-for-parameters": "Rough p-value: the chi-square distribution holds for many respondents. "
+    "Here {n} determine {n_parameters:parameter}",
     # From scoring
     "linked": "{method!s} by {n_kept} of {n:common item}: slope {slope:.3f} ± "
     "{slope_se:.3f}, intercept {intercept:.3f} ± {intercept_se:.3f}",
@@ -421,13 +421,14 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{respondent!s} and {other!s} (agreement {agreement:.0%}, expected {expected:.0%})",
     "sparse-not-compared": "Sparse matrix: similar respondents are not listed",
     "verdicts-doubted": "Verdicts doubted: one ability does not explain the responses, as the fit "
-    "warned. Wrong keys may be missed, and items called negative may have right keys. Audit the "
-    "items of one kind by themselves, or name the families of respondents",
-    "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] find "
-    "about {power:.0%} of inverted items of typical discrimination. More would find more",
+    "warned. Wrong keys may be missed, and flagged items may have correct keys. Audit each kind of "
+    "item separately, or name the families of respondents",
+    "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] reveal "
+    "about {power:.0%} of items with a reversed key and typical discrimination. More would reveal "
+    "more",
     "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
-    "if their key were wrong. A further ability does the same. The order of the items is useful, "
-    "the probability is not",
+    "if their key were wrong. A further ability has the same effect. The order of the items is "
+    "useful, the probability is not",
     "scores-without-keys": "{n:item} {n:has|have} scores between 0 and 1, and {n:is|are} not "
     "searched for wrong keys",
     "only-noise": "Only noise: what the responses have in common may be chance, or "
@@ -435,15 +436,15 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "discrimination cannot be found",
     "fit-not-tested": "Fit not tested: fewer than 30 respondents answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
-    "no-dimension": "No common dimension: the largest share of variance is {share:.1%}, and "
-    "{most:.1%} if responses are shuffled. Flags may mean nothing",
+    "no-dimension": "No common dimension: the first component explains {share:.1%} of the "
+    "variance, and at most {most:.1%} after a permutation of the responses. Flags may mean nothing",
     # From selection
     "fixed-order": "Fixed order: the first {n:item} of the ranking are asked in its order. On "
     "held-out systems the score is then off by {fixed:.1%}, and by {adaptive:.1%} if items are "
     "chosen one by one (root mean square)",
     # From systems
     "items-taken-as-known": "Items taken as known: cells are missing, and the fit was made without "
-    "standard errors. Errors of scores are too small",
+    "standard errors. Standard errors of scores are too small",
     "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
     "significantly are in the other order by ability. Ranks follow the expected score",
     "gate-passed": f"{_GATE} is ruled out ({_CERTAINTY})",
@@ -454,10 +455,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "gate-without-systems": "Systems missing: the new run lacks {systems!s}, so that the gate "
     "cannot pass",
     "gate-new-systems": "New systems: only the new run has {systems!s}, which are not compared",
-    "gate-old-items": "Old items: {n:item} of a compared system have a response in the old run "
-    "only, and do not count for it",
-    "gate-new-items": "New items: {n:item} of a compared system have a response in the new run "
-    "only, and do not count for it",
+    "gate-old-items": "Old items: {n:item} of a compared system {n:has|have} a response in the old "
+    "run only, and {n:is|are} left out for this system",
+    "gate-new-items": "New items: {n:item} of a compared system {n:has|have} a response in the new "
+    "run only, and {n:is|are} left out for this system",
     # From io logs
     # From fit, notes
     "prior-left-out": "AIC* and BIC* leave out the prior",
@@ -465,10 +466,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "lower-bound": "evidence lower bound {elbo:.3f} ± {elbo_se:.3f}. Item estimates are posterior "
     "means",
     "counted-trials": "repeated trials correlate by {correlation:.2g} beyond what the model "
-    "explains. They count for less, in the log-likelihood as well",
-    "counted-scores": "{n:item} {n:has|have} scores between 0 and 1. A score says as much as "
-    "{worth:.3g} right or wrong answers, in the log-likelihood as well",
-    "fixed-items": "{n:item} fixed, on whose scale ability has mean {mean:.3f}[[ (SE "
+    "explains. They have less weight, also in the log-likelihood",
+    "counted-scores": "{n:item} {n:has|have} scores between 0 and 1. A score has the weight of "
+    "{worth:.3g} right or wrong answers, also in the log-likelihood",
+    "fixed-items": "{n:item} fixed. On their scale ability has mean {mean:.3f}[[ (SE "
     "{mean_se:.3f})]] and SD {sd:.3f}[[ (SE {sd_se:.3f})]]",
     "ability-sd": "the SD of ability is {sd:.3f}",
     "negative-items": "{n} of {n_items:item} {n:has|have} negative discrimination (at a "
@@ -478,33 +479,33 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "slopes-below-0": "{n:slope} {n:is|are} estimated below 0, but not significantly",
     "flat-items": "{n:flat item}: no significant slope, and so no meaningful difficulty",
     "all-wrong": "{n:item} that no system gets right: look here for broken items ({items!s})",
-    "few-wrong": "{n:item} that no system gets right, of fewer than {least} that tried: too few to "
-    "say that an item is broken",
+    "few-wrong": "{n:item} that no system gets right, answered by fewer than {least} systems: too "
+    "few to conclude that an item is broken",
     "all-right": "{n:item} that every system gets right",
     "unanswered": "{n:item} without responses",
     # From curves
     "few-systems-for-alarms": "Frequent false alarms: difficulties come from a {model!s} fitted "
-    "to {n:system}, and alarms have their stated rate from {least} systems on. With fewer, there "
-    "are more alarms without a change",
-    "few-clusters": "Few clusters: errors and intervals of {systems} are unknown, because clusters "
-    "must outnumber the terms of the regression",
+    "to {n:system}. False alarms keep their stated rate with at least {least} systems, and are "
+    "more frequent with fewer",
+    "few-clusters": "Few clusters: standard errors and intervals of {systems} are unknown, because "
+    "the regression has as many terms as clusters, or more",
     "no-surface": "No surface: the status of {systems} is {status!s}",
     # From difficulty
     "no-common-sample": "No common sample: predicted has samples such as {predicted}, and manual "
-    "such as {manual}",
-    "same-order": "Same order: {measure_1!s} and {measure_2!s} order the items alike, except for "
-    "ties (Spearman correlation {spearman:.3f})",
+    "has samples such as {manual}",
+    "same-order": "Same order: {measure_1!s} and {measure_2!s} give the same order of items, "
+    "except for ties (Spearman correlation {spearman:.3f})",
     "order-changed": "Order changed: {measure_1!s} and {measure_2!s} have a Spearman correlation "
     "of {spearman:.3f} (95% interval {spearman_low:.3f} to {spearman_high:.3f})[[. {moved:item} of "
-    "{n} move by more than a tenth of the ranks, most of all {items}]]",
+    "{n} {moved:moves|move} by more than a tenth of the ranks, most of all {items}]]",
     "no-order": "No order: {measure_1!s} or {measure_2!s} is the same for all items",
-    "no-difficulty": "No difficulty: {n:item} of {of} cannot be ordered by difficulty, with a flat "
-    "curve or a slope below 0",
+    "no-difficulty": "No difficulty: {n:item} of {of} cannot be ordered by difficulty, because of "
+    "a flat curve or a negative slope",
     "quality-standard": "Quality standard: items are scored from 0 (easy) to 1 (hard)[[. Higher is "
     "better for {higher!s}]][[. Lower is better for {lower!s}]][[. Constant and left out: "
     "{constant!s}]][[. {n:item} without a score]]",
-    "same-quality": "Same quality standard: quality_standard has the order of average_error and is "
-    "left out",
+    "same-quality": "Same quality standard: quality_standard orders items like average_error and "
+    "is left out",
     "nothing-predicted": "Nothing predicted: predictions need two systems, two items, and an item "
     "that some get right and others wrong",
     "predicts-better": "Better predictions: the {model!s} predicts held-out responses better than "
@@ -525,28 +526,27 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "ability (Spearman correlation {spearman:.3f})",
     "places-changed": "Places changed: {n:pair} of systems change places significantly between "
     "accuracy and ability (Spearman correlation {spearman:.3f}), most of all {systems}",
-    "item-errors-ignored": "Item errors ignored: not all systems answered the same items, and "
-    "these intervals take item parameters as known. The leaderboard includes their errors",
+    "item-errors-ignored": "Item errors ignored: systems answered different items, and these "
+    "intervals treat item parameters as known. The leaderboard includes their standard errors",
     # From health
     "items-at-ceiling": "Items at the ceiling: nearly all systems are right on {n} of "
-    "{n_items:item}[[ (many in {tasks})]]. They cost time and tell little",
+    "{n_items:item}[[ (many in {tasks})]]. They cost time and give little information",
     "items-at-floor": "Items at the floor: nearly no system is right on {n} of "
-    "{n_items:item}[[ (many in {tasks})]]. Their keys and texts deserve a look",
+    "{n_items:item}[[ (many in {tasks})]]. Check their keys and texts",
     "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[ (few in "
     "{tasks})]]. Harder items are needed",
     "near-duplicate-items": "Near-duplicate items: {n:item} {n:is|are} answered like an "
     "earlier one, more often than ability explains",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
-    "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "
-    "gives {level:.0%}: {systems}. They can distort slopes and abilities",
+    "most {highest:.0%}: {systems}. Guessing[[ between {n_options} options, as opposite answers "
+    "show,]] gives {level:.0%}. These systems can distort slopes and abilities",
     "not-converged": "Not converged: the fit stopped after {n_iterations:iteration} with a last "
     "change of {change:.2g} (tolerance {tol:.2g}). Its estimates may not be at the maximum",
     "elbo-not-settled": "Not converged: the evidence lower bound was {elbo:.4f} and had not "
     "settled after {n_iterations:step}. The posterior may not be final",
-    "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items:item} has its "
-    "maximum at infinity, and no prior applies to them: {items}. Their values are from the last "
-    "iteration",
+    "unbounded-items": "No finite estimate: without a prior, the likelihood of {n} of "
+    "{n_items:item} has its maximum at infinity: {items}. Their values are from the last iteration",
     "anchor-drift": "Anchor drift: {n} of {n_fixed} fixed items differ from their fixed parameters "
     "(score test, {level:.0%})[[. Easier: {easier}]][[. Harder: {harder}]]. Abilities and "
     "latent_mean are biased",
@@ -562,10 +562,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "(systems × items, see the column component). The gaps between them are shrunk, because the "
     "fit assumes one normal population",
     "gap-shrunk": "Gap shrunk: groups that answered different items, with {one} and {other}, "
-    "differ by {gap:.2f} SD, and without shrinkage by about {unshrunk:.2f}, unless earlier answers "
-    "chose the items. Standard errors do not show this. More common items help",
-    "gap-hidden": "Gap hidden: systems such as {one} and {other} answered few common items, so "
-    "that abilities would show only {shown:.0%} of a gap between them. Standard errors do not show "
+    "differ by {gap:.2f} SD, and by about {unshrunk:.2f} without shrinkage. Standard errors do not "
+    "show this. More common items help. Ignore if earlier answers chose the items",
+    "gap-hidden": "Gap hidden: systems such as {one} and {other} answered few common items. "
+    "Abilities would show only {shown:.0%} of a gap between them. Standard errors do not show "
     "this. More common items help",
     "few-systems": "Few systems: {n:system} answered, and estimates of items need at least "
     "{least}. An average error of 0.5 has a sampling error of ±{error:.2f}[[, and {model!s} "
@@ -573,9 +573,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-differences": "No ability differences: system accuracies vary no more than expected by "
     "chance. The ranking is not meaningful. More items may show differences",
     "correlated-trials": "Correlated trials: repeated trials of a system on an item correlate by "
-    "{correlation:.2f} beyond what the {model!s} explains, so that {trials:.3g} trials (the "
-    "median) carry the information of {effective:.1f}. Errors are wider. Item errors remain too "
-    "small if the cause is a misfit of the model",
+    "{correlation:.2f} beyond what the {model!s} explains. {trials:.3g} trials (the median) carry "
+    "the information of {effective:.1f}. Standard errors allow for this. Errors of items remain "
+    "too small if the model misfits",
     "near-duplicates": "Near-duplicates: {n:system} answer like about {n_eff} independent ones. "
     "Verdicts on items, AIC and BIC give their responses {share:.2f} times the weight. Standard "
     "errors of items allow for it",
@@ -585,31 +585,30 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
     "some of {n_systems:system} are near-duplicates]]. Verdicts on wrong keys are unreliable",
     "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
-    "explains (reference: {bound:.1f}). Items hang together in groups, such as passages[[, or "
+    "explains (reference: {bound:.1f}). Items form groups, such as questions on one passage[[, or "
     "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",
 }
 
 LEGENDS = {
     "average_error": "average_error: proportion of systems that got an item wrong",
-    "expected_error": "expected_error: average_error that the model expects of all systems",
-    "difficulty": "difficulty: ability at which the curve of an item turns",
+    "expected_error": "expected_error: average_error that the model predicts for all systems",
+    "difficulty": "difficulty: ability at which the curve of an item is steepest",
     "quality_standard": "quality_standard: Kolena's score by further metrics",
     "correlations": "spearman (95% interval) and kendall: rank correlations over the items",
     "held_out": "1PL: average error as a predictor. log_likelihood: mean per response. gain: "
-    "difference from the 1PL (95% intervals that hold together)",
+    "difference from the 1PL (simultaneous 95% intervals)",
     "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
     "the reverse",
     "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong. separating: "
     "items with P(right) between {low:.0%} and {high:.0%} (guessing apart) for the {best} best "
-    "systems. near duplicates: items answered like an earlier one. best score: share right of "
-    "these systems. headroom: 1 less that score",
-    "p_negative": "p negative: probability that the slope is below 0, by how the item follows the "
-    "share right, and by what all items show",
-    "wrong_key": "wrong key: log of how many times likelier the responses are with a wrong key, "
-    "above 3 is strong",
+    "systems. near duplicates: items answered like an earlier one. best score: accuracy of these "
+    "systems. headroom: 1 minus this score",
+    "p_negative": "p negative: probability that the slope is below 0, from the responses to the "
+    "item and the distribution of slopes over all items",
+    "wrong_key": "wrong key: log Bayes factor of a wrong key. Above 3 is strong evidence",
     "p_wrong_key": "P wrong key: probability that the item behaves as with a wrong key, and not "
     "as other items do, if {prior:.1%} of the keys are wrong, as estimated from these responses. "
-    "An ambiguous item can behave so with a right key",
+    "An ambiguous item with a correct key can behave like this",
     "read_first": "Few systems do not show most wrong keys. Read these {n} first",
 }
 """What columns of tables are."""

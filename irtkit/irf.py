@@ -2,7 +2,7 @@
 
 P(right | θ) = c + (1 − c) · σ(aθ + d) with discrimination a, intercept d = −ab, difficulty b and
 guessing c. 1PL and Rasch have a common a and c = 0, 2PL has c = 0. The slope–intercept form stays
-finite for flat items. There is no scaling constant of 1.7.
+finite for flat items. The scaling constant 1.7 is not used.
 """
 
 from __future__ import annotations
@@ -134,9 +134,8 @@ class ItemParameters:
 
     Parameters
     ----------
-    discrimination, intercept, guessing
-        Arrays of shape (n_items,). Discrimination may have either sign. Guessing lies in [0, 1).
-        NaN marks unknown items.
+    discrimination, intercept, guessing : array-like of shape (n_items,)
+        Discrimination may have either sign. Guessing lies in [0, 1). NaN marks unknown items.
 
     Examples
     --------

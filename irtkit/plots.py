@@ -137,7 +137,7 @@ def characteristic_curves(
     known = curves.table.index.unique(0)
     chosen = [systems] if isinstance(systems, str) else list(systems or known[:_MOST_CURVES])
     if strange := [name for name in chosen if name not in known]:
-        raise ValueError(f"systems: there is no curve of {short(strange[0])}")
+        raise ValueError(f"systems: {short(strange[0])} lacks a curve")
     ax = _one(ax)
     for name in chosen:
         one = curves.table.loc[name]
@@ -158,7 +158,7 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     grid, covariate = surface.grid, surface.axis.name
     points = grid[grid.iloc[:, 0] == system]
     if points.empty or "difficulty" not in points:
-        raise ValueError(f"system: there is no surface over difficulty of {short(system)}")
+        raise ValueError(f"system: {short(system)} lacks a surface over difficulty")
     over = points.pivot_table(index="difficulty", columns=covariate, values="log_odds")
     ax = _one(ax)
     drawn = ax.contour(over.columns, over.index, over, levels=9, cmap="RdBu")

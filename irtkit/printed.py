@@ -94,7 +94,7 @@ def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
 
 
 def two_digits(number: float) -> int | None:
-    """A number of items to two digits, of which no more are known; None beyond a million."""
+    """A number of items rounded to two significant digits, or None beyond a million."""
     return int(float(f"{number:.2g}")) if number <= 1e6 else None
 
 

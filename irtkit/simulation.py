@@ -58,20 +58,25 @@ def simulate_responses(
 
     Parameters
     ----------
-    items
+    items : ItemParameters
         Discrimination, intercept and guessing of the items, without NaN.
-    abilities
-        Shape (n_respondents,), on the scale of the items.
-    missing
+    abilities : array-like of shape (n_respondents,)
+        On the scale of the items.
+    missing : float, default 0.0
         Probability in [0, 1) that a cell is missing at random. A larger value removes responses
         and keeps the others as they are.
-    trials
+    trials : int or array-like, default 1
         Trials of each cell: a whole number, or integers that broadcast to (n_respondents,
         n_items), 0 for missing cells. Successes of several trials are binomial.
-    respondent_labels, item_labels
+    respondent_labels, item_labels : list of str, optional
         Unique labels. The default is ``respondent-1``, … and ``item-1``, ….
-    seed
+    seed : int or Generator, default 0
         The same number gives the same responses. A generator is advanced.
+
+    Returns
+    -------
+    ResponseMatrix
+        Respondents in the order of abilities.
 
     Examples
     --------
@@ -115,30 +120,34 @@ def add_synthetic(
     seed: int = 0,
     ordinary: bool = False,
 ) -> ResponseMatrix:
-    """Append synthetic respondents, marked as such, which answer every item once.
+    """Append synthetic respondents, marked as synthetic, which answer every item once.
 
     Parameters
     ----------
-    responses
+    responses : ResponseMatrix, path or other responses
         Real responses, or what :func:`irtkit.read_responses` takes. A sparse matrix stays sparse.
-    kinds
+    kinds : str or list of str, default ("always-right", "always-wrong")
         One or several of
 
         - ``always-right`` and ``always-wrong``: one row each
         - ``class-prior``: `draws` rows of classes drawn by their frequency among these items
         - ``coin``: `draws` rows, right with `probability` on every item
-    labels
-        True class of every item, for ``class-prior``: a mapping or pandas Series by item label, or
-        a sequence in the order of the items.
-    draws
+    labels : mapping, Series or list, optional
+        True class of every item, for ``class-prior``, by item label or in the order of the items.
+    draws : int, default 1
         Rows of each random kind, at most 100,000, numbered if there are several (``coin-1``).
-    probability
+    probability : float, default 0.5
         Probability in [0, 1] that ``coin`` is right.
-    seed
-        Each kind has a stream of its own: neither other kinds nor more draws change its rows.
-    ordinary
-        Whether to add them without the mark, as respondents like all others, which set the scale
-        and count everywhere (as in Martínez-Plumed et al. 2022).
+    seed : int, default 0
+        Seed of the draws. Neither other kinds nor more draws change the rows of a kind.
+    ordinary : bool, default False
+        Whether to add them without the mark, as respondents that set the scale like all others (as
+        in Martínez-Plumed et al. 2022).
+
+    Returns
+    -------
+    ResponseMatrix
+        The responses with the new rows below.
 
     Examples
     --------

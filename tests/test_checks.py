@@ -64,7 +64,7 @@ def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, inste
 
 
 @pytest.mark.parametrize(("check", "bad", "message"), [
-    (lambda v: check_one_of("model", v, ("1PL", "2PL")), "4PL", "be one of 1PL, 2PL; got '4PL'$"),
+    (lambda v: check_one_of("model", v, ("1PL", "2PL")), "4PL", "be one of 1PL, 2PL, got '4PL'$"),
     (lambda v: check_whole("seed", v, 0), -1, "seed must be a whole number, 0 or more, got -1"),
     (lambda v: check_times("draws", v, 1), MOST_TIMES + 1, "draws must be .* 1 to 100,000, got"),
     (lambda v: check_yes_or_no(wanted=v), 1, "wanted must be True or False, got 1"),

@@ -171,7 +171,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
     np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
     smooth = ax.get_lines()[-1].get_xydata()
     np.testing.assert_allclose(smooth, table[["difficulty", "smooth"]])
-    with pytest.raises(ValueError, match="there is no curve of 'nobody'"):
+    with pytest.raises(ValueError, match="'nobody' lacks a curve"):
         plots.characteristic_curves(curves, "nobody")
     answers: Any = irtkit.datasets.load_digits_learning()
     answers["difficulty"] = pd.factorize(answers["item"])[0].astype(float)

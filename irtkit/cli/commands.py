@@ -395,7 +395,7 @@ def _compare_systems(given: SimpleNamespace) -> None:
     """
     systems, clusters = given.systems, column_or_name(given, "clusters")
     if len(systems) == 1:
-        raise ValueError("compare-systems takes two systems or more, or none for all; got 1")
+        raise ValueError("compare-systems takes two systems or more, or none for all, got 1")
     how: Any = {"clusters": clusters, "level": given.level}
     if len(systems) == 2:
         found = irtkit.compare_systems(result_of(given), *systems, **how)
@@ -487,7 +487,7 @@ def _report(given: SimpleNamespace) -> None:
     {FAMILIES}
     --predictions FILE  Wide table of what each system answered, to name the answer of strong
       systems.
-    --difficulties FILE  Table of items and predicted difficulties, drawn beside those of the fit.
+    --difficulties FILE  Table of items and predicted difficulties, drawn next to the fitted ones.
     --compare  Add what irtkit compare prints, which takes several fits.
     --title TEXT  Heading of the page. By default the name of RESPONSES.
     --out PAGE  File to write. By default the name of RESPONSES with .html, if it is free.

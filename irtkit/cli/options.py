@@ -149,7 +149,7 @@ def _numbers(text: str) -> Any:
 
 
 def names_of(given: Iterable[str]) -> list[str]:
-    """Names with commas between them; a name in double quotes may hold commas."""
+    """Names with commas between them. A name in double quotes may hold commas."""
     return [name.strip() for row in csv.reader(given, skipinitialspace=True) for name in row]
 
 

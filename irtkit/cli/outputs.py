@@ -246,7 +246,7 @@ def pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:
     """How many pairs differ significantly, and neighbours on the board."""
     headline = (
         f"{int(pairs['different'].sum()):,} of {len(pairs):,} pairs of systems differ "
-        f"significantly, with an error among them in {percent(1 - level)} of boards at most."
+        f"significantly, at a family-wise error rate of {percent(1 - level)}."
     )
     closest = pairs.drop_duplicates("system").set_index("system")
     needed = np.maximum(closest["items_needed"] - closest["n_items"], 0)
@@ -265,7 +265,7 @@ def pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:
         f"from…to: {percent(level)} interval of the difference, for this pair individually",
         "P: probability that system is better on items like these",
         "differ: significantly, adjusted for all pairs",
-        "more items: like these, that would show the difference of this pair",
+        "more items: similar items needed to show the difference of this pair",
     ]
     return (
         f"{in_lines([headline])}\n\n{_shown(closest, _PAIRS, 'system', top)}\n\n{in_lines(legend)}"

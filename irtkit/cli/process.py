@@ -182,7 +182,7 @@ def wrapped(line: str) -> str:
 
 
 def _one_line(message: str) -> str:
-    """A message as one line that steers no terminal, and is no longer than a screen."""
+    """A message as one line without control characters, cut to the length of a screen."""
     return shortened(" ".join(message.split()), 24 * WIDTH)
 
 

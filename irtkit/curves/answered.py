@@ -89,15 +89,15 @@ class Answered(NamedTuple):
     def of(
         cls, given: object, difficulties: Any, argument: str, *, se: Any = None, seed: int
     ) -> Answered:
-        """Return those of a result, or of responses and difficulties, which `argument` names."""
+        """Return the matrix and difficulties of a result, or of responses and difficulties."""
         if isinstance(given, FitResult):
             if given.responses is None:
                 raise ValueError("result must hold its responses, which were not saved with it")
             responses = given.responses
         elif difficulties is None:
             raise TypeError(
-                "result must be what irtkit.fit returned; of responses alone the difficulties of "
-                f"the items are needed, {argument}="
+                "result must be what irtkit.fit returned. With responses, give the difficulties "
+                f"of the items: {argument}="
             )
         else:
             responses = as_responses(given)
@@ -124,7 +124,7 @@ class Answered(NamedTuple):
         for name in names:
             if name not in place:
                 hint = did_you_mean(name, self.respondents)
-                raise ValueError(f"systems: there is no respondent {short(name)}{hint}")
+                raise ValueError(f"systems: {short(name)} is not a respondent{hint}")
         return np.array([place[name] for name in names], dtype=np.intp)
 
     def part(self, row: int) -> Part:
@@ -141,26 +141,26 @@ class Answered(NamedTuple):
 
 
 def _by_item(given: Any, items: tuple[str, ...], argument: str, value: str) -> Array:
-    """Numbers by item label, NaN for items that have none."""
+    """Numbers by item label, NaN for items without a number."""
     values = values_by_label(argument, given, items, value=value, kind="item")
     found = as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
     if np.isinf(found).any():
         label = items[int(np.argmax(np.isinf(found)))]
         raise ValueError(
-            f"{argument} must be finite, or missing; that of item {short(label)} is not"
+            f"{argument} must be finite or missing, and the value for item {short(label)} is not"
         )
     return found
 
 
 def _given_errors(given: Any, items: tuple[str, ...]) -> Array:
-    """Standard errors by item label, 0 for items without one; or one number for all."""
+    """Standard errors by item label, 0 for items without one, or one number for all."""
     if given is None or isinstance(given, float | int):
         return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
     found = as_numbers("difficulty_se", [0.0 if one is None else one for one in values])
     if (found < 0).any():
         label = items[int(np.argmax(found < 0))]
-        raise ValueError(f"difficulty_se must be 0 or more; that of item {short(label)} is not")
+        raise ValueError(f"difficulty_se must be 0 or more, and is not for item {short(label)}")
     return found
 
 
@@ -183,12 +183,12 @@ def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
 
     if result.n_answering < _LEAST_SYSTEMS:
         raise ValueError(
-            f"result has {result.n_answering} systems, too few for difficulties from others than "
-            "each; difficulties= takes those of another source"
+            f"result has {result.n_answering} systems, too few to estimate difficulties without "
+            "each system. Give difficulties of another source: difficulties="
         )
     of_all = fitted_difficulties(result)
     if not np.isfinite(of_all).any():
-        raise ValueError("result has no item with a slope above 0, and so no difficulties")
+        raise ValueError("no item of result has a slope above 0, and so none has a difficulty")
     codes, labels = family_codes(result, SIMILAR), list(result.respondent_labels)
     answering = codes[result.answering]
     if np.bincount(answering).max() <= len(answering) / _FOLDS:  # else each system is its own

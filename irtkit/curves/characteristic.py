@@ -40,7 +40,7 @@ _ROUNDING = 1e-12  # Relative squared spread below which it is a rounding error.
 
 @dataclass(frozen=True, eq=False)
 class CharacteristicCurves:
-    """Curves of systems; made by :func:`irtkit.characteristic_curves`. ``print`` shows them."""
+    """Curves of systems. :func:`irtkit.characteristic_curves` returns it. ``print`` shows them."""
 
     table: pd.DataFrame
     """Index "respondent", "range" (from 1, the easiest). Columns: difficulty (mean of its items),
@@ -48,15 +48,15 @@ class CharacteristicCurves:
     accuracy (mean over items), accuracy_low, accuracy_high, smooth (logistic curve)."""
     systems: pd.DataFrame
     """Index "respondent". Columns: location (where the logistic curve is at a half) with
-    location_low and location_high (Fieller; infinite if the slope does not differ significantly
-    from 0), slope and slope_se; capability, spread and generality, with _low and _high (delta
+    location_low and location_high (Fieller, infinite if the slope does not differ significantly
+    from 0), slope and slope_se. Then capability, spread and generality, with _low and _high (delta
     method). Generality is infinite for a step at the edge of a range, and NaN if all responses are
     right, or wrong, or all items are equally difficult."""
     best: pd.DataFrame
     """Index "range". Columns: difficulty_low, difficulty_high, n_items (that any of the systems
-    answered), best (the system with the highest accuracy, the first of equal ones), accuracy (of
-    that system), n_leaders, leaders (systems that are not significantly worse, as a tuple, the best
-    first), winner (the best system if it leads alone, else None)."""
+    answered), best (the system with the highest accuracy, the first of equal ones), accuracy (its
+    accuracy). Then n_leaders, leaders (systems that are not significantly worse, as a tuple, the
+    best first), winner (the best system if it leads alone, else None)."""
 
     def __str__(self) -> str:
         import pandas as pd
@@ -85,22 +85,22 @@ def characteristic_curves(
 
     Parameters
     ----------
-    result
+    result : FitResult, or responses
         A FitResult with its responses. With ``difficulties``, also responses alone: anything that
         :func:`irtkit.read_responses` takes.
-    bins
+    bins : int, default 10
         Number of ranges, at most 1,000. There are fewer if many difficulties are equal.
-    by
+    by : {"quantile", "width"}, default "quantile"
         "quantile" for ranges with equally many items, "width" for ranges of equal width.
-    difficulties
+    difficulties : mapping, Series or list, optional
         Difficulty of each item by label, such as predicted ones: a mapping, Series, or list. Items
-        without one are left out. By default, those of fits without the system.
-    systems
-        Labels of the systems; by default all that are not synthetic and have responses.
-    level
+        without one are left out. By default, difficulties come from fits without the system.
+    systems : list of str, optional
+        Labels of the systems. By default all that are not synthetic and have responses.
+    level : float, default 0.95
         Coverage of the intervals.
-    seed
-        Of the folds of systems that are left out together.
+    seed : int, default 0
+        Seed of the folds of systems that are left out together.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def characteristic_curves(
     Raises
     ------
     TypeError, ValueError
-        If there are no responses or difficulties, responses are sparse, or a system does not exist.
+        If responses or difficulties are missing, responses are sparse, or a system does not exist.
 
     Notes
     -----
@@ -124,6 +124,10 @@ def characteristic_curves(
 
     With probability ``level``, the truly best system of each range is among its leaders, in all
     ranges together. So chance alone makes a winner with probability 1 − ``level`` at most.
+
+    See Also
+    --------
+    irtkit.expected_performance, irtkit.learning_surface
 
     Examples
     --------
@@ -163,7 +167,7 @@ def characteristic_curves(
 
 
 def ranges_of(difficulty: Array, bins: int, by: Rule) -> Array:
-    """Edges of ranges, fewer if many difficulties are equal; two equal ones if all are."""
+    """Edges of ranges, fewer if many difficulties are equal. If all are, two equal edges."""
     known = difficulty[np.isfinite(difficulty)]
     if not len(known):
         raise ValueError("no item that was answered has a difficulty")
@@ -210,8 +214,8 @@ def _curve(part: Part, fit: Regression, edges: Array, level: float) -> pd.DataFr
 def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
     """Wilson's bounds of a share, from 0 to 1 if nothing was answered (share NaN, or n = 0).
 
-    With 1 to 3 right, or wrong, answers, Wilson's bound next to them is too tight, and that of a
-    Poisson variable replaces it (Brown, Cai & DasGupta 2001, *Statistical Science* 16, 101–133).
+    With 1 to 3 right, or wrong, answers, the bound next to them is too tight in Wilson's interval.
+    The bound for a Poisson variable replaces it (Brown, Cai & DasGupta 2001).
     """
     from scipy.special import gammaincinv
 
@@ -229,11 +233,11 @@ def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
 
 
 def effective_number(share: Array, trials: Array, level: float) -> float:
-    """Number of independent answers that shares right of items are worth, each (n_items,).
+    """Effective number of independent answers behind the proportions correct, each (n_items,).
 
-    Answers to items drawn at random are independent. Repeated trials of an item are not: there the
-    number is p̂ (1 − p̂) / variance between items (Kish), corrected for the degrees of freedom (Korn
-    & Graubard 1998), at least the number of items and at most that of trials.
+    Answers to items drawn at random are independent. Repeated trials of an item are not. Their
+    number is p̂ (1 − p̂) / variance between items (Kish), corrected for the degrees of freedom
+    (Korn & Graubard 1998). It is at least the number of items and at most the number of trials.
     """
     n, most = len(share), float(trials.sum())
     p = float(share.mean()) if n else np.nan
@@ -323,8 +327,8 @@ def leaders_of(
     """Highest accuracy on some items, and the systems that are not significantly worse.
 
     The best system comes first. Each of k − 1 others is tested one-sided at α / (k − 1), on the
-    items that both answered: by the exact sign test (McNemar 1947), or with repeated trials by
-    Student's t of the differences by item.
+    items that both answered. The test is the exact sign test (McNemar 1947), or with repeated
+    trials Student's t of the differences by item.
     """
     from scipy.special import bdtrc
 

@@ -1,11 +1,11 @@
 """Expected performance on other items, and an alarm if the observed one differs.
 
-Martínez-Plumed et al. (AAAI 2022) invert a system's accuracy at the mean difficulty of the original
-items to an ability, and predict the accuracy at the mean difficulty of new ones. Here the logistic
-curve of the system, P = σ(α − βb) with Jeffreys' prior, predicts each new item. If nothing but
-difficulty has changed, the number of right answers is Poisson-binomial given the curve. Its
-distribution (normal with Edgeworth's first term, Volkova 1996) is averaged over the error of the
-curve. A correlation of repeated trials that difficulty does not explain widens it.
+Martínez-Plumed et al. (AAAI 2022) estimate a system's ability from its accuracy at the mean
+difficulty of the original items. Then they predict the accuracy at the mean difficulty of new ones.
+Here the logistic curve of the system, P = σ(α − βb) with Jeffreys' prior, predicts each new item.
+If nothing but difficulty has changed, the number of right answers is Poisson-binomial given the
+curve. Its distribution (normal with Edgeworth's first term, Volkova 1996) is averaged over the
+error of the curve. A correlation of repeated trials that difficulty does not explain widens it.
 
 The benchmark ``benchmarks/curves.py`` measures how often there is an alarm without a change.
 """
@@ -53,38 +53,41 @@ def expected_performance(
 
     Parameters
     ----------
-    result
+    result : FitResult, or responses
         A FitResult with its responses to the original items. With ``original_difficulties``, also
         those responses alone.
-    new
+    new : ResponseMatrix, path or other responses
         Responses of the same systems to new items, or further ones to the same items: anything that
         :func:`irtkit.read_responses` takes.
-    difficulties
-        Difficulty of each new item by label, such as a predicted one. By default, that of the item
-        with this label in ``result``.
-    original_difficulties
-        Difficulties of the original items from the same source. By default, those of ``result``,
-        from fits without the system (:func:`irtkit.characteristic_curves`).
-    difficulty_se
+    difficulties : mapping, Series or list, optional
+        Difficulty of each new item by label, such as a predicted one. By default, the difficulty of
+        the item with this label in ``result``.
+    original_difficulties : mapping, Series or list, optional
+        Difficulties of the original items from the same source. By default, difficulties of
+        ``result`` from fits without the system (:func:`irtkit.characteristic_curves`).
+    difficulty_se : float, mapping, Series or list, optional
         Standard errors of the given difficulties of both sets, by label or one for all. NaN if
-        unknown. Difficulties predicted from features have none: by default 0.
-    systems
-        Labels of the systems; by default all that answered both.
-    level
+        unknown. By default 0, also for difficulties predicted from features.
+    systems : list of str, optional
+        Labels of the systems. By default all that answered both.
+    level : float, default 0.95
         Coverage of the intervals. The rate of false alarms for each system is 1 − ``level``.
-    seed
-        Of the folds of systems that are left out together.
+    seed : int, default 0
+        Seed of the folds of systems that are left out together.
 
     Returns
     -------
     pandas.DataFrame
-        Index "respondent". Columns: n_items (new ones, answered and with a difficulty); accuracy
-        (on these), expected, expected_low and expected_high (interval with coverage ``level`` if
-        only difficulty has changed), p_value (two-sided mid-p), alarm (p_value < 1 − ``level``);
-        shift (by how much harder items would have to be to explain the accuracy; NaN if the curve
-        does not fall); original_accuracy, difficulty and original_difficulty (means);
-        expected_at_means (from mean difficulties alone, as in the paper); beyond (fraction of new
-        items outside the range of the original difficulties).
+        Index "respondent", with the columns
+
+        - n_items: new items that were answered and have a difficulty
+        - accuracy, original_accuracy: on the new and on the original items
+        - expected, expected_low, expected_high: accuracy if only difficulty has changed
+        - p_value, alarm: two-sided mid-p, and whether it is below 1 − ``level``
+        - shift: how much harder items must be to explain the accuracy (NaN unless the curve falls)
+        - difficulty, original_difficulty: means
+        - expected_at_means: from mean difficulties alone, as in the paper
+        - beyond: fraction of new items outside the range of the original difficulties
 
     Raises
     ------
@@ -106,6 +109,10 @@ def expected_performance(
 
     The curve falls to 0 as items get harder. With guessing it does not, and alarms on harder items
     would be false, so results of the 3PL are refused.
+
+    See Also
+    --------
+    irtkit.characteristic_curves, irtkit.gate
 
     Examples
     --------
@@ -132,8 +139,8 @@ def expected_performance(
     given = difficulties is not None or difficulty_se is not None
     if given and original_difficulties is None and isinstance(result, FitResult):
         raise ValueError(
-            "difficulties and difficulty_se need original_difficulties from the same source: those "
-            "of result have another scale"
+            "difficulties and difficulty_se need original_difficulties from the same source, "
+            "because the difficulties in result have another scale"
         )
     old = Answered.of(
         result, original_difficulties, "original_difficulties", se=difficulty_se, seed=seed
@@ -141,8 +148,8 @@ def expected_performance(
     known = old.difficulty[np.isfinite(old.difficulty)]
     if len(known) > 1 and not np.ptp(known):
         raise ValueError(
-            "original items must differ in difficulty: those of one do not say how performance "
-            "falls with it"
+            "original items must differ in difficulty: with one difficulty, how performance falls "
+            "with it is unknown"
         )
     if original_difficulties is None and isinstance(result, FitResult):
         n, model = int(old.real.sum()), result.model
@@ -193,7 +200,7 @@ def _trial_correlation(part: Part, fit: Regression) -> float:
 
 
 class Predicted(NamedTuple):
-    """Distribution of a mean share right: a mixture over the error of the curve."""
+    """Distribution of a mean proportion correct: a mixture over the error of the curve."""
 
     mean: Array
     sd: Array
@@ -230,7 +237,7 @@ class Predicted(NamedTuple):
         return float(_WEIGHTS @ each / _WEIGHTS.sum())
 
     def quantile(self, probability: float) -> float:
-        """Share right that is undercut with some probability."""
+        """Quantile of the mean."""
         from scipy.optimize import brentq
 
         if np.isnan(self.mean).any():

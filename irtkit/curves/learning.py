@@ -1,8 +1,8 @@
 """Learning surface: log-odds of a right answer by training size and difficulty, or the like.
 
-For each system, a logistic regression of right answers on the logarithm of a covariate, on the
-difficulty of items, and on their product (Lalor et al. 2018), with errors clustered by item. The
-value of the covariate at which half of the answers are right is a time horizon (Kwa et al. 2025).
+Right answers of each system are regressed on the logarithm of a covariate, the difficulty of items,
+and their product (logistic regression, Lalor et al. 2018), with errors clustered by item. At a time
+horizon half of the answers are right (Kwa et al. 2025).
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Axis:
             return cls(name, "date")
         if not is_numeric_dtype(values) or is_bool_dtype(values):
             raise TypeError(
-                f"column {short(name)} must hold numbers or dates, it is {values.dtype}; "
-                "pandas.to_datetime makes dates"
+                f"column {short(name)} must hold numbers or dates, it is {values.dtype}. "
+                "Use pandas.to_datetime to make dates"
             )
         if log is not False and (values <= 0).any():
             raise ValueError(
-                f"column {short(name)} must be above 0 on a log scale, and has {values.min():g}; "
-                "log=False takes it as it is"
+                f"column {short(name)} must be above 0 on a log scale, and has {values.min():g}. "
+                "Use log=False to take it as it is"
             )
         return cls(name, "number" if log is False else "log")
 
@@ -84,24 +84,24 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class LearningSurface:
-    """Logistic regressions of systems; made by :func:`irtkit.learning_surface`."""
+    """Logistic regressions of systems. :func:`irtkit.learning_surface` returns it."""
 
     coefficients: pd.DataFrame
     """A row per system and term, index ``by`` and "term": "intercept", the covariate (such as "log
     size", natural logarithms), "difficulty" and their product ("log size:difficulty"). Columns:
-    estimate; se (of independent responses); se_clustered (NaN without clusters, and if they are no
-    more than the terms); low, high and p_value (two-sided), with clustered errors if there are
+    estimate, se (of independent responses), se_clustered (NaN without clusters, and if they are no
+    more than the terms). Then low, high and p_value (two-sided), with clustered errors if there are
     clusters. NaN without a maximum."""
     systems: pd.DataFrame
-    """Index ``by``. Columns: n_responses, n_clusters, accuracy, log_likelihood, status; low and
-    high (of the covariate), easy and hard (extreme difficulties, NaN without any). The status is
-    "ok"; "unbounded" (a plane separates right from wrong, so the likelihood has no maximum); "no
-    variance" (all right, or all wrong); "collinear" (such as one size alone); "no responses"; or
-    "not converged"."""
+    """Index ``by``. Columns: n_responses, n_clusters, accuracy, log_likelihood, status, low and
+    high (of the covariate), easy and hard (extreme difficulties, NaN without difficulties). The
+    status is "ok", "unbounded" (a plane separates right from wrong, so the likelihood has no
+    maximum), "no variance" (all right, or all wrong), "collinear" (such as one size alone), "no
+    responses" or "not converged"."""
     axis: Axis
     level: float
     middle: float | None
-    """Median difficulty of the rows of the frame; None without difficulties."""
+    """Median difficulty of the rows of the frame, or None without difficulties."""
     fits: tuple[Regression, ...] = field(repr=False)
 
     @property
@@ -120,8 +120,8 @@ class LearningSurface:
     def grid(self) -> pd.DataFrame:
         """Points for contours, 25 along each side, over the range of the rows of each system.
 
-        Columns: those of ``by``, the covariate, difficulty (if there is one), log_odds, se (of
-        log_odds) and probability. A system whose status is not "ok" has none.
+        Columns: the columns in ``by``, the covariate, difficulty (if there is one), log_odds, se
+        (of log_odds) and probability. A system whose status is not "ok" is left out.
         """
         import pandas as pd
 
@@ -149,18 +149,20 @@ class LearningSurface:
         Parameters
         ----------
         shares
-            Shares right, between 0 and 1.
+            Proportions correct, between 0 and 1.
         difficulty
-            Difficulty of the items; by default the median of the frame's rows.
+            Difficulty of the items. By default the median of the frame's rows.
 
         Returns
         -------
         pandas.DataFrame
-            Index ``by`` and "share". Columns: difficulty (if there is one); the covariate, with
-            ``_low`` and ``_high`` (Fieller's interval; without ends if the slope does not differ
-            significantly from 0: 0 and infinity on a log scale, NaT for dates); slope (of the
-            log-odds by the covariate); beyond (whether the value lies outside the system's rows);
-            status. NaN without a maximum.
+            Index ``by`` and "share". NaN without a maximum. Columns:
+
+            - difficulty (if there is one) and status
+            - the covariate, with ``_low`` and ``_high``: Fieller's interval. It is without ends (0
+              and infinity on a log scale, NaT for dates) if the slope is not significant.
+            - slope: of the log-odds by the covariate
+            - beyond: whether the value lies outside the system's rows
 
         Raises
         ------
@@ -227,30 +229,28 @@ def learning_surface(
 
     Parameters
     ----------
-    frame
-        A data frame of pandas, polars, PyArrow or the like, with a row per response: system,
-        covariate, difficulty of the item, and whether the response is right (1, 0, True, False).
-        Rows with a missing value in a column that is used are left out.
-    covariate
-        The column of the covariate; by default "training_size", "train_size" or "size". It may be
+    frame : DataFrame
+        A data frame (pandas, polars, PyArrow, …) with a row per response: system, covariate,
+        difficulty of the item, and whether it is right (1, 0, True, False). Rows with a missing
+        value in a column that is used are left out.
+    covariate : str, optional
+        The column of the covariate. By default "training_size", "train_size" or "size". It may be
         of systems or runs (size, compute, release date) or of items (minutes people take).
-    log
-        Whether to take its natural logarithm; by default unless it holds dates, which are counted
-        in years.
-    difficulty
-        The column of difficulties; by default "difficulty" if there is one, else the covariate
-        stands alone.
-    response, trials
+    log : bool, optional
+        Whether to take its natural logarithm. By default yes, except for dates, which are in years.
+    difficulty : str, optional
+        The column of difficulties. By default "difficulty" if it exists. Otherwise it is left out.
+    response, trials : str, optional
         The columns of responses, by default recognised by a usual name ("right", "correct", …), and
         of numbers of trials. With trials, the response is how many were right.
-    by
-        Columns whose values each get a regression; by default that of the systems ("respondent",
+    by : list of str, optional
+        Columns whose values each get a regression. By default the column of systems ("respondent",
         "model", …) and "task", if they exist. ``by=[]`` pools all rows.
-    clusters
+    clusters : list of str, optional
         At most two columns. Responses that share a value are dependent. By default the items
         ("item", "question_id", …), and the systems if ``by`` leaves them out.
         ``clusters=[]`` assumes independent responses.
-    level
+    level : float, default 0.95
         Coverage of the intervals.
 
     Returns
@@ -266,8 +266,8 @@ def learning_surface(
 
     Notes
     -----
-    Clustered errors are those of statsmodels, with the factor G/(G − 1) · (n − 1)/(n − k) for G
-    clusters, n rows and k terms, and Student's t with G − 1 degrees of freedom.
+    Clustered errors agree with statsmodels. For G clusters, n rows and k terms, they have the
+    factor G/(G − 1) · (n − 1)/(n − k) and use Student's t with G − 1 degrees of freedom.
 
     References
     ----------
@@ -311,7 +311,7 @@ def learning_surface(
     usual = [DIFFICULTY] if DIFFICULTY in header and size != DIFFICULTY else []
     hard = named("difficulty", difficulty, usual)
     if hard and size in {hard[0], DIFFICULTY}:
-        raise ValueError(f"covariate and difficulty must be two columns; rename {short(size)}")
+        raise ValueError(f"covariate and difficulty must be two columns: rename {short(size)}")
     who = [header[k] for k in usual_columns(header, "respondent")[:1]]
     groups = named("by", by, [*who, *(name for name in header if name == "task")])
     items = [header[k] for k in usual_columns(header, "item")[:1]]
@@ -323,7 +323,7 @@ def learning_surface(
     count = named("trials", trials)
     table = table.dropna(subset=[size, *hard, right, *count, *groups, *together])
     if not len(table):
-        raise ValueError("frame has no row with a response and all covariates")
+        raise ValueError("every row of frame lacks the response or a covariate")
     axis = Axis.of(size, table[size], log=log)
     n = _finite(count[0], table[count[0]]) if count else np.ones(len(table))
     n_right = _finite(right, table[right])
@@ -332,7 +332,7 @@ def learning_surface(
         at = int(np.argmax(wrong))
         rule = "whole, from 0 to the number of trials" if count else "0 or 1"
         raise ValueError(
-            f"column {short(right)} must be {rule}; row {table.index[at]} has {n_right[at]:g}"
+            f"column {short(right)} must be {rule}, and row {table.index[at]} has {n_right[at]:g}"
         )
     difficulties = _finite(hard[0], table[hard[0]]) if hard else None
     x = _design(_finite(size, axis.scaled(table[size])), difficulties)

@@ -1,8 +1,8 @@
 """Logistic regression of right answers, by maximum likelihood or with Jeffreys' prior.
 
-With r_i right of n_i trials at covariates x_i, the first of which is 1, P_i = σ(x_i'β). The maximum
-and its clustered errors (Liang & Zeger 1986; Cameron, Gelbach & Miller 2011) are those of
-statsmodels. Jeffreys' prior adds log |I|/2 to the log-likelihood, where I is the information. It
+Let r_i of n_i trials be right at covariates x_i, whose first element is 1. Then P_i = σ(x_i'β). The
+maximum and its clustered errors agree with statsmodels (Liang & Zeger 1986, Cameron, Gelbach &
+Miller 2011). Jeffreys' prior adds log |I|/2 to the log-likelihood, where I is the information. It
 keeps estimates finite if all is right or all is wrong, and removes most of their bias (Firth 1993).
 """
 
@@ -27,7 +27,7 @@ Status = Literal["ok", "unbounded", "no variance", "collinear", "no responses", 
 _MOST_STEPS = 100  # Newton's method needs about 10.
 _GAIN = 1e-13  # Relative gain in the objective below which a Newton step was the last one.
 _FAR = 8.0  # Logit beyond which the maximum may be at infinity: it grows by 1 in each step.
-_RANK = 1e-10  # Relative size of a singular value that counts as 0.
+_RANK = 1e-10  # Relative size of a singular value that is treated as 0.
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ def _information(x: Array, beta: Array, trials: Array) -> Array:
 
 
 def _separated(x: Array, right: Array, trials: Array) -> bool:
-    """Whether a plane separates right from wrong responses, so that there is no maximum.
+    """Whether a plane separates right from wrong responses, so that the maximum is infinite.
 
-    That is a linear program (Konis 2007): max Σ s_i x_i'γ with s_i x_i'γ ≥ 0, where s is 1 for
-    right rows and −1 for wrong ones, and x_i'γ = 0 for rows of both, within |γ| ≤ 1.
+    That is a linear program (Konis 2007): max Σ s_i x_i'γ with s_i x_i'γ ≥ 0 and |γ| ≤ 1. Here s is
+    1 for right rows and −1 for wrong ones, and x_i'γ = 0 for rows with both.
     """
     from scipy.optimize import linprog
 
@@ -188,7 +188,7 @@ def crossing(
 ) -> tuple[float, float, float]:
     """Value of t at which (start + t · step)'β is some log-odds, with Fieller's interval (1954).
 
-    The interval has no ends if the slope is not significantly different from 0.
+    The interval is without ends if the slope is not significantly different from 0.
     """
     rise, off = float(step @ found.coefficients), float(start @ found.coefficients) - log_odds
     if np.isnan(rise):

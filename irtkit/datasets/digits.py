@@ -1,10 +1,10 @@
 """The digits crowd: 130 classifiers answer 1,797 handwritten digits.
 
 The respondents are scikit-learn classifiers of many families, settings and training sizes, from
-guessing to support vector machines; the items are the handwritten digits that scikit-learn ships
+guessing to support vector machines. The items are the handwritten digits that scikit-learn ships
 (``sklearn.datasets.load_digits``, UCI's "Optical Recognition of Handwritten Digits"). No system
-trained on a digit it answers here. ``benchmarks/make_digits_crowd.py`` made the data; reading it
-needs no scikit-learn.
+trained on a digit it answers here. ``benchmarks/make_digits_crowd.py`` made the data. Reading it
+does not need scikit-learn.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class DigitsCrowd:
     labels: pd.Series[int]
     """Index = items: the class that the data set gives, 0 to 9 (uint8)."""
     systems: pd.DataFrame
-    """Index = respondents; columns ``family`` (kind of classifier) and ``training_size`` (number
-    of digits trained on; 1437 stands for all that a fold leaves, 1437 or 1438)."""
+    """Index = respondents. Columns: ``family`` (kind of classifier) and ``training_size`` (number
+    of digits trained on). A size of 1437 stands for all that a fold leaves, 1437 or 1438."""
 
     @property
     def responses(self) -> ResponseMatrix:
-        """The response matrix: 1 where the prediction is the label, else 0; nothing missing."""
+        """The response matrix: 1 if the prediction is the label, else 0, and complete."""
         right = self.predictions.to_numpy() == self.labels.to_numpy()
         return ResponseMatrix(right, self.predictions.index, self.predictions.columns)
 

@@ -1,7 +1,7 @@
 """Digits learning curves: eight classifiers answer the digits after training on growing samples.
 
-The classifiers are those of the digits crowd with these names, and so are the digits that each
-answers and trains on; ``benchmarks/make_digits_learning.py`` made the data.
+The classifiers of the digits crowd with these names answer and train on the same digits as there.
+``benchmarks/make_digits_learning.py`` made the data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DIGITS = 1797
-"""Digits of the set that scikit-learn carries, all of which are items."""
+"""Digits of the set that scikit-learn ships, all used as items."""
 
 
 def load_digits_learning() -> pd.DataFrame:
@@ -25,10 +25,9 @@ def load_digits_learning() -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per answer: respondent (classifier and settings, as in
-        :func:`irtkit.load_digits_crowd`), training_size (number of digits trained on, 10, 20, 40, …
-        1280, balanced over the ten classes, each sample holding the one before), item
-        ("digit-0000", …) and right (True or False). Nothing is missing: 8 systems × 8 sizes ×
-        1,797 digits.
+        :func:`irtkit.load_digits_crowd`), training_size, item ("digit-0000", …) and right (True or
+        False). The training size is 10, 20, 40, … 1280 digits, balanced over the ten classes, and
+        each sample holds the one before. Nothing is missing: 8 systems × 8 sizes × 1,797 digits.
 
     Examples
     --------

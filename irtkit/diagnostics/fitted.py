@@ -76,7 +76,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
     refuse_scores(responses, needed_by)
     if responses.has_repeats:
         raise ValueError(
-            f"{needed_by} is for one response a cell, and the responses hold repeated trials; fit "
+            f"{needed_by} is for one response a cell, and the responses hold repeated trials. Fit "
             "one run of each (repeats='first')"
         )
     places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
@@ -110,8 +110,7 @@ def by_label(
     known = [] if table is None else list(map(str, table.columns))
     if table is None or given not in known:
         raise ValueError(
-            f"{argument} must be a column of the {kind} table or a mapping from {kind} to "
-            f"{value}; there is no column {short(given)}{did_you_mean(given, known)}, of "
-            f"{first_names(known) or 'none'}"
+            f"{argument} must be a column of the {kind} table ({first_names(known) or 'empty'}) or "
+            f"a mapping from {kind} to {value}, got {short(given)}{did_you_mean(given, known)}"
         )
     return list(table.iloc[:, known.index(given)].reindex(labels))

@@ -1,8 +1,8 @@
 """Differential item functioning: items harder for one of two groups than ability explains.
 
-The procedure of Mantel & Haenszel (1959): in each stratum k of respondents of equal ability, A_k
-and B_k of the focal group are right and wrong, C_k and D_k of the reference group, N_k in all. With
-the hypergeometric mean and variance,
+The procedure is due to Mantel & Haenszel (1959). In stratum k of respondents of equal ability, A_k
+and B_k of the focal group are right and wrong, C_k and D_k of the reference group, and N_k are
+there in all. With the hypergeometric mean and variance,
 
     χ² = (Σ A_k − Σ E[A_k])² / Σ Var[A_k]
 
@@ -77,26 +77,26 @@ def differential_functioning(
 
     Parameters
     ----------
-    responses
+    responses : FitResult, ResponseMatrix, or path
         A result of :func:`irtkit.fit` with its responses, a ResponseMatrix, or anything that
         :func:`irtkit.read_responses` takes, with its settings as ``reading``.
-    groups
+    groups : mapping, Series, list or str
         Group of every respondent: a mapping or Series from label to group, a list in the order of
         the respondents, or a column of ``responses.respondent_table``. Respondents without a group
         are left out, and so are synthetic ones.
-    method
-        "mantel-haenszel" compares the odds of a right answer at equal scores, from 10 respondents
-        per group on. "likelihood-ratio" compares 2PL models, from 30 on, and also finds items whose
-        curves cross.
-    fdr
+    method : {"mantel-haenszel", "likelihood-ratio"}, default "mantel-haenszel"
+        "mantel-haenszel" compares the odds of a right answer at equal scores (10 respondents per
+        group or more). "likelihood-ratio" compares 2PL models (30 or more) and also finds crossing
+        curves.
+    fdr : float, default 0.05
         False-discovery rate (Benjamini & Hochberg 1995).
-    anchors
+    anchors : list of str, optional
         Labels of items known to be the same for both groups. By default, all items are anchors
         except those found to differ, in rounds.
-    reference, focal
-        Names of the groups. Of two groups, the larger one is the reference group by default. Of
-        more, all others are if only ``focal`` is given.
-    cut
+    reference, focal : str, optional
+        Names of the groups. The larger of two groups is the reference group by default. With more
+        groups and only ``focal``, all others are the reference group.
+    cut : float or date, optional
         Splits dates or numbers: respondents before it are the reference group.
 
     Returns
@@ -120,7 +120,7 @@ def differential_functioning(
     Raises
     ------
     TypeError, ValueError
-        If there are not two groups, a group has too few respondents, an anchor is no item, or the
+        If there are not two groups, a group has too few respondents, an anchor is unknown, or the
         responses are sparse or not saved with the result.
 
     Warns
@@ -177,7 +177,7 @@ def differential_functioning(
     for k, name in enumerate(names):
         if (n := np.count_nonzero(group == k)) < (least := _LEAST_RESPONDENTS[method]):
             raise ValueError(
-                f"groups: {short(name)} has {n} respondents with a response; {method} needs "
+                f"groups: {short(name)} has {n} respondents with a response, and {method} needs "
                 f"{least} in each group to hold its level"
             )
     rows = np.flatnonzero(group >= 0)
@@ -223,14 +223,14 @@ def differential_functioning(
 
 
 def _anchors(anchors: Any, labels: tuple[str, ...], answered: Places) -> Marks | None:
-    """Which items are given as anchors, ``answered`` being those with a response; None if none."""
+    """Which items are given as anchors, or None. ``answered``: items with a response."""
     if anchors is None:
         return None
     if isinstance(anchors, str) or not isinstance(anchors, Iterable):
         raise TypeError(f"anchors must be several labels of items, got {short(anchors)}")
     wanted = {str(label) for label in anchors}
     if strange := sorted(wanted.difference(labels)):
-        raise ValueError(f"anchors: there is no item {first_names(strange)}")
+        raise ValueError(f"anchors: not among the items: {first_names(strange)}")
     known = np.array([label in wanted for label in labels])
     if (n := int(known[answered].sum())) < _FEWEST_ANCHORS:
         rule = f"{_FEWEST_ANCHORS} items or more that somebody answered"
@@ -255,7 +255,7 @@ def _groups(
     for argument, name in (("reference", reference), ("focal", focal)):
         if name is not None and str(name) not in known:
             raise ValueError(
-                f"{argument} must be one of the groups, {first_names(known)}; got {short(name)}"
+                f"{argument} must be one of the groups {first_names(known)}, got {short(name)}"
                 + did_you_mean(name, known)
             )
     first, second = (None if name is None else str(name) for name in (reference, focal))
@@ -265,9 +265,9 @@ def _groups(
         second = second or next(name for name in by_size if name != first)
     if second is None or len(known) < 2 or first == second:
         raise ValueError(
-            f"groups must be two, and are {len(known)}: {first_names(known) or 'none'}; focal= "
-            "names the one to compare with all others, reference= and focal= name two of them, and "
-            "cut= splits dates or numbers"
+            f"groups must be two, and are {len(known)}: {first_names(known) or 'none'}. Use focal= "
+            "to compare one group with all others, reference= and focal= to compare two of them, "
+            "and cut= to split dates or numbers"
         )
     is_reference = [label != "" if first is None else label == first for label in labels]
     group = np.where([label == second for label in labels], 1, np.where(is_reference, 0, -1))
@@ -294,9 +294,9 @@ def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
 def _design_effect(patterns: Patterns, focal: Marks) -> float:
     """Factor by which dependence widens the variance of a difference between groups, ≥ 1.
 
-    With n respondents in a group and m independent ones that answer as they do, a difference of
-    means has the variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all respondents
-    is taken if it is larger.
+    If n respondents in a group answer like m independent ones, a difference of means has the
+    variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all respondents is used if
+    larger.
     """
     whole = near_duplicates(patterns)
     if not whole.found:
@@ -358,7 +358,7 @@ def _purified(
     n_items: int,
     fdr: float,
 ) -> tuple[_Tested, Array, Array, Array]:
-    """Test by known anchors, or until the same items differ; with statistics, p- and q-values.
+    """Statistics, p- and q-values, by known anchors or until the same items differ.
 
     Against masking, the first anchors are the half of the items with effects nearest the median.
     """
@@ -389,7 +389,7 @@ def _purified(
 
 
 class Matching:
-    """Respondents of two groups matched on responses to some items; ``focal`` has shape (n,)."""
+    """Respondents of two groups matched on responses to some items. ``focal`` has shape (n,)."""
 
     def __init__(self, patterns: Patterns, focal: Marks) -> None:
         self.patterns, self.focal = patterns, focal
@@ -424,18 +424,19 @@ class Matching:
 
 
 def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
-    """Shares right (0 where missing) and whether there is a response, some items at a time."""
+    """Responses (0 if missing) and whether there is a response, some items at a time."""
     for some in blocks(patterns.cells.shape[1], patterns.n, _CELLS_AT_ONCE):
         right, tried = patterns.dense(items=some)
         yield some, right / np.maximum(tried, 1), np.minimum(tried, 1.0)
 
 
 def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
-    """Share right of every item, and its slope from the correlation with the rest.
+    """Proportion correct of every item, and its slope from the correlation with the rest.
 
-    With the share right of the rest in SDs, a correlation of ρ is a difference of ρ/√(p(1 − p))
-    between the means of those who are right and wrong, and a variance of 1 − ρ² within them; the
-    ratio is the logistic slope (Fisher's discriminant). Slopes are shrunk towards their mean.
+    With proportions correct on the other items in SDs, a correlation of ρ is a difference of
+    ρ/√(p(1 − p)) between the means of right and wrong respondents, and a variance of 1 − ρ² within
+    them. The ratio is the logistic slope (Fisher's discriminant). Slopes are shrunk towards their
+    mean.
     """
     totals = np.zeros((2, patterns.n))
     for _, right, answered in _item_blocks(patterns):

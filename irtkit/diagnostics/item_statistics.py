@@ -1,8 +1,8 @@
 """Fit of items and respondents: infit, outfit, S-X² and lz.
 
-Infit and outfit compare responses with P at the fitted abilities. S-X² compares the share right
-among respondents with the same number right with its expectation (Orlando & Thissen 2000). With
-S_k(θ) the probability of k right answers (Lord & Wingersky 1984) and S⁽ʲ⁾ that of the other items,
+Infit and outfit compare responses with P at the fitted abilities. S-X² compares the proportion
+correct at equal total scores with its expectation (Orlando & Thissen 2000). Let S_k(θ) be the
+probability of k right answers (Lord & Wingersky 1984), and S⁽ʲ⁾ the same without item j. Then
 
     E_jk = ∫ P_j(θ) S⁽ʲ⁾_{k−1}(θ) φ(θ) dθ / ∫ S_k(θ) φ(θ) dθ.
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters, ModelName
 
 _LEAST_VARIANCE = 1e-5**0.5  # Least variance of a response: one of P = 0.003 would decide alone.
-_LEAST_EXPECTED = 1.0  # Right, and wrong, responses expected in a group; others are joined.
+_LEAST_EXPECTED = 1.0  # Right, and wrong, responses expected in a group. Others are joined.
 _MOST_SCORES, _GROUPS = 100, 20  # Scores that are groups of their own, and groups of more scores.
 _PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
 _AS_BAD = 0.5  # Share of the largest excess of S-X²/df with which an item is left out (model_fit).
@@ -51,7 +51,7 @@ def item_fit(result: FitResult) -> pd.DataFrame:
 
     Parameters
     ----------
-    result
+    result : FitResult
         A result of :func:`irtkit.fit` with its responses. Synthetic respondents are left out.
 
     Returns
@@ -59,12 +59,12 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     pandas.DataFrame
         One row per item, index "item", in the order of the result:
 
-        - infit, outfit: mean squares of residuals, Σ(y − P)² / ΣP(1 − P) and the mean of
-          (y − P)² / P(1 − P), at the fitted abilities (EAP). Above 1 responses are noisier than
-          the model, below 1 more regular.
-        - infit_z, outfit_z: their Wilson–Hilferty cube-root transforms. Rank by them; they are not
-          standard normal.
-        - s_x2, df: S-X² of those who answered every item, and its degrees of freedom.
+        - infit, outfit: mean squares of residuals at the fitted abilities (EAP),
+          Σ(y − P)² / ΣP(1 − P) and the mean of (y − P)² / P(1 − P). Above 1 responses are noisier
+          than the model, below 1 more regular.
+        - infit_z, outfit_z: their Wilson–Hilferty cube-root transforms. Use them to rank items, not
+          as standard normal statistics.
+        - s_x2, df: S-X² and its degrees of freedom, from respondents who answered every item.
         - p_value: probability of this S-X² or a larger one if the model holds.
         - q_value: false-discovery rate (Benjamini & Hochberg).
         - status: "ok", "too few respondents" (fewer than 30 with complete answers, or no degree of
@@ -84,15 +84,19 @@ def item_fit(result: FitResult) -> pd.DataFrame:
 
     Groups of equal scores with less than one expected right or wrong response are joined with a
     neighbour, and more than 100 different scores to 20 groups first. A common slope takes off 1/J
-    degrees of freedom (R's mirt: 1). Near-duplicate respondents count for the effective number.
+    degrees of freedom (R's mirt: 1). Near-duplicate respondents enter with their effective number.
 
-    Items that fit very badly make others look bad; ``flag_items(result, poor_fit=True)`` leaves
+    Items that fit very badly make others look bad. ``flag_items(result, poor_fit=True)`` leaves
     them out. If responses are not unidimensional, good items may fit badly.
 
     References
     ----------
     Wright & Masters (1982), *Rating Scale Analysis*: infit and outfit.
     Orlando & Thissen (2000), *Applied Psychological Measurement* 24, 50–64: S-X².
+
+    See Also
+    --------
+    irtkit.model_fit, irtkit.flag_items
 
     Examples
     --------
@@ -124,7 +128,7 @@ def item_fit(result: FitResult) -> pd.DataFrame:
 
 
 def p_values(result: FitResult, parts: Fitted, found: tuple[Array, Array]) -> Array:
-    """P-value of every S-X², NaN where there is none."""
+    """P-value of every S-X², NaN without S-X²."""
     from scipy.special import chdtrc
 
     statistic, df = found
@@ -134,10 +138,10 @@ def p_values(result: FitResult, parts: Fitted, found: tuple[Array, Array]) -> Ar
 
 
 def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
-    """Items called for their S-X² at a false-discovery rate, (n_items,); None if none is tested.
+    """Items with a significant S-X² at a false-discovery rate, (n_items,), None if none is tested.
 
-    Of the items called, the worst are left out (those whose S-X²/df is at least half as far above 1
-    as the largest), and the others fitted and tested again, until none is called.
+    The worst significant items are left out (S-X²/df at least half as far above 1 as the largest).
+    The others are fitted and tested again, until none is significant.
     """
     parts = fitted(result, "poor_fit")
     called = np.zeros(len(result.item_labels), dtype=bool)
@@ -184,7 +188,7 @@ def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Arr
 
 
 def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
-    """S-X² and its df of every item by those who answered all; NaN without a degree of freedom."""
+    """S-X² and its df of every item by complete respondents, NaN without a degree of freedom."""
     cells, n_items = parts.cells[parts.complete], parts.items.n_items
     score = cells.sum(axis=1, dtype=np.intp)
     inside = np.flatnonzero((score > 0) & (score < n_items))
@@ -206,7 +210,7 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
 
 
 def _first_of_groups(n: Array) -> NDArray[np.intp]:
-    """Where groups begin: every score, or so many of equal size; no respondent is alone."""
+    """Where groups of equal size, or every score, begin. Each has two respondents or more."""
     size = n.sum() / _GROUPS if len(n) > _MOST_SCORES else 0.0
     first, held = [0], 0.0
     for k, more in enumerate(n):
@@ -247,7 +251,7 @@ def expected_right(
 ) -> Array:
     """Expected number right of every item in groups of scores, (n_items, n_groups).
 
-    ``n`` respondents have each of the ``scores``; groups begin at the places ``first`` among them.
+    ``n`` respondents have each of the ``scores``. ``first`` holds where groups begin among them.
     """
     nodes, weights = grid
     p = np.clip(items.probability(nodes).T, _LEAST, 1 - _LEAST)
@@ -270,7 +274,7 @@ def expected_right(
 
 
 def by_recursion(p: Array, weights: Array) -> Array:
-    """E_jk at all scores from 1 to n − 1; ``p`` is P(right), (n_items, n_nodes)."""
+    """E_jk at all scores from 1 to n − 1. ``p`` is P(right), (n_items, n_nodes)."""
     n = len(p)
     score = np.zeros((n + 1, p.shape[1]))
     score[0] = 1.0
@@ -293,7 +297,7 @@ def by_recursion(p: Array, weights: Array) -> Array:
 
 
 def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
-    """E_jk at some scores; ``p`` is P(right), (n_items, n_nodes)."""
+    """E_jk at some scores. ``p`` is P(right), (n_items, n_nodes)."""
     total, mass = np.zeros((len(scores), len(p))), np.zeros(len(scores))
     peak = np.full(len(scores), -np.inf)
     mean, sd = p.sum(axis=0), np.sqrt((p * (1 - p)).sum(axis=0))
@@ -335,7 +339,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
 
     Parameters
     ----------
-    result
+    result : FitResult
         A result of :func:`irtkit.fit` with its responses. Missing cells are left out.
 
     Returns
@@ -370,6 +374,10 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     Drasgow, Levine & Williams (1985), *Brit. J. Math. Stat. Psychol.* 38, 67–86: lz.
     Snijders (2001), *Psychometrika* 66, 331–342: lz*, with an estimated ability.
     Lugannani & Rice (1980), *Adv. Appl. Prob.* 12, 475–490: tail probability by saddlepoint.
+
+    See Also
+    --------
+    irtkit.item_fit, irtkit.compare_systems
 
     Examples
     --------

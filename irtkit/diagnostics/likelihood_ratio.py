@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REFERENCE, FOCAL = REAL, SYNTHETIC + 1  # Groups of the patterns.
-_LEAST_ANSWERS = 5  # Right, and wrong, in each group: with fewer the statistic is no chi-square.
+_LEAST_ANSWERS = 5  # Right, and wrong, in each group. With fewer the statistic is not chi-square.
 _MOST_EVALUATIONS, _LEAST_GAIN = 100, 1e-6  # Of an item, and the expected gain that ends a search.
 _AT_ONCE = 2**20  # Numbers in an array of a block of items: products of fewer are slow.
 _RIDGE = 1e-2  # Added to the information of each parameter. It shortens steps only.
@@ -90,7 +90,7 @@ def _split(patterns: Patterns, split: Marks) -> tuple[Patterns, Places]:
 
 
 class Ratios(NamedTuple):
-    """How items compare between two groups, (n_items,); NaN for few right or wrong answers."""
+    """Comparison of items in two groups, (n_items,), NaN with few right or wrong answers."""
 
     statistic: Array
     slope_difference: Array  # Focal group less reference group, as all differences.

@@ -1,13 +1,12 @@
 """Fit of the model as a whole: M2, from how often items and pairs of items are right.
 
-With residuals e of the shares right of all items and pairs of items, their covariance Ξ/N under the
-model and derivatives Δ by the parameters (Maydeu-Olivares & Joe 2006),
+Let e be the residuals of the proportions correct of items and pairs of items, Ξ/N their covariance
+under the model, and Δ their derivatives by the parameters (Maydeu-Olivares & Joe 2006). Then
 
     M2 = N · min over t of (e − Δt)ᵀ Ξ⁻¹ (e − Δt).
 
 Margins are kept as symmetric (J, J) matrices with single items on the diagonal. Neither Ξ nor Δ is
-made: conjugate gradients solve in the null space of Δᵀ, with margins divided by √E[VᵢVⱼ],
-Vᵢ = Pᵢ(1 − Pᵢ).
+made: conjugate gradients solve in the null space of Δᵀ, margins divided by √E[VᵢVⱼ], Vᵢ = PᵢQᵢ.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _TAIL = 0.05  # Probability beyond either end of the interval of the RMSEA, 90 %
 
 @dataclass(frozen=True)
 class ModelFit:
-    """How well a model fits as a whole; made by :func:`irtkit.model_fit`."""
+    """How well a model fits as a whole. :func:`irtkit.model_fit` returns it."""
 
     model: ModelName
     n_respondents: int
@@ -52,7 +51,7 @@ class ModelFit:
     def __str__(self) -> str:
         return (
             f"{self.model} of {self.n_respondents} × {self.n_items}: M2 {self.m2:.1f}, "
-            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}; RMSEA {self.rmsea:.3f} "
+            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}, RMSEA {self.rmsea:.3f} "
             f"[{self.rmsea_low:.3f}, {self.rmsea_high:.3f}], SRMSR {self.srmsr:.3f}, "
             f"CFI {self.cfi:.3f}, TLI {self.tli:.3f}"
         )
@@ -63,9 +62,8 @@ def model_fit(result: FitResult) -> ModelFit:
 
     Parameters
     ----------
-    result
-        A result of :func:`irtkit.fit` with complete responses to at most 500 items, and many more
-        respondents than items.
+    result : FitResult
+        With complete responses to at most 500 items, and many more respondents than items.
 
     Returns
     -------
@@ -76,14 +74,14 @@ def model_fit(result: FitResult) -> ModelFit:
     Raises
     ------
     TypeError, ValueError
-        As :func:`irtkit.item_fit`; or if responses are incomplete, items are more than 500, or
+        As :func:`irtkit.item_fit`, or if responses are incomplete, items are more than 500, or
         there are too few to determine the parameters.
 
     Notes
     -----
-    Near-duplicate respondents count for the effective number, except in m2 and srmsr.
+    Near-duplicate respondents enter with their effective number, except in m2 and srmsr.
 
-    Numbers of the 1PL and 2PL are those of R's mirt. mirt 1.47 takes another derivative by the
+    For the 1PL and 2PL the numbers agree with R's mirt. mirt 1.47 takes another derivative by the
     slope of the 3PL, and none by the variance of ability of Rasch.
 
     References
@@ -91,6 +89,10 @@ def model_fit(result: FitResult) -> ModelFit:
     Maydeu-Olivares & Joe (2006), *Psychometrika* 71, 713–732: M2.
     Maydeu-Olivares & Joe (2014), *Multivariate Behavioral Research* 49, 305–328: RMSEA, SRMSR.
     Cai, Chung & Lee (2023), *Multivariate Behavioral Research* 58, 193–211: CFI and TLI of M2.
+
+    See Also
+    --------
+    irtkit.item_fit, irtkit.likelihood_ratio_test, irtkit.local_dependence
 
     Examples
     --------
@@ -107,7 +109,7 @@ def model_fit(result: FitResult) -> ModelFit:
     n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
     if np.isnan(m2):
         raise ValueError(
-            f"model_fit: the shares right of these {n_items} items and their pairs do not "
+            f"model_fit: the margins of these {n_items} items and their pairs do not "
             f"determine the {margins.n_parameters} parameters of the {result.model}, or hardly. M2 "
             'cannot be computed. Try: a simpler model, or prior="weak".'
         )
@@ -139,7 +141,7 @@ def model_fit(result: FitResult) -> ModelFit:
 
 
 class BivariateMargins(NamedTuple):
-    """Shares right of some items and of their pairs, and what the model says of them."""
+    """Proportions correct of some items and of their pairs, observed and expected."""
 
     n: int
     observed: Array  # Share right of both items of a pair, on the diagonal of the item, (J, J).
@@ -161,7 +163,7 @@ class BivariateMargins(NamedTuple):
 
     @property
     def expected(self) -> Array:
-        """Shares right that the model expects, (J, J)."""
+        """Expected proportions correct, (J, J)."""
         return _with_diagonal((self.p * self.weights) @ self.p.T, self.p @ self.weights)
 
 
@@ -178,7 +180,7 @@ def margins_of(result: FitResult) -> BivariateMargins:
         who = [result.respondent_labels[k] for k in parts.respondents[~parts.complete]]
         raise ValueError(
             f"model_fit needs complete responses, and {len(who)} of {len(parts.cells)} respondents "
-            f"miss some: {first_names(who)}; fit the others, or the items that all answered"
+            f"miss some: {first_names(who)}. Fit the others, or the items that all answered"
         )
     right = parts.cells.sum(axis=0)
     varied = np.flatnonzero((right > 0) & (right < len(parts.cells)))
@@ -195,9 +197,9 @@ def margins_of(result: FitResult) -> BivariateMargins:
     if margins.df < 1:
         n_items = len(margins.p)
         raise ValueError(
-            f"model_fit has no degree of freedom: {n_items} items with right and wrong responses "
-            f"have {n_items * (n_items + 1) // 2} margins, and the {result.model} of them "
-            f"{margins.n_parameters} parameters"
+            f"model_fit needs degrees of freedom: {n_items} items with right and wrong responses "
+            f"give {n_items * (n_items + 1) // 2} margins for the {margins.n_parameters} "
+            f"parameters of the {result.model}"
         )
     return margins
 
@@ -219,7 +221,7 @@ def _inner(x: Array, y: Array) -> float:
 
 
 def m_2(margins: BivariateMargins) -> float:
-    """M2, by conjugate gradients in the null space of Δᵀ; NaN if Δ is singular or they fail."""
+    """M2 by conjugate gradients in the null space of Δᵀ, NaN if Δ is singular or they fail."""
     from scipy.linalg import cho_solve
 
     p, weights = margins.p, margins.weights
@@ -251,7 +253,7 @@ def m_2(margins: BivariateMargins) -> float:
         return float("nan")
 
     def within(x: Array) -> Array:
-        """Projection on the null space; twice, for what rounding leaves."""
+        """Projection on the null space, done twice to remove rounding errors."""
         for _ in range(2):
             along = gathered(np.einsum("kij,ij->ki", rows, x).ravel()) / length
             t = cho_solve((corner, True), along, check_finite=False) / length

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
-_RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains those of lower rank.
+_RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains models of lower rank.
 _SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
 _LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
 
 
 @dataclass(frozen=True)
 class LikelihoodRatioTest:
-    """Two nested models compared; made by :func:`irtkit.likelihood_ratio_test`."""
+    """Comparison of two nested models. :func:`irtkit.likelihood_ratio_test` returns it."""
 
     smaller: ModelName
     larger: ModelName
@@ -38,7 +38,7 @@ class LikelihoodRatioTest:
     p_value: float
     log_likelihood_smaller: float
     log_likelihood_larger: float
-    aic_difference: float  # Of the larger model less that of the smaller.
+    aic_difference: float  # AIC of the larger model less AIC of the smaller.
     bic_difference: float
     findings: tuple[Finding, ...]  # What keeps the p-value from being exact.
 
@@ -56,7 +56,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 
     Parameters
     ----------
-    smaller, larger
+    smaller, larger : FitResult
         Fits of nested models with ``prior=None``, the one with fewer parameters first: Rasch or
         1PL, then 2PL, then 3PL. Rasch and 1PL are the same model in different units.
 
@@ -80,7 +80,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     Notes
     -----
     If near-duplicate respondents are found, the statistic is multiplied by ``larger.evidence``,
-    n_eff/n, and referred to an F distribution with n_eff denominator degrees of freedom (McCullagh
+    n_eff/n. Its reference is an F distribution with n_eff denominator degrees of freedom (McCullagh
     & Nelder 1989, section 4.5). They are not found with 10 items, and only in part with 20.
     Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987).
 
@@ -88,6 +88,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     ----------
     Wilks (1938), *Annals of Mathematical Statistics* 9, 60–62.
     Self & Liang (1987), *Journal of the American Statistical Association* 82, 605–610.
+
+    See Also
+    --------
+    irtkit.model_fit, irtkit.compare_difficulties
 
     Examples
     --------
@@ -139,7 +143,7 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     if not nested or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
             "smaller and larger must be nested models, the one with fewer parameters first: Rasch "
-            "or 1PL (the same model in different units), then 2PL, then 3PL; got "
+            "or 1PL (the same model in different units), then 2PL, then 3PL. Got "
             f"{smaller.model} with {smaller.n_parameters} parameters as smaller and "
             f"{larger.model} with {larger.n_parameters} as larger"
         )
@@ -152,15 +156,15 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
         check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
     rule = "smaller and larger must be fitted to the same responses"
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
-        raise ValueError(f"{rule}; {short(labels['respondent'][k])} is synthetic in one of them")
+        raise ValueError(f"{rule}: {short(labels['respondent'][k])} is synthetic in one of them")
     counts = [
         np.stack([fit.counts.item_responses, fit.counts.item_right]) for fit in (smaller, larger)
     ]
     for k in np.flatnonzero((counts[0] != counts[1]).any(axis=0)):
-        raise ValueError(f"{rule}; those to item {short(labels['item'][k])} differ")
+        raise ValueError(f"{rule}: responses to item {short(labels['item'][k])} differ")
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
     if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
-        raise ValueError(f"{rule}; their counts agree and single responses do not")
+        raise ValueError(f"{rule}: their counts agree and single responses do not")
     for name, remedy in (
         ("quadrature", "quadrature="),
         ("trial_correlation", "responses.with_trial_correlation()"),
@@ -168,7 +172,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
         one, other = (getattr(fit.settings, name) or 0.0 for fit in (smaller, larger))
         if one != other:
             raise ValueError(
-                f"smaller and larger must be fitted with the same {name}; smaller has {one!r} and "
+                f"smaller and larger must be fitted with the same {name}. smaller has {one!r} and "
                 f"larger {other!r}. {remedy} sets it"
             )
 
@@ -176,7 +180,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
 def _findings(
     smaller: FitResult, larger: FitResult, statistic: float, error: float
 ) -> Iterator[Finding]:
-    """Why the statistic may not be that of two maxima, and what theory says of its p-value."""
+    """Why the two fits may not be at a maximum, and what theory says of the p-value."""
     both = (smaller, larger)
     if models := [fit.model for fit in both if fit.settings.prior is not None]:
         yield Finding("test-with-prior", "warning", {"models": models})

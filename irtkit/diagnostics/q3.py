@@ -1,9 +1,8 @@
 """Local dependence: pairs of items that have more in common than ability (Yen's Q3).
 
-Abilities are fitted to the items, which draws Q3 below 0 if the model holds. With
-θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1), e = y − P(θ), the residuals of items j and k have about
-the covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ, and that of j the variance
-∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
+Abilities are fitted to the items, which draws Q3 below 0 if the model holds. Let e = y − P(θ), and
+θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1). The residuals of items j and k have about the
+covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ. The variance of item j is ∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _ITEMS_AT_ONCE = 1024  # Compared with as many others: 4 MiB of correlations.
 _LEAST_COMMON = 5  # Common respondents of a pair, and right and wrong responses to an item.
-_LEAST_SQUARES = 1e-6  # Sum of squared residuals below which an item has none.
+_LEAST_SQUARES = 1e-6  # Sum of squared residuals below which an item is left out.
 
 
 def local_dependence(
@@ -37,11 +36,11 @@ def local_dependence(
 
     Parameters
     ----------
-    result
+    result : FitResult
         A result of :func:`irtkit.fit` with its responses.
-    threshold
+    threshold : float, default 0.2
         Least absolute Q3, from 0 to 1.
-    top
+    top : int, default 1000
         Largest number of pairs, those with the largest absolute Q3. None returns all.
 
     Returns
@@ -51,12 +50,12 @@ def local_dependence(
 
         - item, other
         - q3: correlation of y − P(θ) between the two items, over respondents who answered both, at
-          the fitted abilities (EAP). Items with fewer than five right or five wrong responses are
-          left out.
+          the fitted abilities (EAP). Items with fewer than five right, or wrong, responses are left
+          out.
         - excess: q3 less its expectation if the model holds, which is below 0.
         - n_respondents: who answered both.
         - p_value: two-sided, by Fisher's transform of q3, for a single pair. It is too small for
-          the largest of many pairs; judge these by excess.
+          the largest of many pairs. Judge these by excess.
 
     Raises
     ------
@@ -66,13 +65,17 @@ def local_dependence(
 
     Notes
     -----
-    Near-duplicate respondents count for the effective number in the p-value. With abilities fitted
-    to J items, q3 is about −1/(J − 1) on average.
+    The p-value uses the effective number of near-duplicate respondents. With abilities fitted to J
+    items, q3 is about −1/(J − 1) on average.
 
     References
     ----------
     Yen (1984), *Applied Psychological Measurement* 8, 125–145: Q3.
     Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194.
+
+    See Also
+    --------
+    irtkit.model_fit, irtkit.similar_respondents
 
     Examples
     --------
@@ -146,7 +149,7 @@ def local_dependence(
 
 
 class _Block(NamedTuple):
-    """Residuals of some items, 0 where missing; standardised if all were answered."""
+    """Residuals of some items, 0 if missing, and standardised if all were answered."""
 
     start: int
     residual: Singles
@@ -154,7 +157,7 @@ class _Block(NamedTuple):
 
 
 def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Array) -> Array:
-    """What fitted abilities take from residuals, (n_items, n_nodes); products are correlations."""
+    """What fitted abilities take from residuals, (n_items, n_nodes). Products are correlations."""
     p = items.probability(nodes)
     variance = p * (1 - p)
     rise = np.sqrt(items.information(nodes) * variance) * np.sign(items.discrimination)

@@ -29,16 +29,16 @@ _MOST = 0.9  # Share of the information held by the items that separate some res
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Information of the items of a benchmark; made by :func:`irtkit.information`."""
+    """Information of the items of a benchmark. :func:`irtkit.information` returns it."""
 
     curve: pd.DataFrame
     """Index "ability": information of all items, standard_error = 1/√information,
     reliability = s²·information / (s²·information + 1) with s the SD of the population,
     expected_score (proportion correct of all items)."""
     items: pd.DataFrame
-    """Index "item": information (mean over the population), information_top (mean over the most
-    able respondents), right_top (share of these who are right, NaN if none answered), separates_top
-    (whether it is one of the fewest items that hold 90 % of information_top)."""
+    """Index "item": information (mean over the population), information_top (mean over the best
+    respondents) and right_top (proportion of them that are right, NaN if none answered). Then
+    separates_top (whether it is one of the fewest items that hold 90 % of information_top)."""
     top: tuple[str, ...]
     """The most able respondents, best first."""
     marginal_reliability: float
@@ -53,7 +53,7 @@ class Information:
         wanted = 1 / check_number("standard_error", standard_error, above=0) ** 2
         total = float(self._parameters.information([ability]).sum())
         if total == 0:
-            raise ValueError(f"these items have no information at ability {ability:g}")
+            raise ValueError(f"these items give zero information at ability {ability:g}")
         return math.ceil(self._parameters.n_items * wanted / total - 1e-9)
 
     def __repr__(self) -> str:
@@ -64,8 +64,8 @@ class Information:
         empirical = f", empirical {self.empirical_reliability:.3f}" * (len(self.top) > 1)
         return (
             f"{len(self.items)} items: marginal reliability {self.marginal_reliability:.3f}"
-            f"{empirical}; least standard error {self.curve['standard_error'].min():.3f} at "
-            f"ability {best:g}; "
+            f"{empirical}, lowest standard error {self.curve['standard_error'].min():.3f} at "
+            f"ability {best:g}, "
             f"{self.items['separates_top'].sum()} items hold {_MOST:.0%} of the information about "
             f"the top {len(self.top)}"
         )
@@ -78,11 +78,11 @@ def information(
 
     Parameters
     ----------
-    result
+    result : FitResult
         A result of :func:`irtkit.fit`.
-    abilities
+    abilities : array-like, optional
         Abilities of the curve. The default is from −4 to 4 SDs.
-    top
+    top : int, default 10
         Number of the most able respondents that are the top.
 
     Returns
@@ -99,6 +99,10 @@ def information(
     ----------
     Birnbaum (1968), in Lord & Novick, *Statistical Theories of Mental Test Scores*, ch. 17–20.
     Green, Bock, Humphreys, Linn & Reckase (1984), *J. Educ. Meas.* 21, 347–360: reliability.
+
+    See Also
+    --------
+    irtkit.select_items, irtkit.plots.information
 
     Examples
     --------

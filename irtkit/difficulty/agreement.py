@@ -1,12 +1,12 @@
 """Agreement of raters beyond chance: Fleiss' kappa.
 
-Several raters put each item into a category. With P̄ the proportion of pairs of ratings of an item
-that agree, and P̄ₑ = Σⱼ pⱼ² that expected if ratings were drawn from the category proportions pⱼ,
-κ = (P̄ − P̄ₑ) / (1 − P̄ₑ) (Fleiss 1971): 1 is full agreement, 0 agreement by chance.
+Several raters put each item into a category. Let P̄ be the proportion of pairs of ratings of an
+item that agree, and P̄ₑ = Σⱼ pⱼ² its expectation if ratings are drawn from the category proportions
+pⱼ. Then κ = (P̄ − P̄ₑ) / (1 − P̄ₑ) (Fleiss 1971): 1 is full agreement, 0 agreement by chance.
 
-Items may have different numbers of ratings (Gwet 2014): P̄ is the mean over items with at least two,
-pⱼ over all rated items. The standard error under κ = 0 is that of Fleiss, Nee & Landis (1979), the
-interval that of Gwet (2021, *Educational and Psychological Measurement* 81, 781–790).
+Items may have different numbers of ratings (Gwet 2014): P̄ is the mean over items with at least
+two, pⱼ over all rated items. The standard error under κ = 0 is from Fleiss, Nee & Landis (1979),
+the interval from Gwet (2021, *Educational and Psychological Measurement* 81, 781–790).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class FleissKappa:
 
     kappa: float
     standard_error: float
-    """Of kappa if raters agreed by chance alone, for a test of kappa = 0."""
+    """Standard error if raters agree by chance alone, for a test of kappa = 0."""
     kappa_low: float
     kappa_high: float
-    """95 % interval over other items and the same raters; NaN with fewer than two items."""
+    """95 % interval over other items and the same raters, NaN with fewer than two items."""
     interval_standard_error: float
-    """Of kappa as it is; the interval is made with it."""
+    """Standard error of kappa as it is, used for the interval."""
     observed_agreement: float
     expected_agreement: float
     n_items: int
@@ -52,7 +52,7 @@ class FleissKappa:
     n_ratings: int
     categories: tuple[str, ...]
     by_category: pd.DataFrame
-    """Index ``category``; columns ``share`` (of ratings), ``kappa`` and ``standard_error`` of the
+    """Index ``category``, columns ``share`` (of ratings), ``kappa`` and ``standard_error`` of the
     category against all others together."""
 
     def __str__(self) -> str:
@@ -66,13 +66,17 @@ def fleiss_kappa(ratings: Any, *, missing: Missing = "error") -> FleissKappa:
 
     Parameters
     ----------
-    ratings
-        Table of shape (n_items, n_raters) of categories, text or numbers: rows are items, unlike
-        in a response matrix. Categories are kept as text (1 and 1.0 are both ``1``) and sorted.
-    missing
-        Whether a missing rating (NaN, None, blank) is an "error" (the default) or is to be
-        "omit"ted. Items without ratings are then left out, and single ratings count for the
-        category proportions only.
+    ratings : array-like of shape (n_items, n_raters)
+        Categories, text or numbers. Rows are items, unlike in a response matrix. Categories are
+        kept as text (1 and 1.0 are both ``1``) and sorted.
+    missing : {"error", "omit"}, default "error"
+        What a missing rating (NaN, None, blank) is. With "omit", items without ratings are left
+        out, and single ratings enter the category proportions only.
+
+    Returns
+    -------
+    FleissKappa
+        ``kappa`` with interval, and ``by_category``.
 
     Raises
     ------
@@ -101,8 +105,8 @@ def fleiss_kappa(ratings: Any, *, missing: Missing = "error") -> FleissKappa:
     if missing == "error" and not there.all():
         row, column = divmod(int(there.argmin()), frame.shape[1])
         raise ValueError(
-            f"ratings has no rating of item {short(frame.index[row])} by rater "
-            f'{short(frame.columns[column])}; missing="omit" leaves out what is missing'
+            f"ratings lacks the rating of item {short(frame.index[row])} by rater "
+            f'{short(frame.columns[column])}. Use missing="omit" to leave out missing ratings'
         )
     categories = sorted(set(names[there]))
     item = np.repeat(np.arange(len(frame)), frame.shape[1])[there]
@@ -168,7 +172,7 @@ def _agreement(counts: Array) -> _Agreement:
 
 
 def _pair_agreement(counts: Array) -> Array:
-    """Proportion of pairs of ratings that agree, by item; 0 without a pair."""
+    """Proportion of pairs of ratings that agree, by item, 0 without a pair."""
     n = counts.sum(axis=1)
     share: Array = (counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
     return share
@@ -177,9 +181,9 @@ def _pair_agreement(counts: Array) -> Array:
 def _sampling_error(counts: Array, agreement: _Agreement) -> float:
     """Standard error of kappa over other items rated by the same raters (Gwet 2021).
 
-    The standard error of the mean of κᵢ* = κᵢ − 2 (1 − κ) (eᵢ − P̄ₑ) / (1 − P̄ₑ), where
-    κᵢ = (m / m′) (Pᵢ − P̄ₑ) / (1 − P̄ₑ), 0 for an item rated once, and eᵢ is the chance that a
-    rating of item i agrees with one drawn from the category proportions.
+    The standard error of the mean of κᵢ* = κᵢ − 2 (1 − κ) (eᵢ − P̄ₑ) / (1 − P̄ₑ). Here κᵢ = (m /
+    m′) (Pᵢ − P̄ₑ) / (1 − P̄ₑ), or 0 for an item rated once. The probability that a rating of item i
+    agrees with one drawn from the category proportions is eᵢ.
     """
     if len(counts) < 2 or math.isnan(agreement.kappa):
         return math.nan

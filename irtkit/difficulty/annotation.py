@@ -5,8 +5,8 @@ the manual ones at the least cost (Kuhn 1955), which is for a pair
 
     W_type [types differ] + W_start |Δstart| + W_end |Δend|,
 
-times divided by the duration of the sample, if given. Of equal costs the assignment with the fewest
-changed fields is taken, so that the order of rows does not matter. Then
+times divided by the duration of the sample, if given. Among assignments of equal cost the one with
+the fewest changed fields is taken, so that the order of rows does not matter. Then
 
     impact = penalty / scratch,    scratch = add × manual annotations,
     penalty = fix × changed fields + delete × predictions left over + add × annotations left over,
@@ -48,7 +48,7 @@ class Impact:
     """Impact on one sample or a data set, made by `impact`."""
 
     impact: float
-    """penalty / scratch, the mean over the samples that have one; NaN if none has."""
+    """penalty / scratch, the mean over the samples that have one, or NaN without such a sample."""
     pooled: float
     """Total penalty / total scratch."""
     penalty: float
@@ -60,15 +60,15 @@ class Impact:
     deletes: int
     adds: int
     n_undefined: int
-    """Samples with predictions and no manual annotations, which have no impact."""
+    """Samples with predictions and without manual annotations, whose impact is undefined."""
     table: pd.DataFrame
     """Index ``sample`` ("" if there is only one, without a name), highest impact first, then those
     without one. Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``,
     ``adds``, ``n_predicted`` and ``n_manual``."""
     edits: pd.DataFrame
-    """A row per pair and per annotation left over: ``sample``, ``action`` ("keep", "fix", "delete",
-    "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and ``manual`` (the
-    label of the row, or its position in a list), and type, start and end of both."""
+    """A row per pair and per annotation left over. Columns: ``sample``, ``action`` ("keep", "fix",
+    "delete", "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and
+    ``manual`` (label of the row, or position in a list), and type, start and end of both."""
 
     def exceeds(self, maximum: float) -> bool:
         """Whether the impact is above a threshold (by more than rounding).
@@ -80,7 +80,7 @@ class Impact:
         """
         check_number("maximum", maximum, least=0)
         if math.isnan(self.impact):
-            raise ValueError("no sample has manual annotations: there is no impact to compare")
+            raise ValueError("no sample has manual annotations, so that impact cannot be computed")
         return self.impact > maximum + _ROUNDING
 
     def __str__(self) -> str:
@@ -103,26 +103,30 @@ def impact(
 
     Parameters
     ----------
-    predicted, manual
-        DataFrames with the columns type, start and end, or lists of such tuples. For several
-        samples a column sample comes first, or they are mappings from a sample to its annotations.
-        See Notes.
-    weights
-        Weights of the cost that decides which annotations are paired: a mapping with "type",
-        "start" and "end", each 1 by default. Times count in their own unit.
-    penalties
+    predicted, manual : DataFrame, list or mapping
+        Tables with the columns type, start and end, or lists of (type, start, end). For several
+        samples, add a first column sample, or give mappings from samples to annotations.
+    weights : mapping, optional
+        Weights of the cost that decides which annotations are paired: "type", "start" and "end",
+        each 1 by default. Times enter in their own unit.
+    penalties : mapping, optional
         Penalties of the work that is left: "fix" (1, for each field), "delete" (2) and "add" (3).
-    duration
+    duration : float or mapping, optional
         Duration of the sample, in the unit of the times, or a mapping from the sample. The cost
-        then counts times as proportions of it.
-    tolerance
+        then takes times as proportions of it.
+    tolerance : float, default 0.0
         Largest difference of starts or ends that needs no fixing, in the unit of the times.
+
+    Returns
+    -------
+    Impact
+        ``impact`` and ``table``, with one row per sample.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing or unknown, a type is missing, a time is not finite, an end is before
-        its start, a sample has no duration, or a setting is out of range.
+        If a column or type is missing, a column is unknown, a time is not finite, an end is before
+        its start, a sample lacks a duration, or a setting is out of range.
 
     Warns
     -----
@@ -131,8 +135,8 @@ def impact(
 
     Notes
     -----
-    Types and samples are compared as text. A sample in only one of the two has no annotations in
-    the other. An empty list in a mapping, or a row with nothing but the sample, is a sample without
+    Types and samples are compared as text. A sample in only one of the two has zero annotations in
+    the other. An empty list in a mapping, or a row with only the sample, is a sample without
     annotations.
 
     Examples
@@ -167,7 +171,7 @@ def impact(
     if hasattr(durations, "items"):
         durations = {category_name(label): value for label, value in durations.items()}
         if lacking := [name for name in names if name not in durations]:
-            raise ValueError(f"duration has no value for the sample {short(lacking[0])}")
+            raise ValueError(f"duration lacks a value for the sample {short(lacking[0])}")
     rows, edits = [], []
     for name in names:
         one, other = (of.get(name) or _annotations([], "") for of in (first, second))
@@ -284,14 +288,14 @@ def _scored(
 
 
 def _share(penalty: float, scratch: float) -> float:
-    """Penalty / scratch; without scratch 0 if there is no penalty either, else NaN."""
+    """Penalty / scratch. If scratch is 0, 0 without a penalty and NaN with one."""
     if scratch == 0:
         return 0.0 if penalty == 0 else math.nan
     return penalty / scratch
 
 
 def _by_sample(given: Any, argument: str) -> dict[str, Sample]:
-    """Annotations of samples, in the order in which they first occur; of one, under no name."""
+    """Annotations of samples in the order of first occurrence. A single sample is unnamed."""
     if isinstance(given, Mapping):
         names = [_sample_name(label, argument) for label in given]
         check_unique(f"{argument} must have every sample once", names)
@@ -344,7 +348,7 @@ def _table(given: Any, place: str) -> pd.DataFrame:
     if sorted(map(str, columns)) not in (sorted(FIELDS), sorted([*FIELDS, "sample"])):
         raise ValueError(
             f"{place or 'the table'} must have just the columns type, start and end, and sample if "
-            f"there are several; got {first_names(columns)}"
+            f"there are several, got {first_names(columns)}"
         )
     return cast("pd.DataFrame", given)
 
@@ -376,14 +380,14 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
     """Read the annotations of many samples from a file, for `irtkit.impact`.
 
     A CSV has the columns sample, type, start and end. A row with nothing but the sample is a sample
-    without annotations. JSON is a list of such records, or an object from each sample to its list.
+    without annotations. JSON is a list of these records, or an object from each sample to its list.
 
     Raises
     ------
     ValueError
         If the content is not as it should be. The message begins with the name of the file.
     OSError
-        If there is no such file.
+        If the file does not exist.
     """
     from irtkit.io.json_text import json_document
     from irtkit.io.text import naming
@@ -415,7 +419,7 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def _csv(file: Any, *numeric: str) -> pd.DataFrame:
-    """Table of a file, rows numbered from 1; cells that are no number stay text."""
+    """Table of a file, rows numbered from 1. Cells that are not numbers stay text."""
     import pandas as pd
 
     from irtkit.io.text import read_text_table

@@ -1,10 +1,10 @@
 """Measures of difficulty side by side, and whether they put the items in the same order.
 
-- ``average_error``: proportion of the real respondents that got the item wrong;
+- ``average_error``: proportion of the real respondents that got the item wrong
 - ``expected_error``: the average error that the model expects of its population, comparable for all
-  slopes, guessing and missing responses;
+  slopes, guessing and missing responses
 - ``difficulty``: location b, the ability at which the response curve turns. Flat items and items
-  with a slope below 0 have no place in this order;
+  with a slope below 0 are not in this order
 - ``quality_standard``: Kolena's score by further metrics, if the result has it.
 
 With a 1PL or Rasch model and complete data the first three orders are the same.
@@ -57,22 +57,22 @@ class DifficultyComparison:
     """Measures of difficulty and how far their orders agree, made by `compare_difficulties`."""
 
     table: pd.DataFrame
-    """Index ``item``; a column per measure, higher = harder, NaN without a value; then ``text`` and
-    ``target`` of the items, if the responses have them."""
+    """Index ``item``, a column per measure (higher = harder, NaN without a value), then ``text``
+    and ``target`` of the items, if the responses have them."""
     pairs: pd.DataFrame
-    """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with its 95 % interval
-    ``spearman_low``, ``spearman_high`` over items like these; ``kendall`` (τ-b); ``n_items``
-    compared and ``n_left_out`` for lack of a value; ``ties_1``, ``ties_2``, items that share their
-    value with another."""
+    """A row per pair of measures: ``measure_1``, ``measure_2``, ``spearman`` with its 95 % interval
+    ``spearman_low``, ``spearman_high`` over items like these, and ``kendall`` (τ-b). Then
+    ``n_items`` compared and ``n_left_out`` for lack of a value, and ``ties_1``, ``ties_2``, items
+    that share their value with another."""
     findings: tuple[Finding, ...]
     """What the comparison found, and the findings of the fit."""
     held_out: pd.DataFrame | None
-    """The table of `held_out_predictions`; None if nothing was held out."""
+    """The table of `held_out_predictions`, or None if nothing was held out."""
     systems: pd.DataFrame | None
     """Index ``respondent``, highest ability first: ``accuracy`` and ``rank_by_accuracy`` (1 is
-    best, ties averaged); ``ability`` with its 95 % interval ``ability_low``, ``ability_high``, and
-    ``rank_by_ability``; ``passes``, systems with more right answers and significantly lower
-    ability, and ``passed_by``, the reverse; ``n_responses``. None if abilities cannot be
+    best, ties averaged), ``ability`` with its 95 % interval ``ability_low``, ``ability_high``, and
+    ``rank_by_ability``. ``passes`` are systems with more right answers and significantly lower
+    ability, and ``passed_by`` the reverse. Then ``n_responses``. None if abilities cannot be
     compared."""
     model: str
 
@@ -134,18 +134,17 @@ def compare_difficulties(
 
     Parameters
     ----------
-    result
-        A result of :func:`irtkit.fit`. After :meth:`irtkit.FitResult.with_quality_standard` that
-        score is compared as well.
-    folds
+    result : FitResult
+        After :meth:`irtkit.FitResult.with_quality_standard`, also with Kolena's score.
+    folds : int, default 5
         Parts of the responses that are predicted from the others, by average error (as the 1PL) and
         by the models. Every model is fitted once per fold. 0 leaves the predictions out.
-    models
-        Models to predict with. The default is the 2PL, the model of the result, and up to 100,000
-        cells the 3PL.
-    seed
+    models : list of str, optional
+        Models to predict with. By default the 2PL, the model of the result, and up to 100,000 cells
+        the 3PL.
+    seed : int, default 0
         Seed of the folds, which depend on the order of rows and columns.
-    progress
+    progress : bool, optional
         Whether to show progress. The default is to show it on a terminal and in a notebook.
 
     Returns
@@ -224,7 +223,7 @@ def measures(items: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
 
 
 def orders(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
-    """`DifficultyComparison.pairs`, and how the orders differ from that of average error."""
+    """`DifficultyComparison.pairs`, and how the orders differ from the order by average error."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -264,7 +263,7 @@ def _models(result: FitResult, models: Sequence[ModelName] | None) -> Sequence[M
 def of_predictions(
     held_out: pd.DataFrame, duplicates: NearDuplicates | None = None
 ) -> list[Finding]:
-    """Whether a model predicts better than average error; intervals of all gains hold at once."""
+    """Whether a model predicts better than average error, by simultaneous intervals of gains."""
     models = held_out.drop(BASE)
     if models["gain_low"].isna().all():
         return []
@@ -318,8 +317,8 @@ def _from_best(values: Any) -> Any:
 def errors_needed(duplicates: NearDuplicates | None) -> float:
     """Posterior SDs of a difference at which two abilities differ significantly.
 
-    If n systems answer like m independent ones, errors are √(n/m) times as large, and the interval
-    is that of Student's t with m − 1 degrees of freedom.
+    If n systems answer like m independent ones, standard errors are √(n/m) times as large, and the
+    interval uses Student's t with m − 1 degrees of freedom.
     """
     from scipy.special import stdtrit
 
@@ -347,7 +346,7 @@ def of_ranks(systems: pd.DataFrame, n_items: int) -> list[Finding]:
 
 
 def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Systems that change places with most others, or those of the highest ability."""
+    """Systems that change places with most others, or else the systems of the highest ability."""
     moves = systems["passes"] + systems["passed_by"]
     if not moves.any():
         return systems.head(n)

@@ -1,14 +1,14 @@
-"""What models say about responses they have not seen, beside what average error says.
+"""What models predict of responses they have not seen, compared with average error.
 
-Cross-validation by rows and columns (Owen & Perry 2009): items are calibrated on some respondents,
-the others are placed by their answers to some of the items, and their answers to the rest are
+Cross-validation by rows and columns (Owen & Perry 2009). Items are calibrated on some respondents.
+The others are placed by their answers to some of the items, and their answers to the rest are
 predicted. The 1PL stands for average error: from complete data it learns nothing but the
 proportions correct of items and respondents. It has the same prior as the other models.
 
 The gain of a model is the mean difference of the log-likelihoods of a response by the model and by
-the 1PL. Responses to one item share its luck, as do those of one respondent, so its variance is
-that of two-way clusters (Cameron, Gelbach & Miller 2011): between items, plus between respondents,
-less between cells.
+the 1PL. Responses to one item share sampling error, and so do responses of one respondent. The
+variance is therefore clustered in two ways (Cameron, Gelbach & Miller 2011): between items, plus
+between respondents, less between cells.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ def held_out_predictions(
 
     Parameters
     ----------
-    responses
+    responses : FitResult, ResponseMatrix, or path
         Respondents (rows) × items, or what :func:`irtkit.read_responses` takes. Synthetic
         respondents are left out.
-    models
+    models : list of str, optional
         Models to compare with the 1PL, each with its default prior.
-    folds
+    folds : int, default 5
         Parts into which respondents and items are divided at random. Every model is fitted once for
         each part of the respondents.
-    seed
+    seed : int, default 0
         Seed of the division, which depends on the order of rows and columns.
-    progress
+    progress : bool, optional
         Whether to show progress. The default is to show it on a terminal and in a notebook.
 
     Returns
@@ -75,7 +75,7 @@ def held_out_predictions(
 
         - log_likelihood: mean per response (natural logarithm). Higher is better.
         - accuracy: proportion of responses on the likelier side.
-        - gain: log_likelihood less that of the 1PL.
+        - gain: log_likelihood less the log_likelihood of the 1PL.
         - gain_se: standard error of gain, NaN with one item or one respondent.
         - gain_low, gain_high: 95 % intervals that hold for all models at once (Bonferroni).
         - n_responses: number of responses.
@@ -86,7 +86,7 @@ def held_out_predictions(
         If responses cannot be read or models is not a list.
     ValueError
         If a model is unknown, fewer than two respondents have responses, folds is not a whole
-        number from 2, seed is not a whole number from 0, or responses are sparse.
+        number of 2 or more, seed is not a whole number of 0 or more, or responses are sparse.
 
     Examples
     --------

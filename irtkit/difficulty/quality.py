@@ -54,16 +54,16 @@ class QualityStandard:
     """Difficulty of items by several metrics, made by `quality_standard`."""
 
     scores: pd.DataFrame
-    """Items × respondents, 0 (easy) to 1 (hard); NaN without any metric that varies."""
+    """Items × respondents, 0 (easy) to 1 (hard), NaN without any metric that varies."""
     items: pd.Series[float]
-    """Index ``item``: mean over the respondents that have a score; NaN if none has."""
+    """Index ``item``: mean over the respondents that have a score, NaN without scores."""
     scaled: pd.DataFrame
-    """``respondent``, ``item``, ``metric``, ``value``: the metrics from 0 (easy) to 1 (hard);
-    missing values and constant metrics have no row."""
+    """``respondent``, ``item``, ``metric``, ``value``: the metrics from 0 (easy) to 1 (hard).
+    Missing values and constant metrics are left out."""
     higher_is_better: dict[str, bool]
     """For every metric."""
     weights: dict[str, float]
-    """Of every metric, before any is left out."""
+    """Weight of every metric, before any is left out."""
     scale: Scale
 
     @property
@@ -94,19 +94,18 @@ def quality_standard(
 
     Parameters
     ----------
-    metrics
+    metrics : DataFrame
         A long table (a row per value, with the columns respondent, item, metric and value), or a
         wide one (a row per answer, a column per metric). See Notes.
-    higher_is_better
-        All metrics that are better when higher, ``[]`` for none. There is no default: a wrong
+    higher_is_better : str or list of str
+        All metrics that are better when higher, ``[]`` for none. It must be given, because a wrong
         direction reverses the score.
-    weights
-        Weight of every metric, summing to 1. The default is equal weights. Metrics that are present
-        keep their proportions.
-    scale
-        Range that is brought to 0–1: that of each ``"respondent"``, so that a score compares an
-        item with the other items of the respondent, or of all respondents, ``"pooled"``, so that
-        respondents can be compared.
+    weights : mapping, optional
+        Weight of every metric, summing to 1, equal by default. Present metrics keep their
+        proportions.
+    scale : {"respondent", "pooled"}, default "respondent"
+        Range that is mapped to 0–1. With the range of each ``"respondent"``, a score compares items
+        of the respondent. With the ``"pooled"`` range, respondents are comparable.
 
     Returns
     -------
@@ -116,15 +115,15 @@ def quality_standard(
     Raises
     ------
     ValueError
-        If a column is absent, a label is missing, a value occurs twice or is not a finite number,
-        a metric is unknown or has no weight, or weights do not sum to 1.
+        If a column or label is missing, a value occurs twice or is not a finite number, a metric is
+        unknown or lacks a weight, or weights do not sum to 1.
 
     Notes
     -----
     Columns of respondents and items are recognised by their usual names, as in
-    :func:`irtkit.read_responses`. They may be an index of two levels. Labels are kept as text.
-    NaN, None and absent rows are missing values. A metric whose range is below 1e-12 of its largest
-    value is constant.
+    :func:`irtkit.read_responses`. They may be an index of two levels. Labels are kept as text. NaN,
+    None and absent rows are missing values. A metric with a range below 1e-12 of its largest value
+    is constant.
 
     Examples
     --------
@@ -172,7 +171,7 @@ def quality_standard(
 
 
 def quality_finding(scores: Any, settings: Mapping[str, Any]) -> Finding:
-    """Metrics that items are scored by, and their directions; settings of a `QualityStandard`."""
+    """Metrics that items are scored by and their directions, from the settings."""
     directions = settings["higher_is_better"].items()
     used = [(name, higher) for name, higher in directions if name not in settings["constant"]]
     values = {
@@ -192,7 +191,7 @@ def quality_of(
     """Kolena's score of the items of a response matrix.
 
     ``metrics`` are as in :func:`quality_standard`, or names of ``responses.metrics``, or a
-    QualityStandard. All labels must be those of the real respondents and the items.
+    QualityStandard. All labels must belong to the real respondents and the items.
     """
     if isinstance(metrics, QualityStandard) != (higher_is_better is None):
         raise ValueError(
@@ -207,9 +206,9 @@ def quality_of(
             strange = [name for name in names or [""] if name not in known]
             if own is None or strange:
                 raise ValueError(
-                    f"metrics={short(strange[0])} is neither a file nor a metric of the responses"
-                    f"{did_you_mean(strange[0], known)}; they have "
-                    f"{first_names(known, shown=20) or 'none'}"
+                    f"metrics={short(strange[0])} is neither a file nor a metric of the responses "
+                    f"({first_names(known, shown=20) or 'without metrics'})"
+                    f"{did_you_mean(strange[0], known)}"
                 )
             metrics = own[own["metric"].isin(names)]
         metrics = quality_standard(metrics, higher_is_better or ())
@@ -220,8 +219,8 @@ def quality_of(
             more = and_more(len(others) - 1, kind)
             raise ValueError(
                 f"metrics has values of the {kind} {short(others[0])}{more}, which the responses "
-                f"do not have{did_you_mean(others[0], there)}; theirs are "
-                f"{first_names(there, shown=3)}"
+                f"do not have. They have {first_names(there, shown=3)}"
+                f"{did_you_mean(others[0], there)}"
             )
     return metrics
 
@@ -257,12 +256,12 @@ def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -
     for kind in _LABELS:
         absent = (rows[kind].isna() | (text[kind].str.strip() == "")).to_numpy()
         if absent.any():
-            raise ValueError(f"row {int(absent.argmax()) + 1} of the table has no {kind}")
+            raise ValueError(f"row {int(absent.argmax()) + 1} of the table lacks the {kind}")
     return text
 
 
 def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
-    """Values as floats, NaN if missing; the labels in `rows` say whose value is wrong."""
+    """Values as floats, NaN if missing. The labels in `rows` say whose value is wrong."""
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
@@ -319,7 +318,7 @@ def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, f
         return dict.fromkeys(names, 1 / len(names))
     if set(given) != set(names):
         listed = first_names(names)
-        raise ValueError(f"weights must name every metric, {listed}; got {first_names(given)}")
+        raise ValueError(f"weights must name every metric ({listed}), got {first_names(given)}")
     weights = {
         name: check_number(f"the weight of {short(name)}", given[name], least=0) for name in names
     }
@@ -351,9 +350,9 @@ def absolute_error(answers: pd.DataFrame) -> pd.DataFrame:
 def misclassifications(answers: pd.DataFrame) -> pd.DataFrame:
     """Number of respondents that misclassify the item, a metric of multiclass tasks.
 
-    Lower is better. All answers to an item have the same number; answers without prediction or
-    truth are not counted and have NaN. ``answers`` has the columns ``prediction`` and ``truth``,
-    both numbers or both text.
+    Lower is better. All answers to an item have the same number. Answers without prediction or
+    truth have NaN. ``answers`` has the columns ``prediction`` and ``truth``, both numbers or both
+    text.
 
     Examples
     --------

@@ -10,9 +10,9 @@ z = artanh ρ.
 `spearman_score` scores a predictor as GUANinE does (https://github.com/ni-lab/guanine,
 docs/scoring.rst). A missing prediction is set to the mean of the others (the page's own line
 discards the filled values). Small noise that breaks ties shows whether they carry the score. It is
-not neutral: |ρ| falls by the factor SD(average ranks) / SD(untied ranks), √(3 p (1 − p)) for a
-yes–no predictor that says yes to the proportion p. So both numbers are given, and a report must say
-which it uses.
+not neutral: |ρ| falls by the factor SD(average ranks) / SD(untied ranks). For a yes–no predictor
+that says yes to the proportion p, the factor is √(3 p (1 − p)). So both numbers are given, and a
+report must say which it uses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STREAM = 4  # Makes the noise differ from labels that were simulated from the s
 
 
 class RankAgreement(NamedTuple):
-    """Agreement of two measures on the order of the same items; NaN if one ties all items."""
+    """Agreement of two measures on the order of the same items, NaN if one ties all items."""
 
     spearman: float
     spearman_low: float
@@ -65,7 +65,7 @@ def rank_agreement(first: Levels, second: Levels) -> RankAgreement:
 
 
 def levels(values: ArrayLike) -> Levels:
-    """Position of every value among the distinct values, from 0 for the lowest; no NaN."""
+    """Position of every value among the distinct values, from 0 for the lowest, without NaN."""
     bounded = np.clip(np.asarray(values, dtype=np.float64), -_LARGEST, _LARGEST)
     order = np.argsort(bounded, kind="stable")
     ascending = bounded[order]
@@ -76,7 +76,7 @@ def levels(values: ArrayLike) -> Levels:
 
 
 def spearman(first: Levels, second: Levels) -> float:
-    """Spearman's ρ; NaN if a measure ties all items."""
+    """Spearman's ρ, NaN if a measure ties all items."""
     x, y = (_deviations(of) for of in (first, second))
     scale = np.sqrt((x @ x) * (y @ y))
     return float(np.clip(x @ y / scale, -1, 1)) if scale > 0 else float("nan")
@@ -89,7 +89,7 @@ def n_tied(of: Levels) -> int:
 
 
 def same_order(first: Levels, second: Levels) -> bool:
-    """Whether no two items are ordered in opposite ways; ties are no difference."""
+    """Whether no two items are ordered in opposite ways. Ties do not count as opposite."""
     both = np.lexsort((second, first))
     return bool((np.diff(second[both]) >= 0).all())
 
@@ -124,7 +124,7 @@ class SpearmanScore:
     """Agreement of predictions with labels in order, made by `spearman_score`."""
 
     rho: float
-    """Spearman's ρ; NaN, as the numbers below, if predictions or labels are constant."""
+    """Spearman's ρ, NaN like the numbers below if predictions or labels are constant."""
     p_value: float
     """Two-sided, of no association: over all permutations up to 7 predictions, and by Student's t
     beyond, which is rough below some 50."""
@@ -163,22 +163,22 @@ def spearman_score(
 
     Parameters
     ----------
-    predictions
+    predictions : array-like
         Shape (n,), NaN or None if missing. Only their order counts.
-    labels
+    labels : array-like
         Shape (n,), none missing. Two pandas Series are matched by the labels of their indexes, as
         text. Anything else is matched by position.
-    jitter_runs
+    jitter_runs : int, default 50
         Runs with noise, 2 to 100,000.
-    jitter
+    jitter : float, default 0.01
         Standard deviation of the normal noise, in standard deviations of the (filled) predictions.
-    seed
+    seed : int, default 0
         Seed of the noise.
 
     Raises
     ------
     ValueError
-        If a label is missing, every prediction is, a value is not a finite number, lengths or
+        If a label or every prediction is missing, a value is not a finite number, lengths or
         indexes differ, an index holds a label twice, or a setting is out of range.
 
     Examples

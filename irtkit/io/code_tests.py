@@ -6,8 +6,8 @@ A report of a run of SWE-bench, ``<model>.<run_id>.json``, lists instances by re
 instances, empty patches and errors are wrong. Instances that were not submitted, or failed by the
 infrastructure, are missing. ``report.json`` and ``per_instance_details.json`` have records with
 ``resolved``. A submission to the leaderboard, ``results/results.json``, lists resolved instances
-and some others; the rest is known from the submissions next to it.
-https://github.com/SWE-bench/SWE-bench, swebench/harness/reporting.py; …/experiments
+and some others. The other submissions in its folder show the rest.
+https://github.com/SWE-bench/SWE-bench (swebench/harness/reporting.py, …/experiments)
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NO_RESULT = ("no_logs", "install_fail", "reset_failed", "test_errored", "test_t
 _LISTS = ("resolved", "no_generation", "generated", "with_logs", "no_apply", "applied", *_NO_RESULT)
 _OF_SUBMISSION = re.compile(rf'\s*\{{\s*"(?:{"|".join(_LISTS)})"\s*:\s*\['.encode())
 _MANY = 20
-"""Least instances for `no-contrast`: at 14 % resolved, 1 run of 20 instances in 20 has none."""
+"""Fewest instances for `no-contrast`. At 14 % resolved, 1 run of 20 with 20 resolves none."""
 
 
 def read_evalplus(path: Path, _: Known) -> list[Samples]:
@@ -114,7 +114,7 @@ def is_livecodebench(path: Path, head: bytes) -> bool:
 
 
 def is_beside_livecodebench(path: Path, _: bytes) -> bool:
-    """Whether the evaluated problems are beside the answers or the totals."""
+    """Whether the file of evaluated problems is in the same folder as the answers or the totals."""
     stem = path.name.removesuffix(".json").removesuffix("_eval")
     return path.suffix == ".json" and path.with_name(f"{stem}_eval_all.json").exists()
 
@@ -218,9 +218,9 @@ def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:
 def _names(path: Path) -> tuple[str, str]:
     """Respondent and name of the run, equal in all reports of one run.
 
-    ``<model>.<run_id>.json`` and ``<run_id>/<model>/<instance>/report.json`` are one run. So are
-    ``results/results.json``, ``per_instance_details.json`` and ``logs/<instance>/report.json`` in
-    the folder of a submission. The / in a model is written __.
+    ``<model>.<run_id>.json`` and ``<run_id>/<model>/<instance>/report.json`` are one run. The files
+    ``results/results.json``, ``per_instance_details.json`` and ``logs/<instance>/report.json`` of a
+    submission are one run too. The / in a model is written __.
     """
     *_, above, model, _, name = "", "", *path.absolute().parts
     if name == "report.json" and model != "logs":

@@ -3,7 +3,7 @@
 ``<uuid>_samples.jsonl`` has one line per sample and result, and ``<uuid>.json`` describes results
 and model. The response is ``evaluation.is_correct``. If it is absent or contradicts the score, the
 user must choose. Lines of one sample with different ``evaluation_result_id`` are filters. Version
-0.2 has no such id, and several lines of one sample are repeats.
+0.2 lacks this id, and several lines of one sample are repeats.
 https://github.com/evaleval/every_eval_ever
 """
 
@@ -51,7 +51,9 @@ def read(path: Path, known: Known) -> list[Samples]:
         samples_beside = _samples_beside(path)
         if samples_beside is None:
             names = f"{path.stem}_samples.jsonl"
-            raise ValueError(f"this is a summary; its samples, in {names}, are not beside it")
+            raise ValueError(
+                f"this is a summary, and its samples, in {names}, are not in its folder"
+            )
         return read(samples_beside, known)
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
     aggregate = fields_of(companion(path.with_name(f"{stem}.json")))

@@ -144,12 +144,11 @@ def is_open_llm(path: Path, head: bytes) -> bool:
 def read_open_llm(path: Path, known: Known) -> list[Samples]:
     """Read Parquet of the Open LLM Leaderboard, first version, or of lighteval.
 
-    The files have no item id, and the order of their rows changed over time: a hash of the prompt
+    The files lack an item id, and the order of their rows changed over time: a hash of the prompt
     names the item. Older files have the metrics as columns, later files in a struct ``metrics``,
     and lighteval has ``doc``, ``model_response`` and ``metric``. The default metric is the metric
     of the leaderboard: acc_norm for ARC and HellaSwag, mc2 (a share) for TruthfulQA, acc for other
-    tasks.
-    https://huggingface.co/open-llm-leaderboard-old; https://github.com/huggingface/lighteval
+    tasks. https://huggingface.co/open-llm-leaderboard-old, https://github.com/huggingface/lighteval
     """
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
@@ -200,7 +199,7 @@ def read_openml(path: Path, known: Known) -> list[Samples]:
     A row has the prediction for one row of a data set. Its column ``correct`` holds the true class
     and not 0 or 1: a response is right if both are equal. Repetitions of a cross-validation are
     repeats. The name of the file, or of its folder, is the name of the system.
-    https://github.com/openml/openml-python, openml/runs/run.py;
+    https://github.com/openml/openml-python (openml/runs/run.py),
     https://www.cs.waikato.ac.nz/ml/weka/arff.html
     """
     names, columns, found = list[str](), list[int](), list[Samples]()
@@ -398,7 +397,7 @@ def is_simple_evals(path: Path, head: bytes) -> bool:
 
 
 def is_beside_simple_evals(path: Path, _: bytes) -> bool:
-    """Whether all results are beside the report or the totals."""
+    """Whether a file with all results is in the same folder as the report or the totals."""
     return path.suffix in {".html", ".json"} and path.with_name(f"{path.stem}{_ALL}").exists()
 
 

@@ -2,9 +2,9 @@
 
 ``<folder>/samples_<task>_<time>.jsonl`` has one line per document and filter, and
 ``results_<time>.json`` names the model. Versions from 0.4.3 on are read. Before 0.4.7 records named
-neither the filter nor the metrics: every further number is a metric, and the n-th record of a
-document is by the n-th filter of the results.
-https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py
+neither the filter nor the metrics. So every further number is a metric, and the n-th record of a
+document is by the n-th filter of the results. https://github.com/EleutherAI/lm-evaluation-harness,
+lm_eval/loggers/evaluation_tracker.py
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Evaluation logs: which files are logs, their samples as one long table, and the response matrix.
 
 An item is ``task/item``. If one respondent ran a task several times, the newest run counts, unless
-``repeats`` says otherwise. Copies and retries of a run never count as further runs. Several metrics
-or filters are never repeats: the user chooses one.
+``repeats`` says otherwise. Copies and retries of a run are never further runs. Several metrics or
+filters are never repeats: the user chooses one.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Logs:
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """One row per task, name and content of an item; `label` is ``task/item``."""
+        """One row per task, name and content of an item, with the `label` ``task/item``."""
         items = _frame([*self.described], columns=["task", "name", "content"])
         return items.assign(label=items["task"] + "/" + items["name"])
 
@@ -174,7 +174,7 @@ def _frame(table: Any, **how: Any) -> pd.DataFrame:
 
 
 def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
-    """Return the format of a log that begins with `head`, `BESIDE`, or None for any other file.
+    """Return the format of a log that begins with `head`, `BESIDE`, or None if it is another file.
 
     A description of logs that leads to them is itself a log if it is read `alone`.
     """
@@ -186,7 +186,7 @@ def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
 
 
 def _log_format_of(file: Path) -> str | None:
-    """Return the format of a log in a folder, `BESIDE`, or None for any other file."""
+    """Return the format of a log in a folder, `BESIDE`, or None if it is another file."""
     try:
         return log_format(file, head_of(file))
     except (OSError, EOFError, ValueError):
@@ -239,7 +239,7 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = False) -> Logs:
-    """Read the logs among files; with `form`, only the logs of that format.
+    """Read the logs among files, or with `form` only the logs of that format.
 
     Unless `strict`, an unreadable file is left out if another log can be read.
     """
@@ -480,7 +480,7 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
 
 
 def _choice(argument: str, given: list[str], names: list[str], **values: Any) -> str:
-    """Name that is given or is the only one; otherwise the error lists all as remedies."""
+    """Name that is given or is the only one. Otherwise the error lists all as remedies."""
     named = [name for name in given if name in names] or names
     if len(names) > 1 and named is names:
         remedies = [Remedy({argument: [*given, name]}) for name in names[:_SHOWN]]

@@ -38,7 +38,7 @@ class Overview:
     tasks: pd.DataFrame | None = None
     """Logs: a row for each format and task, see `irtkit.io.logs.Logs.summary`."""
     matrix: ResponseMatrix | None = None
-    """The matrix that the settings give; None if there is a problem."""
+    """The matrix that the settings give, or None if there is a problem."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of `irtkit.read_responses` that the path needs."""
     findings: tuple[Finding, ...] = ()
@@ -48,7 +48,7 @@ class Overview:
 
     @property
     def command(self) -> str:
-        """The command that fits what the path holds; empty if there is a problem."""
+        """The command that fits what the path holds, or empty text if there is a problem."""
         if self.matrix is None:
             return ""
         path = f"./{self.path}" if self.path.startswith("-") else self.path

@@ -129,9 +129,9 @@ def read_responses(
 
     Notes
     -----
-    A finding that is no error is an `irtkit.findings.IRTWarning`. Labels are kept as they are
-    written: ``007`` and ``NA`` are labels. Items of logs, and of long tables with a column of
-    tasks, are called ``task/item``. Failed samples of logs are missing, not wrong.
+    Other findings are given as `irtkit.findings.IRTWarning`. Labels are kept as they are written:
+    ``007`` and ``NA`` are labels. Items of logs, and of long tables with a column of tasks, are
+    called ``task/item``. Failed samples of logs are missing, not wrong.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _finished(
     settings: Settings,
     findings: list[Finding],
 ) -> ResponseMatrix:
-    """Return the matrix of the tasks with its source; warnings are given and its size is logged."""
+    """Return the matrix of the tasks with its source, give warnings, and log the size."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
     counts = Counter[str]()
     for finding in findings:
@@ -227,7 +227,7 @@ def _is_list_of(given: Any, *kinds: type) -> bool:
 
 
 def _key(key: Any) -> Any:
-    """Right answers by item; a text that is not a file is the label of a row."""
+    """Right answers by item. A text that is not a file is the label of a row."""
     if isinstance(key, str) and not Path(key).is_file():
         return key
     if not isinstance(key, str | os.PathLike):
@@ -265,7 +265,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         return "py-irt"
     harness = logs.log_format(file, head, alone=True)
     if harness == logs.BESIDE:
-        raise ValueError("the file belongs to evaluation logs and is not one; pass the folder")
+        raise ValueError("the file belongs to evaluation logs and is not one: pass the folder")
     for form, found in (
         (harness or "", harness is not None),
         ("parquet", head.startswith(table_files.MAGIC)),
@@ -277,7 +277,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         if found:
             return form
     known = ", ".join(FORMATS)
-    raise ValueError(f"the content has no known format ({known}). Save text as UTF-8")
+    raise ValueError(f"the format of the content is unknown ({known}). Save text as UTF-8")
 
 
 def _table(file: Path, form: str, head: bytes) -> Table:
@@ -337,7 +337,7 @@ def matrix_of_logs(found: logs.Logs, findings: list[Finding], **given: Any) -> R
 def _of_files(
     files: list[Path], settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
-    """Matrix of all logs among the files, or of all tables if there are no logs."""
+    """Matrix of all logs among the files, or of all tables if none is a log."""
     form = settings.format if settings.format in logs.LOG_FORMATS else None
     found = logs.read_logs(files, form=form, strict=settings.strict)
     if found.samples:
@@ -442,7 +442,7 @@ def _of_memory(
         raise TypeError("path is a ResponseMatrix already")
     _refuse(settings, FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
-        raise ValueError(f"format must be wide or long for data in memory; got {settings.format!r}")
+        raise ValueError(f"format must be wide or long for data in memory, got {settings.format!r}")
     if isinstance(given, np.ndarray) or (
         isinstance(given, list | tuple) and not _is_list_of(given, dict)
     ):

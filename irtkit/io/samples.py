@@ -1,8 +1,8 @@
 """The samples of one respondent on one task, as the reader of a log yields them.
 
 An evaluation harness writes one record per answer: the item, its text and target, and the scores by
-one or several metrics. A reader fills `Samples`, and `irtkit.io.logs` puts the samples of all files
-into one long table.
+one or several metrics. A reader fills `Samples`, and `irtkit.io.logs` joins the samples of all
+files to a long table.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Samples:
     n_failed: int = 0
     """Number of failed samples, which are missing and not wrong."""
     errors: list[int] = field(default_factory=list)
-    """Positions of items that ended in an error and that the harness counts as wrong."""
+    """Positions of items that ended in an error and that the harness marks as wrong."""
     n_planned: float = math.nan
     """Number of samples that the run should have, NaN if the log does not say."""
     known: Known = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Samples:
         return any(score is not None for score in scores.values())
 
     def add_numbers(self, position: int, record: Any, measures: tuple[Measure, ...]) -> None:
-        """Keep the record that holds numbers which are not marks; `scores_of` reads them."""
+        """Keep a record whose numbers are not marks, to be read by `scores_of`."""
         if record.__class__ is dict:
             first = self.scores.get(measures[0])
             if first is None:
@@ -178,7 +178,7 @@ def scores_of(measure: Measure, values: list[Any]) -> NDArray[np.float64]:
 
 
 def text_of(value: Any) -> str | None:
-    """Return text, a number or a list of texts as text. Anything else and empty text are None."""
+    """Return text, a number or a list of texts as text, and None for the rest and empty text."""
     if isinstance(value, str):
         return (value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}…") or None
     if isinstance(value, bool | int | float):

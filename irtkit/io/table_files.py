@@ -1,6 +1,6 @@
 """Tables in files that are not text: Parquet, JSON, lines of py-irt, NumPy and Excel.
 
-Of Parquet only the columns that are needed are read, block by block. Text stays numbers into a
+Only the needed columns of a Parquet file are read, block by block. Text stays numbers into a
 dictionary on the way from the file to the matrix.
 """
 
@@ -32,7 +32,7 @@ _PY_IRT = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
 
 @contextlib.contextmanager
 def parquet_file(path: Path, **how: Any) -> Iterator[Any]:
-    """Parquet file of PyArrow; what PyArrow cannot read is an error."""
+    """Parquet file of PyArrow, or an error if PyArrow cannot read it."""
     import pyarrow.parquet
 
     with naming(path):
@@ -46,7 +46,7 @@ def parquet_file(path: Path, **how: Any) -> Iterator[Any]:
 
 
 def parquet_table(path: Path) -> Table:
-    """Table in a Parquet file; a pandas index stored with it is the first column."""
+    """Table in a Parquet file, with a stored pandas index as the first column."""
     from pyarrow import types
 
     with parquet_file(path) as file:
@@ -167,7 +167,7 @@ def excel_table(path: Path) -> Table:
 
 
 def numpy_array(path: Path) -> Any:
-    """Array of a .npy file; arrays of objects are refused, since they are unpickled."""
+    """Array of a .npy file. Arrays of objects are refused, since they are unpickled."""
     import numpy as np
 
     with open_bytes(path) as handle:

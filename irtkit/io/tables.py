@@ -179,7 +179,7 @@ def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
     if labels.name == "" and labels.tolist() == [*range(len(frame))]:
         return frame
     if labels.isna().any():
-        raise ValueError(f"row {int(labels.isna().argmax()) + 1} has no label in the first column")
+        raise ValueError(f"row {int(labels.isna().argmax()) + 1} lacks a label in the first column")
     index = pd.Series(labels.map(str), dtype="str").array
     return frame.set_axis(pd.Index(index, name=labels.name or None))
 

@@ -37,7 +37,7 @@ _BLOCK_CELLS = 2**20  # Cells of a block of rows: some 100 MB of text at most.
 _LONGEST_CELL = 2**27  # Characters of a cell, so that prompts may be columns.
 _DAMAGES = gzip.BadGzipFile, EOFError, zlib.error, zipfile.BadZipFile, lzma.LZMAError
 _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
-"""What a spreadsheet takes for a formula, except numbers; apostrophes may stand before it."""
+"""Text that a spreadsheet reads as a formula, except numbers. Apostrophes may stand before it."""
 
 
 @contextlib.contextmanager
@@ -98,7 +98,7 @@ def layout(head: bytes) -> tuple[str, list[str]]:
 def rows_of(
     lines: Iterable[str], separator: str, width: int = 0, line: int = 0
 ) -> Iterator[list[str]]:
-    """Rows of text, of which the first says the width unless it is known, after some lines."""
+    """Rows of text after some lines. The first row gives the width unless it is known."""
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(lines, delimiter=separator, strict=True)
     try:
@@ -141,7 +141,7 @@ def text_table(path: Path, head: bytes) -> Table:
 def _column_blocks(
     handle: Any, separator: str, width: int, positions: list[int]
 ) -> Iterator[list[Any]]:
-    """Columns of a long table; from a block on that PyArrow may misread, by the csv module."""
+    """Columns of a long table, by the csv module from a block on that PyArrow may misread."""
     import pyarrow as pa
     import pyarrow.csv as pc
 

@@ -134,7 +134,9 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     for kind in tables.keys() - {"metrics"}:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
             side, label = _side(path, kind).name, short(min(absent))
-            raise ValueError(f"{side} has no row for {label}, so it is not of this file: remove it")
+            raise ValueError(
+                f"{side} lacks a row for {label}, so it is not of this file: remove it"
+            )
     items: Any = tables.get("items", responses.item_table)
     about: Any = tables.get("respondents", responses.respondent_table)
     synthetic = None

@@ -35,7 +35,7 @@ _SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5))
 
 
 def ability_groups(result: FitResult, items: Any = slice(None)) -> tuple[Array, Array]:
-    """Mean abilities of groups of real respondents, and their shares right of items.
+    """Mean abilities of groups of real respondents, and their proportions correct by item.
 
     Groups have about the same size, the least able first. The shares and the ends of their Wilson
     intervals (95 %, for independent respondents) are (3, n_items, n_groups), NaN without responses.
@@ -155,7 +155,7 @@ def error_map(
 ) -> Picture:
     """Average error, or predicted difficulty, and difficulty of the items that have both.
 
-    Of a flat item, and where the slope is below 0, the difficulty says nothing of how hard it is.
+    The difficulty of a flat item, or of an item with a slope below 0, does not show how hard it is.
     """
     difficulty, kind = _readable(result), kinds_of(result, suspects)
     values, name = result.counts.average_error, "average error"
@@ -189,8 +189,8 @@ def ranking(board: pd.DataFrame, some: slice = slice(None)) -> Picture:
 def wright_map(result: FitResult) -> tuple[Picture, int, int]:
     """Abilities of respondents (left) and difficulties of items (right) on one scale.
 
-    With it come the numbers of items beyond the scale, in the outermost bars, and of those without
-    a clear difficulty: flat, with a slope below 0, or all right or wrong.
+    It also gives the numbers of items beyond the scale, in the outermost bars, and of items without
+    a clear difficulty. These are flat, have a slope below 0, or are all right or wrong.
     """
     ability, found = result.ability[result.answering], _readable(result)
     difficulty = found[np.isfinite(found)]

@@ -46,7 +46,7 @@ class Axis(NamedTuple):
         return np.clip(np.asarray(values, np.float64), min(self[:2]), max(self[:2]))
 
     def ticks_within(self, most: int) -> list[tuple[float, str]]:
-        """Ticks with their texts: those given, or about so many round numbers."""
+        """Ticks with their texts: the given ticks, or round numbers, about as many as wanted."""
         if self.ticks is not None:
             return list(self.ticks)
         least = (self.high - self.low) / most
@@ -113,7 +113,7 @@ def usual_axis(name: str, values: Array, mean: float = 0.0, reach: float = math.
 
 
 def tick_text(value: float) -> str:
-    """A number beside an axis: −2, 0.5, 9000, 12k.
+    """A number next to an axis: −2, 0.5, 9000, 12k.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Pictures as SVG, for a page and for notebooks.
 
 Colours stand as attributes, for notebooks that strip styles, and as classes, by which the page
-follows its theme. Nothing is told by colour alone.
+follows its theme. Colour is never the only sign.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _SIZES = {
     "small": (260, 180, 50, 8, 10, 40),
     "bar": (200, 18, 6, 6, 0, 0),
 }
-"""Width and height in pixels, and margins to the left, right, top and bottom. A bar has no axes."""
+"""Width and height in pixels, and margins to the left, right, top and bottom. Bars are drawn
+without axes."""
 _DOTS = ((1, 4), (2, 6), (10, 9), (100, 13))
-"""Diameter in pixels of a dot of a cloud that stands for so many points or more."""
+"""Diameter in pixels of a dot of a cloud that stands for at least this many points."""
 _TITLE = 150  # Columns of a title, which may hold a label.
 _LINE = 'fill="none" stroke="currentColor" stroke-width="{}"'
 _LOOKS = {

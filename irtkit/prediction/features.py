@@ -1,4 +1,4 @@
-"""What is known of items, as a table of features; and features that tell what is predicted.
+"""Table of features of items, and a check for features that reveal what is predicted.
 
 Numbers stay numbers, and other columns are categories. Images become rows of pixels, and texts go
 through an embedding.
@@ -46,9 +46,9 @@ def as_features(
     Parameters
     ----------
     given
-        A DataFrame by item label (in a column "item", or else the index); an array whose first axis
-        is the items, such as images; a list or Series of texts; or a ResponseMatrix or FitResult
-        whose item table has a text.
+        A DataFrame by item label (in a column "item", or else the index), or a list or Series of
+        texts. Or an array whose first axis is the items, such as images. Or a ResponseMatrix or
+        FitResult with texts of items.
     labels
         Labels of the rows of an array or list.
     embed
@@ -57,10 +57,10 @@ def as_features(
     Raises
     ------
     TypeError
-        If it is none of these, or a column holds dates or durations.
+        If it is something else, or a column holds dates or durations.
     ValueError
         If rows and labels differ in number, a label occurs twice, a number is infinite, or texts
-        have no embedding.
+        are given without embedding.
     """
     import pandas as pd
 
@@ -68,7 +68,7 @@ def as_features(
         responses = given.responses if isinstance(given, FitResult) else given
         known = None if responses is None else responses.item_table
         if known is None or "text" not in known.columns:
-            raise ValueError("features: the responses' item table has no column text")
+            raise ValueError("features: the responses' item table lacks the column text")
         given = known[["text"]]
     if isinstance(given, pd.Series):
         numeric = pd.api.types.is_numeric_dtype(given)
@@ -92,7 +92,7 @@ def _numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
     name, values = column.name, column.infer_objects()
     if values.dtype.kind in "mM":
         raise TypeError(
-            f"features: column {short(name)} holds dates or durations; make numbers of them"
+            f"features: column {short(name)} holds dates or durations: convert them to numbers"
         )
     if not pd.api.types.is_numeric_dtype(values):
         return values.map(category_name).replace("", "missing").astype(object)
@@ -104,7 +104,7 @@ def _numbers_or_text(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Names of the columns with numbers, and of those with categories."""
+    """Names of the columns with numbers, and of the columns with categories."""
     numeric = list(table.columns[table.dtypes == np.float64])
     return numeric, [name for name in table.columns if name not in numeric]
 
@@ -139,11 +139,11 @@ def check_leaks(
 
     Parameters
     ----------
-    features
+    features : DataFrame
         Features by item label.
-    target
-        What is predicted, by item label; or a table of it and other measures of difficulty.
-    allow
+    target : Series or DataFrame, optional
+        What is predicted, by item label, or a table of it and other measures of difficulty.
+    allow : str or list of str, optional
         Names of features that are allowed in spite of this.
 
     Raises
@@ -158,15 +158,15 @@ def check_leaks(
     >>> check_leaks(pd.DataFrame({"words": [3, 5], "class": ["a", "b"]}))
     Traceback (most recent call last):
         ...
-    ValueError: features must not tell what is predicted: 'class' (by its name); leave it out, or
+    ValueError: features must not reveal what is predicted: 'class' (by its name). Leave it out, or
     pass allow=['class']
     """
     allowed, names = [allow] if isinstance(allow, str) else list(allow), list(map(str, features))
     if unknown := [name for name in allowed if name not in names]:
         raise ValueError(
-            f"allow must name features, and {short(unknown[0])} is none"
-            f"{and_more(len(unknown) - 1, 'name')}{did_you_mean(unknown[0], names)}; "
-            f"they are {first_names(names)}"
+            f"allow must name features, got {short(unknown[0])}"
+            f"{and_more(len(unknown) - 1, 'name')}. The features are {first_names(names)}"
+            f"{did_you_mean(unknown[0], names)}"
         )
     found = {name: "by its name" for name in names if _named_like_target(name)}
     if target is not None:
@@ -181,8 +181,8 @@ def check_leaks(
     if refused:
         name, why = next(iter(refused.items()))
         raise ValueError(
-            f"features must not tell what is predicted: {short(name)} ({why})"
-            f"{and_more(len(refused) - 1, 'feature')}; leave it out, or pass allow={list(refused)}"
+            f"features must not reveal what is predicted: {short(name)} ({why})"
+            f"{and_more(len(refused) - 1, 'feature')}. Leave it out, or pass allow={list(refused)}"
         )
 
 
@@ -192,7 +192,7 @@ def _named_like_target(name: str) -> bool:
 
 
 def _embedded(texts: pd.Series[Any], embed: Embedding | None) -> pd.DataFrame:
-    """Numbers of texts, NaN where there is no text."""
+    """Numbers of texts, NaN without a text."""
     import pandas as pd
 
     if embed is None:
@@ -222,7 +222,7 @@ def _of_array(given: Any, labels: Sequence[str] | None) -> pd.DataFrame:
         array = np.asarray(given)
         if array.ndim < 2 or array.dtype.kind not in "iufb":
             raise TypeError(
-                "features must be a DataFrame by item, an array (items × …) of numbers, or texts; "
+                "features must be a DataFrame by item, an array (items × …) of numbers, or texts, "
                 f"got {type(given).__name__}"
             )
         table = pd.DataFrame(array.reshape(len(array), -1)).rename(columns="x{}".format)
@@ -230,7 +230,7 @@ def _of_array(given: Any, labels: Sequence[str] | None) -> pd.DataFrame:
     if len(table) != len(names):
         raise ValueError(
             f"features must have a row for each of {len(names)} items ({first_names(names)}), got "
-            f"{len(table)}; a DataFrame by item label may have others"
+            f"{len(table)}. A DataFrame by item label may have other rows too"
         )
     return table.set_axis(names, axis="index")
 

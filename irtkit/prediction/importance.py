@@ -1,4 +1,4 @@
-"""Which features make items hard, beside those that the task itself is solved by.
+"""Which features make items hard, compared with features that solve the task itself.
 
 The permutation importance of a feature (Breiman 2001) is how much worse held-out items are
 predicted after its values are permuted. A feature may matter for the task and not for difficulty,
@@ -34,44 +34,44 @@ def feature_importances(
     allow: Collection[str] = (),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Permutation importance of features for difficulty, beside that for the task.
+    """Permutation importance of features for difficulty, and for the task.
 
     Parameters
     ----------
-    features, target
+    features, target : features and targets by item
         As in :meth:`DifficultyPredictor.fit`.
-    labels
-        Class or number that the task asks for, by item label; None for difficulty alone.
-    regressor
+    labels : mapping, Series or list, optional
+        Class or number that the task asks for, by item label. None for difficulty alone.
+    regressor : str or regressor, default "random forest"
         Predicts difficulty, see :class:`DifficultyPredictor`.
-    task_model
-        Predicts labels: any classifier or regressor of scikit-learn; by default a random forest
+    task_model : classifier or regressor, optional
+        Predicts labels: any classifier or regressor of scikit-learn. By default a random forest
         classifier, or a regressor if labels are numbers with a fraction.
-    target_name
+    target_name : str, default "1PL"
         Column of the targets, if they are a table.
-    held_out
+    held_out : float, default 0.3
         Fraction of the items for the importances. The models are fitted to the others.
-    repeats
+    repeats : int, default 10
         Number of permutations of each feature, at most 100,000.
-    allow
-        Features that are allowed although they tell what is predicted.
-    seed
-        Of the division of the items, the models and the permutations.
+    allow : list of str, optional
+        Features that are allowed although they reveal what is predicted.
+    seed : int, default 0
+        Seed of the division of the items, the models and the permutations.
 
     Returns
     -------
     pandas.DataFrame
         Index "feature", the most important for difficulty first. Columns: difficulty and
-        difficulty_sd, by how much R² of difficulty falls (mean and SD over permutations; R² itself
-        is in ``attrs["difficulty"]``). With labels also task and task_sd, by how much the accuracy
-        of the task model falls (R² for numbers; ``attrs["task"]``), and ``attrs["spearman"]``, the
-        rank correlation of both importances.
+        difficulty_sd, by how much R² of difficulty falls (mean and SD over permutations). R² itself
+        is in ``attrs["difficulty"]``. With labels also task and task_sd, by how much the accuracy
+        of the task model falls (R² for numbers). ``attrs["task"]`` holds the accuracy, and
+        ``attrs["spearman"]`` the rank correlation of both importances.
 
     Raises
     ------
     ValueError
-        If a feature tells what is predicted, an item has no label, or fewer than 2 items are left
-        to train on.
+        If a feature reveals what is predicted, an item lacks a label, or fewer than 2 items are to
+        train on.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def feature_importances(
     if labels is not None:
         known = by_label(labels, "labels").reindex(table.index)
         if known.isna().any():
-            raise ValueError(f"labels has no label of item {short(table.index[known.isna()][0])}")
+            raise ValueError(f"labels lacks a label of item {short(table.index[known.isna()][0])}")
         values = np.asarray(known)
         if task_model is None:
             fraction = values.dtype.kind == "f" and (values % 1 != 0).any()

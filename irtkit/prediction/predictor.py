@@ -1,12 +1,12 @@
 """A regressor that predicts difficulty, with intervals, and makes a prior of its predictions.
 
 Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
-jackknife+"). With K models, each fitted without one fold, and residuals R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)|,
-the interval of a new x reaches from the ⌊α(n + 1)⌋-th smallest of μ₋ₖ₍ᵢ₎(x) − R_i to the
-⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + R_i. It holds about 1 − α of similar items in practice.
+jackknife+"). Fit K models, each without one fold, and let R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)|. The interval
+of a new x reaches from the ⌊α(n + 1)⌋-th smallest of μ₋ₖ₍ᵢ₎(x) − R_i to the ⌈(1 − α)(n + 1)⌉-th
+smallest of μ₋ₖ₍ᵢ₎(x) + R_i. It holds about 1 − α of similar items in practice.
 
-Regressors are those of Martínez-Plumed et al. (AAAI 2022) with the defaults of scikit-learn, but
-the penalty of the elastic net is cross-validated, and linear regression is not stepwise.
+Regressors are the same as in Martínez-Plumed et al. (AAAI 2022), with the defaults of scikit-learn.
+But the penalty of the elastic net is cross-validated, and linear regression is not stepwise.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def training_of(
     given = by_label(given, "target")
     targets = given.to_frame(name) if isinstance(given, pd.Series) else given
     if name not in targets.columns:
-        raise ValueError(f"target has no column {short(name)}, but {first_names(targets.columns)}")
+        raise ValueError(
+            f"target lacks the column {short(name)}, it has {first_names(targets.columns)}"
+        )
     known = targets[name].astype(np.float64)
     logits = 1.0 if name == "Rasch" else None
     if name == "1PL" and "Rasch" in targets.columns:
@@ -100,8 +102,8 @@ def training_of(
             if column in allow:
                 continue
             raise ValueError(
-                f"features: {short(column)} holds texts, of {len(texts)} items {n} different ones, "
-                "and such categories say nothing of other items: call the column text and give "
+                f"features: {short(column)} holds {n} different texts of {len(texts)} items. As "
+                "categories they are useless for other items. Call the column text and give "
                 "embed=, or leave it out"
             )
     usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
@@ -116,7 +118,9 @@ def training_of(
         se = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
         if (se < 0).any():
             label = usable[int(np.argmax(se < 0))]
-            raise ValueError(f"errors must be 0 or more; that of item {short(label)} is not")
+            raise ValueError(
+                f"errors must be 0 or more, and the error of item {short(label)} is not"
+            )
     return Training(table.loc[usable], np.asarray(known[usable]), se, logits)
 
 
@@ -139,25 +143,25 @@ class DifficultyPredictor:
 
     Parameters
     ----------
-    regressor
+    regressor : str, regressor or pipeline, default "random forest"
         "linear", "elastic net", "gradient boosting", "k nearest neighbours" or "random forest"
-        (default); any regressor of scikit-learn, which gets numbers (missing ones imputed,
-        categories as columns); or a pipeline, which gets the table of features.
-    target
+        (default). Or a regressor of scikit-learn, which gets numbers (missing ones imputed,
+        categories as columns), or a pipeline, which gets the table.
+    target : str, default "1PL"
         Which column of the targets is predicted (:func:`difficulty_targets`): "1PL" (default),
         "Rasch" (the same in logits), "2PL", "average_error" or "expected_error".
-    level
+    level : float, default 0.9
         Coverage of the intervals.
-    folds
+    folds : int, default 10
         Folds of the cross-validation for intervals, each one more fit. 0 for no intervals.
-    embed
+    embed : callable, optional
         A function from a list of texts to an array with a row for each, such as
         :func:`irtkit.prediction.text_embedding`.
-    allow
-        Names of features that are allowed although they tell what is predicted
+    allow : list of str, optional
+        Names of features that are allowed although they reveal what is predicted
         (:func:`check_leaks`).
-    seed
-        Of the folds and of the regressor.
+    seed : int, default 0
+        Seed of the folds and of the regressor.
 
     Attributes
     ----------
@@ -211,7 +215,7 @@ class DifficultyPredictor:
         check_seed(seed)
         check_whole("folds", folds, 0)
         if folds == 1:
-            raise ValueError("folds must be 2 or more, or 0 for no intervals; got 1")
+            raise ValueError("folds must be 2 or more, or 0 for no intervals, got 1")
         self.regressor, self.target = regressor, target
         self.level = check_number("level", level, above=0, below=1)
         self.folds, self.embed, self.seed = folds, embed, seed
@@ -240,8 +244,8 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If a feature tells what is predicted (:func:`check_leaks`) or holds texts, fewer than 2
-            items (or than folds) have both features and a target, or an error is below 0.
+            If a feature reveals what is predicted (:func:`check_leaks`) or holds texts, fewer than
+            2 items (or than folds) have both features and a target, or an error is below 0.
         """
         import pandas as pd
 
@@ -278,9 +282,8 @@ class DifficultyPredictor:
         Returns
         -------
         pandas.DataFrame
-            Index "item"; columns predicted, low and high, in units of the target. The interval
-            holds the estimated target of similar items with probability ``level``; NaN without
-            folds.
+            Index "item", columns predicted, low and high, in units of the target. The interval (NaN
+            without folds) covers the estimated target of similar items with probability ``level``.
 
         Raises
         ------
@@ -303,36 +306,36 @@ class DifficultyPredictor:
         Parameters
         ----------
         features, items
-            As in :meth:`predict`; rows of an array or a list must have labels, those of the fit.
+            As in :meth:`predict`. Rows of an array or a list must have labels as in the fit.
 
         Returns
         -------
         pandas.DataFrame
-            Index "item"; columns mean, the predicted difficulty in logits, and sd, the same for
-            all: the root mean square error in cross-validation, less the errors of the target.
+            Index "item", columns mean (predicted difficulty in logits) and sd. The sd is the same
+            for all: the root mean square error in cross-validation, less the errors of the target.
 
         Raises
         ------
         ValueError
             If the target is neither "Rasch" nor "1PL", there were no folds, or difficulties of the
-            1PL came without those of Rasch, which tell how many logits an SD is.
+            1PL came without difficulties of Rasch, which show how many logits an SD is.
         """
         if self.target not in {"Rasch", "1PL"} or not self.folds:
             raise ValueError(
-                "prior_mean needs the target 'Rasch' or '1PL' and folds of 2 or more; got "
+                "prior_mean needs the target 'Rasch' or '1PL' and folds of 2 or more, got "
                 f"{self.target!r} and {self.folds}"
             )
         if items is None and isinstance(features, list | tuple | np.ndarray):
             raise ValueError(
-                "prior_mean: rows of an array or a list have no labels, by which a fit finds its "
-                "items; give them as items="
+                "prior_mean: rows of an array or a list lack labels, by which a fit finds its "
+                "items. Give labels as items="
             )
         found = self.predict(features, items=items)
         logits = self.training_.logits
         if logits is None:
             raise ValueError(
-                "prior_mean: of a 1PL in SDs of ability it is not known how many logits an SD is; "
-                "give difficulties in logits with target='Rasch', or a FitResult"
+                "prior_mean: the difficulties are in SDs of ability, and the number of logits per "
+                "SD is unknown. Give difficulties in logits with target='Rasch', or a FitResult"
             )
         own, errors = self.rmse_**2, self.training_.errors
         if errors is not None:
@@ -416,7 +419,7 @@ def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
     else:
         raise TypeError(
             f"regressor must be one of {', '.join(REGRESSORS)}, or a regressor or pipeline of "
-            f"scikit-learn; got {short(regressor)}"
+            f"scikit-learn, got {short(regressor)}"
         )
     numeric, categorical = columns_by_kind(features)
     imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)

@@ -27,7 +27,7 @@ def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
     ----------
     given
         A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
-        The 1PL and the 2PL are fitted with the weak prior, unless the result is one of them.
+        The 1PL and the 2PL are fitted with the weak prior, unless the result is already one.
     **reading
         Settings of :func:`irtkit.read_responses`.
 
@@ -35,9 +35,9 @@ def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Index "item". Columns: 1PL (difficulty in SDs of ability), Rasch (the same in logits), 2PL
-        (cropped at ±6, as with slopes near 0), average_error and expected_error (by the 2PL); each
-        of the first four with a standard error, ``_se``; and slope (discrimination of the 2PL). NaN
-        if an item has no response. A cropped difficulty has no standard error.
+        (cropped at ±6, as with slopes near 0), average_error, and standard errors (``_se``) of
+        these four. Then expected_error (by the 2PL) and slope (discrimination of the 2PL). NaN if
+        an item lacks responses. A cropped difficulty lacks a standard error.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
         raise TypeError(f"{min(reading)}= is for responses that are read, and given is a result")
     responses = given.responses if isinstance(given, FitResult) else as_responses(given, **reading)
     if responses is None:
-        raise ValueError("the result was saved without its responses; give these")
+        raise ValueError("the result was saved without its responses: give these")
     own = given.model if isinstance(given, FitResult) else ""
     with silently():  # warnings are given where the user fits
         of_1pl, of_2pl = (

@@ -1,8 +1,8 @@
 """The formulas as compiled JAX programs, for large matrices, accelerators and several devices.
 
-On a mesh each device holds its share of the respondents and goes over it by itself; sums over
-respondents are then added up over all devices, and posteriors gathered, so that every device, and
-every process, comes by the same numbers. Items and grid are on every device.
+On a mesh each device computes sums over its respondents by itself. The sums are then added over all
+devices, and posteriors are gathered, so that every device and every process gets the same numbers.
+Items and grid are on every device.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irtkit.quadrature.engines import Grid
 
 _TYPICAL_NODES = 48
-"""Nodes that parts of the matrix are cut for, before any are placed; 32 to 160 are usual."""
+"""Nodes that parts of the matrix are cut for, before nodes are placed. Usual are 32 to 160."""
 _AXIS = "respondents"
 _untyped: Any = jax  # For those of its functions that have no types.
 _SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
@@ -44,9 +44,9 @@ _compiled_for: set[tuple[Any, ...]] = set()
 class JaxEngine:
     """Computes with JAX, in 64 bits set locally.
 
-    The matrix is kept on the device in one byte a cell, its rows padded to whole parts; on the
-    devices of a mesh, of whatever shape, in equal shares. Of several processes each has the whole
-    matrix, and puts what belongs there on its own devices.
+    The matrix is kept on the device in one byte a cell, with its rows padded to whole parts. On a
+    mesh of any shape, each device keeps an equal part of the respondents. Each of several processes
+    has the whole matrix, and puts parts of it on its own devices.
     """
 
     def __init__(self, patterns: Patterns, mesh: Mesh | None = None) -> None:
@@ -116,7 +116,7 @@ class Parts:
         return nullcontext() if self.mesh is None else jax.set_mesh(self.mesh)
 
     def placed(self, shape: tuple[int, ...], cut: Callable[..., Any]) -> Any:
-        """Return an array whose first axis is shared out; ``cut`` gives what an index takes."""
+        """Return an array whose first axis is shared out. ``cut`` gives what an index takes."""
         if self.mesh is None:
             return jnp.asarray(cut((slice(None),)))
         return jax.make_array_from_callback(shape, NamedSharding(self.mesh, _SHARED_OUT), cut)
@@ -125,7 +125,7 @@ class Parts:
         """Scores are taken part by part, where the matrix is."""
 
     def right_sums(self, by_respondent: Any) -> Any:
-        """Never asked for: there are no scores beforehand."""
+        """Never called, because scores are unknown beforehand."""
         raise NotImplementedError
 
     def check_alike(self, patterns: Patterns) -> None:
@@ -188,8 +188,8 @@ def _scan(step: Callable[..., Any], start: Any, parts: tuple[Any, ...]) -> tuple
 def _remember_program(key: tuple[Any, ...]) -> None:
     """Drop compiled programs once there are many.
 
-    Each shape of matrix is compiled for itself and holds some 400 memory maps, of which Linux
-    grants a process 65,530; without a limit, a study over hundreds of shapes would crash.
+    Each shape of matrix is compiled separately and holds some 400 memory maps, and Linux allows a
+    process 65,530. Without a limit, a study over hundreds of shapes would crash.
     """
     if key not in _compiled_for and len(_compiled_for) >= _MOST_PROGRAMS:
         for program in (_sums, _posteriors):
@@ -199,7 +199,7 @@ def _remember_program(key: tuple[Any, ...]) -> None:
 
 
 def _program(formula: Callable[..., Any]) -> Any:
-    """Compile a formula; on a mesh every device has all inputs, and respondents of its own."""
+    """Compile a formula. On a mesh every device has all inputs, and respondents of its own."""
 
     def on_all_devices(parts: Parts, traits: Traits, inputs: Inputs) -> Any:
         on_one = partial(formula, parts, traits)

@@ -1,17 +1,17 @@
 """The marginal likelihood, its gradient and the posteriors: formulas, and NumPy to compute them.
 
-Everything is in logarithms. For 1PL and 2PL the log-likelihood of a respondent at ability θ is
-θ·(Y a) + (Y d) − Σⱼ softplus(aⱼθ + dⱼ), an exponential family: with complete data the last term is
-shared by all respondents, and one evaluation costs two passes over the matrix. The 3PL and missing
-responses need products over items. Dense responses are taken as complete, and missing ones are
-taken off; of sparse ones what the observed ones say is added up.
+Everything is in logarithms. For 1PL and 2PL the log-likelihood of a respondent at ability θ is θ·(Y
+a) + (Y d) − Σⱼ softplus(aⱼθ + dⱼ), an exponential family. With complete data all respondents share
+the last term, and one evaluation costs two passes over the matrix. The 3PL and missing responses
+need products over items. Dense responses are treated as complete, and missing ones are subtracted.
+For sparse responses, only the observed ones are added.
 
 Formulas take a *backend*: the array module, how to go over an array part by part, and ``scores``
-and ``right_sums``, the weighted sums of right answers, if they are known beforehand. Tables are by
-node first, respondents last. In the search posterior weights are in 32 bits, relative to the
-largest of each respondent: that moves a respondent's log-likelihood by 1e-7. *Exact* sums are in 64
-bits, and so is what is reported (:func:`posteriors`). Frequencies of respondents and multiplicities
-of items weigh the sums over them.
+and ``right_sums``, the weighted sums of right answers if known. Tables are by node first,
+respondents last. In the search posterior weights are in 32 bits, relative to the largest of each
+respondent: that moves a respondent's log-likelihood by 1e-7. *Exact* sums are in 64 bits, and so is
+what is reported (:func:`posteriors`). Frequencies of respondents and multiplicities of items are
+weights.
 
 NumPy computes ordinary matrices, sparse ones, and complete ones of any size without guessing, as
 products with packed answers are look-ups. A JAX program (:mod:`.compiled`) takes seconds to compile
@@ -54,8 +54,8 @@ _ROWS_PER_ITEM = 10
 _TABLE = BLOCK // 2
 """Numbers in a table that NumPy works on at once: half of what fits a processor's second cache."""
 _ZERO_BELOW = -40.0
-"""Log weight, relative to the largest, that is taken for 0: below the rounding of either type of
-number, and products of two weights stay numbers that 32 bits hold at full speed."""
+"""Log weight, relative to the largest, that is treated as 0. It is below the rounding of either
+number type. Above it, products of two weights are numbers that 32 bits hold at full speed."""
 
 
 class Rows(NamedTuple):
@@ -64,7 +64,7 @@ class Rows(NamedTuple):
     cells: Any
     trials: Any  # None unless trials were repeated or cells are sparse.
     group: Any  # None if all are in the group REAL.
-    frequency: Any  # How many respondents share each row; None if each is one.
+    frequency: Any  # How many respondents share each row, or None if each is one.
     score: Any = None  # Sums of the slopes of the items got right, where they are known beforehand.
 
 
@@ -88,7 +88,7 @@ class Inputs(NamedTuple):
 
     rows: Rows
     item_right: Any  # Right responses by group and item, (n_groups, n_items).
-    multiplicity: Any  # How many items share each column, (n_items,); None if each is one.
+    multiplicity: Any  # How many items share each column, (n_items,), or None if each is one.
     items: Items
     grid: Grid
 
@@ -122,8 +122,8 @@ class Curves(NamedTuple):
 
     s: Any  # σ(z), (n_items, n_points).
     log_odds: Any
-    """log P/(1 − P) of all copies, (n_items, n_points); None without guessing, where it is z."""
-    log_wrong: Any  # log(1 − P) of all copies, (n_items, n_points); None with complete data.
+    """log P/(1 − P) of all copies, (n_items, n_points), or None without guessing, where it is z."""
+    log_wrong: Any  # log(1 − P) of all copies, (n_items, n_points), or None with complete data.
     all_wrong: Any
     """Its sum over the items that rows are taken to have answered, (n_nodes,): all, or 0 of none
     if rows are sparse."""
@@ -231,9 +231,9 @@ def assembled(
 ) -> Sums:
     """From sums over respondents to the gradient and complete-data information of every item.
 
-    With the residual r = R − N·P at a node, Fisher's identity has ∂/∂z = r·s/P and ∂/∂logit c =
-    r·c/P; the information has N·(1 − P)/P times the products of s and c. N is by point if data are
-    complete, else by item and point; R, without guessing, its sums with θ and with 1.
+    With the residual r = R − N·P at a node, Fisher's identity gives ∂/∂z = r·s/P and ∂/∂logit c =
+    r·c/P. The information is N·(1 − P)/P times the products of s and c. N is by point if data are
+    complete, else by item and point. Without guessing, R is given by its sums with θ and with 1.
     """
     nodes, right, expected = inputs.grid.nodes, totals.right, totals.extra
     if not traits.sparse:
@@ -308,10 +308,10 @@ class Answers(NamedTuple):
     group: Any
     frequency: Any
     score: Any
-    right: Any  # Right responses in 64 bits; None where scores tell all.
+    right: Any  # Right responses in 64 bits, or None if scores are sufficient.
     extra: Any
-    """Responses beyond those shared: −1 where one is missing, trials less one; None if data are
-    complete. Of sparse rows, the responses."""
+    """Responses beyond the shared ones: −1 if one is missing, trials less one, or None if data are
+    complete. In sparse rows, the responses."""
 
 
 def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
@@ -331,9 +331,9 @@ def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
 def log_joint(inputs: Inputs, shared: Curves, some: Answers) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
-    For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
-    missing or repeated responses change is the smaller part of the sum over items, so that
-    ``some.extra`` may be narrow; it is wide in sparse rows, where it is the whole of it.
+    For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What missing
+    or repeated responses change is the smaller part of the sum over items, so that ``some.extra``
+    may be narrow. In sparse rows it is the whole sum, and wide.
     """
     grid, nodes, extra = inputs.grid, inputs.grid.nodes, some.extra
     prior = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
@@ -424,7 +424,7 @@ class NumpyEngine:
         if self.traits.sparse:
             # each part also costs a table by item and point
             return _over_slices(step, start, rows, n_nodes, 4 * BLOCK)
-        # where scores do not tell all, cells come into products as well
+        # where scores are not sufficient, cells come into products as well
         width = 0 if self.traits.complete and rows.score is not None else rows.cells.shape[1]
         return _over_slices(step, start, rows, max(n_nodes, width // 2), _TABLE)
 

@@ -1,20 +1,20 @@
 """Ability grid: fixed nodes, and nodes that follow the items.
 
 The marginal likelihood integrates over ability by the trapezoid rule. A fixed grid has equally
-spaced nodes. The adaptive grid spaces them by the width 1/√(1 + I(θ)) that a posterior has at θ,
-I being the information of the items: dense where respondents are pinned down, sparse in the tails,
-so that a wide range costs little.
+spaced nodes. The adaptive grid spaces them by the width 1/√(1 + I(θ)) of a posterior at θ, where I
+is the information of the items. It is dense where posteriors are narrow and sparse in the tails, so
+that a wide range costs little.
 
-The rule is equally spaced in a transform u of θ, and is accurate as soon as a posterior is wide
-and the transform smooth on the scale of one step of u. So the wanted width is first kept from
-rising faster than at a fixed rate, and then dθ/du is made a sum of normal curves one step apart,
-of which θ(u) is the exact integral. With spacing 1.1 posterior SDs the error of a normal posterior
-is about 2·exp(−2π²/1.1²) ≈ 2e-7.
+The rule is equally spaced in a transform u of θ. It is accurate if posteriors are wide and the
+transform smooth on the scale of one step of u. So the wanted width is first kept from rising faster
+than at a fixed rate. Then dθ/du is made a sum of normal curves one step apart, whose exact integral
+is θ(u). With spacing 1.1 posterior SDs the error for a normal posterior is about 2·exp(−2π²/1.1²) ≈
+2e-7.
 
 Item curves are far smoother in ability than the posterior of a respondent who answers a thousand
-items. So they are computed at *curve points*, spaced by the steepness of the items, and carried to
-the nodes by local polynomial interpolation; what items need is carried back by its transpose,
-which makes the gradient that of the interpolated likelihood.
+items. They are therefore computed at *curve points*, spaced by the steepness of the items, and
+carried to the nodes by local polynomial interpolation. Its transpose carries back what items need,
+which gives the gradient of the interpolated likelihood.
 """
 
 from __future__ import annotations
@@ -33,18 +33,21 @@ if TYPE_CHECKING:
 HALF_WIDTH = 8.0  # SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it.
 _SPACING = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.
 _POINT_SPACING = 1.12
-"""Spacing of the curve points of one response, in units of one over the steepness of the items; of
-n responses of a respondent divided by n^(1/12), as the error of twelve points goes with the twelfth
-power of their spacing. The sum of softplus over 5,000, 0.55 apart, is off by about 1e-4 at any
-node, with signs that alternate, where abilities are."""
+"""Spacing of the curve points of one response, in units of one over the steepness of the items.
+With n responses of a respondent it is divided by n^(1/12), since the error of twelve points goes
+with the twelfth power of the spacing. The sum of softplus over 5,000, 0.55 apart, is off by about
+1e-4 at any node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
-"""Least steepness that curve points are placed for, as if items were no flatter; it may be 0."""
+"""Least steepness that curve points are placed for. The steepness of the items may be 0."""
 STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 15) for k in (4, 5, 6, 7)))
-"""Node counts in use: few, so that compiled programs are shared, and divisible by 8. Six items with
-10⁷ trials each need 24,576, and twice as many to check them."""
+"""Node counts in use.
+
+They are few, for fits to share compiled programs, and divisible by 8. Six items with 10⁷ trials
+each need 24,576, and twice as many to check them.
+"""
 _STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
 """Steps of ability at which the wanted width is computed, and the most of them."""
 _SAMPLED_ITEMS = 512  # drawn at random, 448 would err by 5 %
@@ -77,7 +80,7 @@ class Nodes(NamedTuple):
 
     @property
     def even(self) -> bool:
-        """Whether nodes are equally spaced, as those of a fixed grid are."""
+        """Whether nodes are equally spaced, as in a fixed grid."""
         return not self.log_width[np.isfinite(self.log_width)].any()
 
     def normal_log_weights(self, sd: float, mean: float = 0.0) -> Array:
@@ -87,11 +90,11 @@ class Nodes(NamedTuple):
         return np.asarray(log_density - peak - np.log(np.exp(log_density - peak).sum()))
 
     def log_share_of_normal(self, sd: float, mean: float = 0.0) -> tuple[float, float, float]:
-        """Log share of N(mean, sd²) that lies on equally spaced nodes; by mean, and by log sd.
+        """Log share of N(mean, sd²) on equally spaced nodes, and derivatives by mean and log sd.
 
-        It is Σₖ exp(−½z²), z = (θₖ − mean)/sd, over the nodes there are by the same sum over nodes
-        without end, which is sd·√2π by their spacing, as soon as sd is no less than that
-        (Poisson's formula; the first term left out is 2·exp(−2π²) of it, 5e-9).
+        It is Σₖ exp(−½z²), z = (θₖ − mean)/sd, over the nodes, divided by the same sum over
+        infinitely many nodes. That sum is sd·√2π divided by the spacing if sd is at least the
+        spacing (Poisson's formula, with a relative error of 2·exp(−2π²), 5e-9).
         """
         theta = self.theta[np.isfinite(self.log_width)] - mean
         step = float(theta[1] - theta[0])
@@ -162,9 +165,9 @@ class NodeDensity:
         """Density for items over [−half_width, half_width].
 
         A respondent gives at most ``answered`` responses per item, more than one if trials are
-        repeated; ``copies`` is how many items share each column, and ``precision`` one over the
-        least variance of ability. Of very many items the steepest, and every k-th of the others,
-        are enough.
+        repeated. ``copies`` is how many items share each column, and ``precision`` one over the
+        least variance of ability. With very many items the steepest, and every k-th other, are
+        enough.
         """
         copies = np.ones(len(items.slope)) if copies is None else copies
         some, stand_for = _sampled(items, copies)
@@ -232,7 +235,7 @@ class NodeDensity:
 
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
-    """Some of very many items, and how many each stands for; not by the order of the columns."""
+    """Some of very many items, and how many each stands for, in any order of columns."""
     if len(copies) <= _SAMPLED_ITEMS:
         return items, copies
     order = np.lexsort((items.intercept, -np.abs(items.slope)))
@@ -261,9 +264,8 @@ def _abilities(items: Items, half_width: float) -> Array:
 def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     """Information of all items together at each ability, and their steepness there, (2, n).
 
-    The steepness is a mean of slopes that is close to the largest of those that count:
-    (Σ I |a|⁸ / Σ I)^⅛ with the information I = a² (s/P)² P(1 − P) of every item. In 32 bits: it
-    only says where nodes go.
+    The steepness is a mean of slopes close to the largest relevant slope: (Σ I |a|⁸ / Σ I)^⅛ with
+    the information I = a² (s/P)² P(1 − P) of every item. In 32 bits: it only says where nodes go.
     """
     size = max(float(np.abs(items.slope).max()), 1e-3)
     at = theta.astype(np.float32)

@@ -1,12 +1,12 @@
 """Many respondents, complete data, no guessing: the posterior as a table of one number.
 
-There the likelihood of a respondent depends on the answers through the weighted score s = Σⱼ aⱼyⱼ
-alone, and f(s) = log Σₖ wₖ exp(θₖs − S(θₖ)) is the log marginal likelihood up to Σⱼ dⱼyⱼ. Its
+The likelihood of a respondent then depends on the answers only through the weighted score s = Σⱼ
+aⱼyⱼ. The log marginal likelihood, up to Σⱼ dⱼyⱼ, is f(s) = log Σₖ wₖ exp(θₖs − S(θₖ)). Its
 derivatives are the posterior mean, the posterior variance and so on. So f, f′ and f″ are computed
-at equal steps of s, and every respondent finds theirs by quintic Hermite interpolation, which has
-an error of about κ₆·h⁶/46080 with steps of h posterior SDs and the sixth cumulant κ₆ of a
-posterior in units of its SD. An evaluation then costs as many exponentials as there are steps,
-not respondents, times nodes; the gradient is that of the interpolated likelihood.
+at equal steps of s, and every respondent gets them by quintic Hermite interpolation. Its error is
+about κ₆·h⁶/46080 with steps of h posterior SDs, where κ₆ is the sixth cumulant of a posterior in
+units of its SD. An evaluation then costs as many exponentials as there are steps, not respondents,
+times nodes. The gradient belongs to the interpolated likelihood.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _STEP = 0.3
 """Steps of s during the search, in units of one over the largest posterior SD: with κ₆ of a few
 the error is 1e-7. At its end they are half as long."""
 _COARSE, _MOST_STEPS = 16, 2**14  # memory for 100 nodes: 13 MB
-"""Steps from which the largest posterior SD is told, and the most of them."""
+"""Steps by which the largest posterior SD is found, and the most steps."""
 _BEYOND = 1 + 1e-9
-"""Reach of the steps, in units of that of the scores: rounding leads to no step beyond the last."""
+"""Reach of the steps relative to the scores. Rounding then leads to no step beyond the last."""
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
     [

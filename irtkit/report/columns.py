@@ -85,7 +85,7 @@ def data_block(
 
 
 def column(values: NDArray[Any]) -> Any:
-    """A column of numbers; of equal ones, the number."""
+    """A column of numbers, or one number if all are equal."""
     stored = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     if len(stored) and (stored == stored[0]).all():
         return float(stored[0])
@@ -122,7 +122,7 @@ def _curves(result: FitResult) -> dict[str, Any]:
 
 
 def _answers(result: FitResult) -> dict[str, Any]:
-    """Who got which item right, best system first, unless cells are counts or too many."""
+    """Right and wrong items by system, best first, unless cells are counts or too many."""
     patterns, who = result.patterns, result.best_first
     planes = 1 if patterns.complete else 2
     payload: dict[str, Any] = {"systems": [cut(result.respondent_labels[k]) for k in who]}

@@ -1,6 +1,6 @@
-"""Results as notebooks show them: words, small tables, a few curves; neither script nor style.
+"""Results as notebooks show them: words, small tables and a few curves, without style or script.
 
-Sites that show notebooks take styles and scripts away, so there are none. Colours stand in the
+Sites that show notebooks remove styles and scripts, so both are left out. Colours stand in the
 pictures, and tables look as tables of the notebook do. Labels are escaped and cut.
 """
 
@@ -38,7 +38,7 @@ _SYSTEMS = 10  # Systems of a leaderboard that are shown.
 
 
 def of_result(result: FitResult) -> str:
-    """A fit: what `print` says of it, the hardest items, the ablest respondents, inverted items."""
+    """A fit: what `print` shows, the hardest items, the best respondents, and reversed items."""
     items = result.items
     hardest = hardest_first(items).head(_ROWS)[list(HARDEST)]
     blank = "Difficulty is blank where an item is flat or its discrimination is below 0."
@@ -57,7 +57,7 @@ def of_result(result: FitResult) -> str:
 
 
 def of_responses(responses: ResponseMatrix) -> str:
-    """A matrix: its size and share right, and the corner of it."""
+    """A matrix: its size and accuracy, and its corner."""
     rows, columns = min(_ROWS, responses.n_respondents), min(_ITEMS, responses.n_items)
     observed = responses.observed
     right, tried = (table[:rows, :columns].toarray() for table in observed)
@@ -104,7 +104,7 @@ def of_health(found: Health) -> str:
 
 
 def of_systems(found: SystemComparison) -> str:
-    """Two systems: what is said of them, and the items on which they differ most."""
+    """Two systems: the comparison in words, and the items on which they differ most."""
     names = {"accuracy": cut(found.system, _SHORT), "other_accuracy": cut(found.other, _SHORT)}
     table = found.items.head(_ROWS).rename(columns=names)
     caption = "items on which they differ most from what is expected"

@@ -31,39 +31,37 @@ def report(
 ) -> None:
     """Write a page of a fit: suspect items, the item map, the leaderboard, information, all items.
 
-    It is one file of HTML, which works without a network and prints. Without JavaScript there is
-    no search, no choice of items, and only the hardest items. It says what :func:`irtkit.audit` and
-    ``result.leaderboard()`` say, with their warnings. The same result gives the same bytes.
+    It is one file of HTML, which works without a network and prints. Without JavaScript items
+    cannot be searched or chosen, and only the hardest are shown. It says what :func:`irtkit.audit`
+    and ``result.leaderboard()`` say, with their warnings. The same result gives the same bytes.
 
     Parameters
     ----------
-    result
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses. Texts and targets of items are shown
         if ``result.responses.item_table`` has them.
-    path
+    path : str or path
         The file to write. It appears whole or not at all.
-    title
+    title : str, default "What the responses say"
         Heading of the page.
-    predictions
-        What each respondent answered, as in :func:`irtkit.flag_items`. It shows the answers that
-        able respondents agree on.
-    difficulties
-        Predicted difficulties, drawn beside those of the fit: a Series by item, or a table by item
-        with a column "predicted" (as :class:`irtkit.prediction.DifficultyPredictor` returns) or
-        only one. Items without one are left out.
-    families
+    predictions : DataFrame, optional
+        What each respondent answered, as in :func:`irtkit.flag_items`. It shows answers that the
+        best respondents agree on.
+    difficulties : Series or DataFrame, optional
+        Predicted difficulties, drawn next to the fitted ones: a Series by item, or a table by item
+        with a column "predicted" (:class:`irtkit.prediction.DifficultyPredictor`) or only one.
+        Items without one are left out.
+    families : mapping, Series, list or str, optional
         Families of respondents, as in :func:`irtkit.flag_items`.
-    compare
-        Whether to add :func:`irtkit.compare_difficulties`, which fits several times, or what it
-        returned.
-    fdr
+    compare : bool or DifficultyComparison, default False
+        Whether to add :func:`irtkit.compare_difficulties` (several fits), or what it returned.
+    fdr : float, default 0.05
         False-discovery rate of items called negative.
 
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is no FitResult or has no responses, or predictions, difficulties or families
-        do not fit it.
+        If ``result`` is not a FitResult with responses, or other arguments do not match it.
     OSError
         If the file cannot be written.
 
@@ -114,7 +112,7 @@ def _by_item(difficulties: Any, result: FitResult) -> pd.Series[float]:
     check_unique("difficulties must have one value per item", labels)
     if result.places.keys().isdisjoint(labels):
         first = f"the first is {short(labels[0])}" if labels else "there is none"
-        raise ValueError(f"difficulties must have labels of items of the result; {first}")
+        raise ValueError(f"difficulties must have labels of items of the result: {first}")
     try:
         return pd.to_numeric(difficulties.set_axis(labels)).astype(float)
     except (TypeError, ValueError) as error:

@@ -41,12 +41,12 @@ def cut(label: Hashable, room: int = LABEL) -> str:
 
 
 def strong_answer(row: pd.Series[Any]) -> str:
-    """What the ablest quarter answers to an item, and what is marked right, where known."""
+    """What the top quarter of systems answers to an item, and what is marked right, if known."""
     answer, marked = row.get("strong_answer"), row.get("marked_right")
     if answer is None or answer != answer:  # noqa: PLR0124  # NaN
         return ""
     key = "" if marked is None or marked != marked else f", {marked} is marked right"  # noqa: PLR0124
-    return f"{row['strong_share']:.0%} of the ablest quarter answer {answer}{key}"
+    return f"{row['strong_share']:.0%} of the top quarter answer {answer}{key}"
 
 
 def link(label: str, place: int) -> Markup:

@@ -1,4 +1,4 @@
-"""Fewer items: which to ask, at once or one after another, and how well they tell the score."""
+"""Fewer items: which to ask, at once or one after another, and how well they predict the score."""
 
 from irtkit.selection.adaptive import AdaptiveTest, adaptive
 from irtkit.selection.subset import Selection, select_items

@@ -1,8 +1,8 @@
-"""Items asked one after another, each the one that is expected to tell most about the score.
+"""Items asked one after another, each chosen to give the most information about the score.
 
 After the answers so far, the number right of all items has the variance Var[M(θ)] + E[V(θ)] over
-the posterior of ability, where M and V are the sums of P and P(1 − P) over the items not asked. The
-next item is the one after which the expectation of this variance over the answer is least.
+the posterior of ability. M and V are the sums of P and P(1 − P) over the items not asked. The next
+item is the one after which the expectation of this variance over the answer is least.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class State(NamedTuple):
         return self.right + mean, variance
 
     def next_items(self, p: Array) -> Any:
-        """Which of the pool to ask each; ``p`` is P(right), (n_nodes, n_pool)."""
+        """Which of the pool to ask each. ``p`` is P(right), (n_nodes, n_pool)."""
         posterior, by_node = self.posterior, self.by_node
         weighed = posterior * by_node
         right = posterior @ p
@@ -135,7 +135,7 @@ class Pool:
         if not errors:
             raise ValueError(
                 f"no respondent of the fit answered {self.k} of the {len(self.labels)} items that "
-                "may be asked, so the error of tests is unknown; take a smaller k"
+                "may be asked, so the error of tests is unknown. Use a smaller k"
             )
         error, variance = np.concatenate(errors, axis=1), np.concatenate(variances, axis=1)
         misfit = [added_variance(e, v) for e, v in zip(error, variance, strict=True)]
@@ -161,7 +161,7 @@ def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tup
 
 
 class AdaptiveTest:
-    """A test of one respondent; made by :func:`irtkit.adaptive`.
+    """A test of one respondent. :func:`irtkit.adaptive` returns it.
 
     Attributes
     ----------
@@ -178,14 +178,14 @@ class AdaptiveTest:
 
     @property
     def done(self) -> bool:
-        """Whether k items were asked, or the error is no larger than wanted."""
+        """Whether k items were asked, or the error is small enough."""
         if len(self.asked) >= self._pool.k:
             return True
         return self._wanted is not None and self.error <= self._wanted
 
     @property
     def next_item(self) -> str | None:
-        """Label of the item to ask next; None when the test is done."""
+        """Label of the item to ask next, or None when the test is done."""
         return None if self.done else self._pool.labels[self._next]
 
     @property
@@ -253,28 +253,27 @@ def adaptive(
 
     Parameters
     ----------
-    items
+    items : FitResult or Selection
         A result of :func:`irtkit.fit` with its responses, or of :func:`irtkit.select_items`. Tests
         with the same Selection share its cross-validation.
-    k
+    k : int, optional
         Largest number of items to ask. Each is one of the first 2k of the ranking of
         :func:`irtkit.select_items`. With a Selection it is the number of its items.
-    error
-        Standard error of the score at which to stop before: 0.03 is three percentage points. None
-        asks k items.
-    order
+    error : float, optional
+        Standard error of the score at which to stop early, such as 0.03. None asks k items.
+    order : {"adaptive", "fixed"}, optional
         "adaptive", or "fixed" for the first k of the ranking in its order. None takes the order
         with the smaller error for held-out families of respondents.
-    level
+    level : float, default 0.95
         Coverage of the interval.
 
     Returns
     -------
     AdaptiveTest
-        ``next_item`` is the label of the item to ask, ``answer(True)`` takes its answer, ``done``
-        says when to stop; ``expected_score``, ``error`` and ``interval`` are for the proportion
-        right of all items. The error includes cross-validated misfit for respondents like the
-        calibrated ones.
+        ``next_item`` is the label of the item to ask, ``answer(True)`` takes its answer, and
+        ``done`` says when to stop. ``expected_score``, ``error`` and ``interval`` are for the
+        proportion correct on all items. The error includes cross-validated misfit for respondents
+        like the calibrated ones.
 
     Raises
     ------
@@ -299,7 +298,7 @@ def adaptive(
     """
     if isinstance(items, Selection):
         if k is not None and k != len(items.items):
-            raise ValueError(f"k is the number of items selected, {len(items.items)}; got {k}")
+            raise ValueError(f"k must be the number of items selected, {len(items.items)}, got {k}")
         selection = items
     else:
         check_type("items", items, FitResult)
@@ -308,7 +307,7 @@ def adaptive(
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
     if selection.design is not None:
-        raise ValueError("items drawn at random have no ranking; select with design=None")
+        raise ValueError("items drawn at random are not ranked: select with design=None")
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)

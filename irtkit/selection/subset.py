@@ -70,7 +70,7 @@ class ItemCovariance(NamedTuple):
 
     @classmethod
     def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
-        """Return that of a fit, with the items of another one if given."""
+        """Return the covariance of a fit, for the items of another covariance if given."""
         unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
         if like is None:
             known = np.flatnonzero(unit.known)
@@ -104,7 +104,7 @@ class ItemCovariance(NamedTuple):
         return factor, _ALPHA * (weight @ (p * (1 - p)))
 
     def ranking(self, k: int) -> Places:
-        """Places of the k items to ask first, best first; fewer if no more may be asked.
+        """Places of the k items to ask first, best first, or fewer if no more may be asked.
 
         They are the pivots of the decomposition: each has the largest Cov(item, mean)²/Var(item).
         """
@@ -194,7 +194,7 @@ class Selection:
     result: FitResult = field(repr=False)
     covariance: ItemCovariance = field(repr=False)
     design: Design | None = None
-    """How they were drawn; None if they were chosen."""
+    """How they were drawn, or None if they were chosen."""
     families: Any = field(default=SIMILAR, repr=False)
     folds: int = 10
     seed: int = 0
@@ -211,10 +211,10 @@ class Selection:
 
     @property
     def table(self) -> pd.DataFrame:
-        """Errors by the number of items asked, from the first on; index "n_items".
+        """Errors by the number of items asked, from the first on, with index "n_items".
 
-        Columns: expected_error, as above; model_error, by the model; misfit, the square root of the
-        variance that is added to that of the model. The last two are NaN for items drawn at random.
+        Columns: expected_error (as above), model_error (by the model), and misfit (the square root
+        of the variance added to the variance of the model). The last two are NaN for random items.
         """
         return self._table.copy()
 
@@ -235,11 +235,11 @@ class Selection:
 
     @property
     def item_table(self) -> pd.DataFrame:
-        """The items in the order of the ranking; index "item".
+        """The items in the order of the ranking, with index "item".
 
-        Columns: rank, from 1 on; those of ``result.items``; selected_of (number of items selected
-        from) and design ("chosen" if not drawn), by which :func:`irtkit.score` recognises the table
-        of a selection.
+        Columns: rank (from 1 on), the columns of ``result.items``, selected_of (number of items
+        selected from) and design ("chosen" if not drawn). By these :func:`irtkit.score` recognises
+        a selection.
         """
         table = self.result.items.loc[list(self.items)]
         table.insert(0, "rank", range(1, len(table) + 1))
@@ -249,8 +249,8 @@ class Selection:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
 
-        It holds the parameters of all items, and the cross-validated misfit of chosen items by the
-        number asked; neither responses nor names of respondents.
+        It holds the parameters of all items and the cross-validated misfit of chosen items by the
+        number asked, but neither responses nor names of respondents.
         """
         sizes, misfit = np.zeros(0), np.zeros(0)
         if self.design is None:
@@ -280,7 +280,7 @@ class Selection:
 
     @cached_property
     def held(self) -> list[Held]:
-        """Items and ranking without each fold; rankings of twice as many items, if there are."""
+        """Items and ranking without each fold, and rankings of twice as many items if possible."""
         found = []
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             covariance = ItemCovariance.of(fold, self.covariance)
@@ -322,7 +322,7 @@ class Selection:
     def _misfit(self, asked: Places) -> float:
         """Variance that the model does not explain, if the first of the items were asked.
 
-        For other items it is that of `irtkit.scoring.scores.misfit_of`.
+        For other items it comes from `irtkit.scoring.scores.misfit_of`.
         """
         number = {label: place for place, label in enumerate(self.result.item_labels)}
         first = [number[label] for label in self.items[: len(asked)]]
@@ -353,18 +353,17 @@ def select_items(
 
     Parameters
     ----------
-    result
+    result : FitResult
         A result of :func:`irtkit.fit` with its responses.
-    k
+    k : int
         Number of items to ask.
-    design
-        None ranks the items by the uncertainty they leave about the mean of all items and takes the
-        first k. "random" draws items with equal probability, and "stratified" one from each of k
-        strata of difficulty.
-    families
+    design : {"random", "stratified"}, optional
+        None takes the first k items, ranked by the uncertainty they leave about the mean of all.
+        "random" draws with equal probability, "stratified" one from each of k strata of difficulty.
+    families : str, mapping or list, default "similar"
         Families of respondents, which are left out together: "similar" joins the pairs of
-        :func:`irtkit.similar_respondents`; or a mapping or list as :func:`irtkit.flag_items` takes.
-    folds, seed
+        :func:`irtkit.similar_respondents`. A mapping or list is as in :func:`irtkit.flag_items`.
+    folds, seed : int, default 10 and 0
         Number of parts of the families, each left out by one fit, to estimate the error. The same
         seed makes the same parts and draws the same items.
 
@@ -373,19 +372,23 @@ def select_items(
     Selection
         items (labels in the order of the ranking), expected_error, table (errors by number of
         items), item_table, and save(path). :func:`irtkit.score` takes it for its ``items``, with
-        the answers of new respondents; :func:`irtkit.adaptive` asks the items one by one.
+        the answers of new respondents. :func:`irtkit.adaptive` asks the items one by one.
 
     Raises
     ------
     TypeError, ValueError
         If ``result`` is not a fit with its responses, these are sparse, or k is not a whole number
-        from 1 to how many items there are to choose from.
+        from 1 to the number of items to choose from.
 
     Notes
     -----
-    The items for k are the first of those for 2k. Items that :func:`irtkit.flag_items` lists, and
-    those with a slope of 0 or below, are never chosen; draws are from all items. Scores from drawn
-    items are unbiased for respondents unlike those of the fit as well, with a larger error.
+    The items for k are the first in the ranking of 2k. Items that :func:`irtkit.flag_items` lists,
+    and items with a slope of 0 or below, are never chosen. Draws are from all items. Scores from
+    drawn items are also unbiased for respondents unlike the calibrated ones, with a larger error.
+
+    See Also
+    --------
+    irtkit.adaptive, irtkit.score, irtkit.information
 
     Examples
     --------
@@ -422,7 +425,7 @@ def select_items(
             "slopes are not above 0"
         )
     if k > there:
-        raise ValueError(f"k must be at most {there}, the number of items {what}; got {short(k)}")
+        raise ValueError(f"k must be at most {there}, the number of items {what}, got {short(k)}")
     labels = tuple(result.item_labels[place] for place in covariance.known[places])
     return Selection(labels, result, covariance, design, families, folds, seed)
 

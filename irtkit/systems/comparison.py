@@ -5,7 +5,7 @@ recommends, and by the score on the whole benchmark, as the leaderboard ranks it
 
 P(better) is the posterior probability that the first has the higher score on items like these. The
 prior variance 2τ² of a difference is learned from all systems of the board. With κ = 2τ²/(2τ² +
-SE²), the posterior of a difference d has mean κd and variance κSE²; κ is 1 for up to three systems.
+SE²), the posterior of a difference d has mean κd and variance κSE². For up to three systems κ is 1.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ class SystemComparison:
     system: str
     other: str
     n_items: int  #: Items that both answered.
-    difference: float  #: Of accuracy on these items, which count alike. NaN without a common item.
+    difference: float  #: In accuracy on these items, equally weighted. NaN without a common item.
     se: float  #: Clustered by item or by the clusters given.
     low: float
     high: float
     p_value: float  #: Two-sided, of Student's t with a degree of freedom less than clusters.
-    score_difference: float  #: Of the expected scores by which the leaderboard ranks.
+    score_difference: float  #: In the expected scores by which the leaderboard ranks.
     score_low: float
     score_high: float
     p_better: float  #: Probability that the first has the higher score on items like these.
     items_needed: float  #: Items like these that would show such a difference with 80 % power.
     level: float
-    n_clusters: int  #: Of the common items; as many as items if no clusters were given.
+    n_clusters: int  #: Clusters of the common items. Each item is one if no clusters were given.
     n_systems: int  #: Systems on the board of both.
-    weighted_p_value: float  #: Items weighted by how well they tell the other systems apart.
+    weighted_p_value: float  #: With items weighted by how well they separate the other systems.
     gain: float  #: Items that the plain test would need for each item of the weighted one. Or NaN.
     items: pd.DataFrame = field(repr=False)
     """Index "item": accuracy of both ("accuracy", "other_accuracy"), their difference and the
@@ -77,8 +77,7 @@ class SystemComparison:
     def power(self, n_items: Any, difference: Any = None) -> Any:
         """Probability that a number of items like these shows a difference.
 
-        ``difference`` is the true one, by default the one found. The test is two-sided, at 1 −
-        ``level``.
+        ``difference`` is the true one, by default the one found. Two-sided, at 1 − ``level``.
         """
         found = power_of(
             n_items,
@@ -118,27 +117,26 @@ def compare_systems(
 
     Parameters
     ----------
-    result
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses.
-    system, other
+    system, other : str, optional
         Labels of two respondents. Without them all pairs are compared.
-    systems
-        Labels of the respondents whose pairs the table lists: all by default. At most 1,000,000
-        pairs are listed.
-    clusters
+    systems : list of str, optional
+        Labels of the respondents whose pairs (at most 1,000,000) are listed. All by default.
+    clusters : mapping, Series or str, optional
         As in :func:`irtkit.leaderboard`.
-    level
+    level : float, default 0.95
         Coverage of intervals, and one less the rate of errors among all pairs.
-    seed
+    seed : int, default 0
         As in :func:`irtkit.leaderboard`.
 
     Returns
     -------
     SystemComparison or pandas.DataFrame
-        Two systems compared; or a row for every pair by rank, with the fields of a SystemComparison
-        from system (the one ahead on the leaderboard) to items_needed as columns, and different:
-        significant among all pairs of the board (see Notes). Pairs that no response links are left
-        out.
+        Two systems compared, or a row for every pair by rank. The columns of the table are the
+        fields of a SystemComparison from system (ahead on the leaderboard) to items_needed, and
+        different: significant among all pairs of the board (see Notes). Pairs without a link are
+        left out.
 
     Raises
     ------
@@ -149,8 +147,7 @@ def compare_systems(
     Warns
     -----
     irtkit.IRTWarning
-        With the code "items-taken-as-known": cells are missing, and the fit has no standard errors
-        of items.
+        With the code "items-taken-as-known": cells are missing, and standard errors of items too.
 
     Notes
     -----
@@ -165,6 +162,10 @@ def compare_systems(
     ----------
     Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
     Romano & Wolf (2005), *Econometrica* 73, 1237-1282.
+
+    See Also
+    --------
+    irtkit.FitResult.leaderboard, irtkit.gate
 
     Examples
     --------
@@ -201,9 +202,8 @@ def compare_systems(
         part = next(part for part in parts if places[0] in part.places)
         if places[1] not in part.places:
             raise ValueError(
-                f"system {short(names[0])} and {short(names[1])} are in parts of the matrix "
-                "without a response in common, directly or through others: nothing tells how they "
-                "compare"
+                f"systems {short(names[0])} and {short(names[1])} cannot be compared: they share "
+                "no items, directly or through other systems"
             )
         order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
         columns = _columns(result, part, order, cluster, level)
@@ -249,7 +249,7 @@ def _all_pairs(
     if n_pairs > _MOST_PAIRS:
         raise ValueError(
             f"a table has at most {_MOST_PAIRS:,} pairs, and {sum(map(len, orders)):,} systems "
-            f"make {n_pairs:,}; name some of them, such as systems=board.index[:1000]"
+            f"make {n_pairs:,}. Name some of them, such as systems=board.index[:1000]"
         )
     labels, found = pd.Index(result.respondent_labels), []
     for part, order in zip(parts, orders, strict=True):
@@ -307,7 +307,7 @@ def _columns(
 
 
 def _interval(difference: Array, se: Array, df: Array, level: float) -> tuple[Array, Array]:
-    """Intervals of differences of accuracy; NaN without a common item."""
+    """Intervals of differences of accuracy, NaN without a common item."""
     reach = t_quantile(df, level) * se
     return np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
 

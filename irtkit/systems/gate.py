@@ -1,12 +1,12 @@
 """A gate for merge checks: whether a new version has dropped by more than is allowed.
 
-The drop is the mean over the items of both runs of the old share right less the new one, paired
-and clustered. The gate *fails* if a drop of ``max_drop`` would look like this with a probability
-below 1 − ``level``, and *passes* if, with the same certainty, the drop is no larger.
+The drop is the mean difference between old and new accuracy over the items of both runs, paired and
+clustered. The gate *fails* if a drop of ``max_drop`` would look like this with a probability below
+1 − ``level``. It *passes* if, with the same certainty, the drop is no larger.
 
 If few answers changed, Student's t is too sure. The upper bound of the drop is at least the larger
-root U of (U − d̄)² = max(z², −log α) · (wU − U²)/J (Wilson 1927, *JASA* 22, 209–212). The factor
-for clusters, w = Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, counts one that fell whole in addition.
+root U of (U − d̄)² = max(z², −log α) · (wU − U²)/J (Wilson 1927, *JASA* 22). The factor for
+clusters, w = Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, counts one that fell whole in addition.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class GateSystem:
 
     system: str
     n_items: int  #: Items that both runs answered.
-    old: float  #: Share right of them.
+    old: float  #: Accuracy on these items.
     new: float
-    drop: float  #: Old less new; below 0 the new one is better.
+    drop: float  #: Old less new. Below 0 the new one is better.
     low: float  #: Bounds, each with probability 1 − (1 − ``level``)/n for n systems.
     high: float
     p_value: float  #: Probability of so large a drop, if the true one is ``max_drop``.
@@ -53,7 +53,7 @@ class GateSystem:
 
 @dataclass(frozen=True)
 class Gate:
-    """What :func:`irtkit.gate` found; ``print`` shows it."""
+    """What :func:`irtkit.gate` found. ``print`` shows it."""
 
     max_drop: float
     level: float
@@ -62,7 +62,7 @@ class Gate:
 
     @property
     def verdict(self) -> Verdict:
-        """That of all systems: "failed" if any failed, "passed" if all passed and none is gone."""
+        """All systems: "failed" if any failed, "passed" if all passed and none is gone."""
         found = {system.verdict for system in self.systems}
         if "failed" in found:
             return "failed"
@@ -71,7 +71,7 @@ class Gate:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The verdict on each system, and what was not compared; `str` of one is its message."""
+        """Verdicts on systems, and what was not compared. `str` of a finding is its message."""
         certainty = 100 * (1 - (1 - self.level) / len(self.systems))
         found = []
         for one in self.systems:
@@ -108,29 +108,33 @@ def gate(
 
     Parameters
     ----------
-    old, new
-        Responses of both runs to the same items: a ResponseMatrix or anything that
-        :func:`irtkit.read_responses` takes, with its settings as ``reading``. Each holds one system
-        of any name, or the same systems by label. Without an old one the gate does not pass.
-    max_drop
+    old, new : ResponseMatrix, path or other responses
+        Responses of both runs to the same items: a ResponseMatrix or what
+        :func:`irtkit.read_responses` takes. Each holds one system of any name, or the same systems
+        by label. Without an old system the gate does not pass.
+    max_drop : float, default 0.02
         Allowed drop in accuracy: 0.02 is two percentage points. A gate with 0 passes only a model
         that is shown to be better.
-    clusters
-        Cluster of each item, where they were not chosen one by one; a mapping or Series by label.
-        If few answers changed, a gate of few clusters does not pass.
-    level
+    clusters : mapping or Series, optional
+        Cluster of each item, if items were not chosen one by one: a mapping or Series by label. If
+        few answers changed, a gate of few clusters does not pass.
+    level : float, default 0.95
         One less the rate of false alarms, of a gate of several systems (Bonferroni).
 
     Returns
     -------
     Gate
-        ``verdict`` ("passed", "failed" or "inconclusive"), ``systems``, ``findings`` and
+        ``verdict`` ("passed", "failed", "inconclusive"), ``systems``, ``findings`` and
         ``markdown``.
 
     Raises
     ------
     TypeError, ValueError
-        If responses cannot be read, or runs have no system or no two items in common.
+        If responses cannot be read, a run lacks systems, or the runs share fewer than two items.
+
+    See Also
+    --------
+    irtkit.compare_systems, irtkit.expected_performance
 
     Examples
     --------
@@ -155,13 +159,13 @@ def gate(
     pairs = before.index.intersection(after.index, sort=False)
     if not len(pairs):
         raise ValueError(
-            "old and new must hold one system each, or the same ones, with responses; old has "
+            "old and new must hold one system each, or the same ones, with responses. old has "
             f"{first_names(before.index)} and new {first_names(after.index)}"
         )
     common = before.columns.intersection(after.columns, sort=False)
     if len(common) < 2:
         raise ValueError(
-            f"old and new have {len(common)} items in common; theirs are "
+            f"old and new have {len(common)} items in common. Their items are "
             f"{first_names(before.columns)} and {first_names(after.columns)}"
         )
     cluster, alpha = numbered_clusters(clusters, tuple(common)), (1 - level) / len(pairs)
@@ -172,7 +176,9 @@ def gate(
         both = (one.notna() & other.notna()).to_numpy()
         n_items, of_both = int(both.sum()), None if cluster is None else cluster[both]
         if not n_items:
-            raise ValueError(f"old and new have no item that system {short(name)} answered in both")
+            raise ValueError(
+                f"old and new share no item that system {short(name)} answered in both"
+            )
         difference = (one - other).to_numpy()[both]
         drop = mean_of(difference, of_both, step=min(steps[name], new_steps[name]))
         reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
@@ -215,7 +221,7 @@ def gate(
 
 
 def _shares(run: ResponseMatrix) -> tuple[pd.DataFrame, pd.Series]:
-    """Shares right of the systems with a response, NaN where missing, and their least steps."""
+    """Accuracies on each item (NaN if missing) of systems with a response, and least steps."""
     import pandas as pd
 
     shares = Shares.of(patterns_of(run, synthetic_is_real=True))

@@ -46,26 +46,26 @@ def leaderboard(
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Rank the systems of a fit; ``result.leaderboard()``.
+    """Rank the systems of a fit, as ``result.leaderboard()``.
 
     Parameters
     ----------
-    result
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses.
-    of
-        "like these": ranks by expected score, the items being a sample of others like them.
-        "these": ranks by ability given these very items, as of a few benchmarks with most cells
+    of : {"like these", "these"}
+        "like these": ranks by expected score, with the items as a sample of similar items.
+        "these": ranks by ability, given these items, for example a few benchmarks with most cells
         missing.
-    families
+    families : mapping, Series or str, optional
         Family of each respondent: a mapping or Series by label, a column of the respondent table,
         or "similar", as in :func:`irtkit.flag_items`. Errors of abilities are then clustered. By
         default a column "family" is only shown.
-    clusters
+    clusters : mapping, Series or str, optional
         Cluster of each item, such as its passage or task: a mapping or Series by label, or a column
         of the item table. Errors are then clustered, which needs some twenty clusters or more.
-    level
+    level : float, default 0.95
         Coverage of the intervals.
-    seed
+    seed : int, default 0
         Seed of the draws of scores for ranks and for the largest of many differences.
 
     Returns
@@ -73,35 +73,33 @@ def leaderboard(
     pandas.DataFrame
         One row per real respondent with a response, best first, index "respondent":
 
-        - rank, by expected_score (of="these": by ability); equal ones share a rank. rank_low,
+        - rank: by expected_score (of="these": by ability), equal for equal values. rank_low,
           rank_high: likely ranks, an interval for each system by itself.
         - rank_low_simultaneous, rank_high_simultaneous: intervals for the ranks of all systems at
           once. They are wider, see Notes.
-        - accuracy: share right of all trials.
+        - accuracy: proportion correct of all trials.
         - ability, ability_low, ability_high: posterior mean, and its interval if the model is true,
           which contains the errors of the items.
-        - expected_score, expected_score_low, expected_score_high: share right of *these very*
-          items. The interval is about the items not answered.
+        - expected_score, expected_score_low, expected_score_high: proportion correct on *these
+          very* items. The interval is about the items not answered.
         - n_responses.
-        - group: letters. Systems that share one do not differ significantly; "b-d" is b, c and d.
+        - group: letters. Systems that share one do not differ significantly. "b-d" is b, c and d.
           Others may not either, see :func:`irtkit.compare_systems`.
-        - status: "misfit" if the system is right on more items that are improbable at its ability
-          than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
-        - family, where known, else empty; component, where respondents and items fall into parts
-          without a common response. Ranks are then within the part, and parts follow each other.
+        - status: "misfit" if answers may have leaked: the system is right on more items that are
+          improbable at its ability than chance allows (p < 0.05 over all systems). Otherwise "ok".
+        - family: empty if unknown. component: given if the data form groups without a common
+          response. Ranks are then within the part, and parts follow each other.
 
     Raises
     ------
     TypeError, ValueError
-        If result has more than 10,000 systems, clusters lack an item, or families name no
-        respondent.
+        If result has over 10,000 systems, clusters lack an item, or families name no respondent.
 
     Warns
     -----
     irtkit.IRTWarning
-        With the code "ability-reversed" (ability puts systems that differ significantly in the
-        other order) or "items-taken-as-known" (cells are missing, and the fit has no standard
-        errors of items).
+        With the code "ability-reversed" (systems that differ significantly are in the other order
+        by ability) or "items-taken-as-known" (cells are missing, and standard errors of items too).
 
     Notes
     -----
@@ -190,7 +188,7 @@ def ranked(
 def _board(
     table: pd.DataFrame, standing: Standing, level: float, seed: int, of: str
 ) -> tuple[pd.DataFrame, int, int]:
-    """Systems of one component, best first; pairs in the other order by ability; and all pairs."""
+    """Systems of one component, best first, pairs in the other order by ability, and all pairs."""
     scores, rows = standing.scores, table.iloc[standing.places]
     apart = pairs_apart(standing, level=level, seed=seed)
     board = rows[[]].assign(rank=1 + np.searchsorted(-scores, -scores))
@@ -209,7 +207,7 @@ def _board(
 
 
 def improbable_right(result: FitResult) -> Array:
-    """Log probability that each respondent is right on so many of its improbable items, (n,).
+    """Log probability that each respondent is right on at least this many improbable items, (n,).
 
     A binomial tail bounds the probability (Hoeffding 1956). The logarithm is divided by the squared
     spread of all systems' standardised numbers right, in case the whole board misfits.

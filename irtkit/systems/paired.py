@@ -7,8 +7,8 @@ over cluster g of (d_j − d̄), the variance of d̄ over J items in G clusters 
     G/(G − 1) · Σ_g e_g² / J²,
 
 for Student's t with G − 1 degrees of freedom. If two systems answered the same items, d_j is the
-difference of their shares right. Σ e_g² is at least what one other answer would make of it, since
-twenty items on which both agree do not prove that they agree on the next one.
+difference of their accuracies on item j. Σ e_g² is at least what one other answer would make of it,
+since twenty items on which both agree do not prove that they agree on the next one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Clusters = NDArray[np.intp]
 
-POWER = 0.8  # Of which a number of items is named, as studies are planned (Cohen 1988).
+POWER = 0.8  # Power for which numbers of items are given, as studies are planned (Cohen 1988).
 
 
 class Estimate(NamedTuple):
@@ -32,16 +32,16 @@ class Estimate(NamedTuple):
 
     value: float
     se: float
-    df: float  # Clusters less one; 0 where nothing tells an error.
+    df: float  # Clusters less one, or 0 if an error cannot be estimated.
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Bounds at equal tails; infinite without degrees of freedom."""
+        """Bounds at equal tails, infinite without degrees of freedom."""
         reach = float(t_quantile(self.df, level)) * self.se
         return self.value - reach, self.value + reach
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of a mean of 0; NaN without an item."""
+        """Two-sided, of a mean of 0, NaN without an item."""
         if np.isnan(self.value):
             return np.nan
         return float(2 * tail(self.df, self.value / self.se))
@@ -69,7 +69,7 @@ def correction(n_clusters: Any) -> Any:
 
 
 def tail(df: Any, t: Any) -> Any:
-    """P(T > |t|) of Student's t; a half where there are no degrees of freedom."""
+    """P(T > |t|) of Student's t, a half without degrees of freedom."""
     from scipy.special import stdtr
 
     known = np.asarray(df) > 0
@@ -77,7 +77,7 @@ def tail(df: Any, t: Any) -> Any:
 
 
 def t_quantile(df: Any, level: float) -> Any:
-    """Half-width in standard errors of an interval at equal tails; infinite without df."""
+    """Half-width in standard errors of an interval at equal tails, infinite without df."""
     from scipy.special import stdtrit
 
     different, place = np.unique(df, return_inverse=True)  # of many pairs, few
@@ -104,7 +104,7 @@ def power_of(
 def items_needed(
     se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any = 1.0
 ) -> Any:
-    """Items that find a difference with a probability of 80 %; infinite for none.
+    """Items that find a difference with a probability of 80 %, infinite for a difference of 0.
 
     G clusters do if G = ((t_α + t_0.8) · SE of one cluster / difference)², with quantiles of
     Student's t with G − 1 degrees of freedom. G/(t_α + t_0.8)² rises with G and is inverted by

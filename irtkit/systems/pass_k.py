@@ -31,18 +31,18 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
 
     Parameters
     ----------
-    responses
+    responses : ResponseMatrix, path or other responses
         Repeated trials: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes, with
         its settings as ``reading``, such as ``repeats="count"``.
-    k
-        Number of trials; by default every number up to 16 that half of the answered cells have.
+    k : int, optional
+        Number of trials. By default every number up to 16 that half of the answered cells have.
 
     Returns
     -------
     pandas.DataFrame
-        Index "respondent", without respondents that have no response. For each k: pass^k and pass@k
-        (means over the items with k trials or more, NaN without any), their standard errors (_se)
-        with items as a random sample, and the number of these items (pass^k_items).
+        Index "respondent", for respondents with a response. For each k: pass^k and pass@k, means
+        over the items with k trials or more (NaN without items). Their standard errors (_se) treat
+        items as a random sample. pass^k_items is the number of items.
 
     Raises
     ------

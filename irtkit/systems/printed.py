@@ -51,7 +51,7 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
     if np.isfinite(found.gain):
         decides = "this test decides" if found.decisive == "weighted" else "the plain test decides"
         yield (
-            "With items weighted by how well they tell the other systems apart, "
+            "With items weighted by how well they separate the other systems, "
             f"{p_words(found.weighted_p_value, 4)}. The plain test would need {found.gain:.2f} "
             f"times the items on this board, so that {decides}."
         )
@@ -199,21 +199,21 @@ def board_legend(
     sure = percent(level)
     on = "by ability, given these items" if of == "these" else "on items like these"
     yield (
-        f"between: likely ranks {on} ({sure} interval of each system by itself); "
+        f"between: {sure} interval of the rank of each system, {on}. "
         "tied: systems that share a letter do not differ significantly, adjusted for all "
-        "pairs (of others, irtkit compare-systems says whether they do)"
+        "pairs. For other pairs see irtkit compare-systems"
     )
     yield (
         "score: per cent right of these items"
-        + (", those without an answer as the model expects them" if filled_in(board) else "")
-        + f"; {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
-        + "; ability: on the scale of the fit, where the model is true"
-        + f"; {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
+        + (", with expected answers in place of missing ones" if filled_in(board) else "")
+        + f". {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
+        + ". ability: on the scale of the fit, if the model is true"
+        + f". {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
     )
     if (board["status"] == "misfit").any():
         yield (
             "*: the system is right on more items that are improbable at its ability than chance "
-            "allows (p < 0.05 over all systems); its answers may have leaked or follow wrong keys"
+            "allows (p < 0.05 over all systems). Its answers may have leaked or follow wrong keys"
         )
     if "family" in board:
         families = board[board["family"] != ""].groupby("family", sort=False)

@@ -3,15 +3,15 @@
 Two systems *differ significantly* if the difference of their scores is larger than chance makes the
 largest of all differences (stepwise: Romano & Wolf 2005, *Econometrica* 73, 1237-1282). The rank of
 a system then lies between one more than the number of significantly better systems, and the number
-of those that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024, *Review of
-Economic Studies* 91, 476-518). These intervals hold all ranks together with the probability
-``level`` or more. The largest difference is drawn from normal scores with the same covariance. For
-many systems, the bound is Holm's (1979), which assumes nothing about the dependence of differences.
+of systems that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024). These
+intervals hold all ranks together with the probability ``level`` or more. The largest difference is
+drawn from normal scores with the same covariance. For many systems, the bound is Holm's (1979),
+which assumes nothing about the dependence of differences.
 
 *Likely ranks* are posterior intervals, one system at a time. True scores are a mixture of three
 normals, fitted by EM with the error variance v of each system. A draw of a true score is
-μ_k + B(m − μ_k) + √(Bv) z with B = τ²_k/(τ²_k + v). The errors z are Student's t and correlated as
-those of the scores are. So is the component k, and copies stay copies.
+μ_k + B(m − μ_k) + √(Bv) z with B = τ²_k/(τ²_k + v). The errors z are Student's t, correlated like
+the errors of the scores. The components k are too, so that copies stay copies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
 _DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
 _AT_ONCE = 2**18  # Numbers in a block: 1 MiB, which a processor's cache holds.
-_LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign; half for many systems.
+_LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
 _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 _COMPONENTS, _SYSTEMS_EACH = 3, 6  # Normals of the mixture, and systems that one needs.
 _STEPS = 150  # Of EM.
@@ -45,13 +45,13 @@ _PSEUDO = 2.0  # Observations of the mean variance of errors that a component be
 
 
 def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
-    """Rank intervals of all systems at once, by which pairs differ; the best system first."""
+    """Rank intervals of all systems at once, by which pairs differ, with the best system first."""
     later = np.triu(apart)
     return 1 + np.count_nonzero(later, axis=0), len(apart) - np.count_nonzero(later, axis=1)
 
 
 def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Flags:
-    """Pairs that differ significantly among all pairs: beyond Holm's bound, or that of draws."""
+    """Pairs that differ significantly, by Holm's bound for all pairs or the bound by draws."""
     from scipy.special import ndtr
 
     n = len(standing.scores)
@@ -76,7 +76,7 @@ def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Fl
 def _t_of_pairs(standing: Standing, most: float) -> NDArray[np.float32]:
     """Differences of systems to later ones in standard errors, 0 elsewhere, (n, n).
 
-    Infinite without an error, and where it is surely more than ``most``; NaN if both are 0.
+    Infinite without an error, and if it is surely more than ``most``. NaN if both are 0.
     """
     n, scores, se = len(standing.scores), standing.scores, np.sqrt(standing.squares)
     value = scores.astype(np.float32)
@@ -108,7 +108,7 @@ def _beyond(t: NDArray[np.float32], bounds: NDArray[np.float32]) -> Flags:
 def _draws(standing: Standing, n_draws: int, seed: int) -> Array:
     """Normal scores with the covariance, (n, n_draws).
 
-    Of up to 600 systems, they do not depend on the order of systems and items, or on rounding.
+    With up to 600 systems, they do not depend on the order of systems and items, or on rounding.
     """
     own, generator = standing.contributions, np.random.default_rng(seed)
     if len(own) > MOST_DRAWN:
@@ -228,8 +228,8 @@ def _mixture(m: Array, v: Array) -> tuple[Array, Array, Array]:
 def groups_of(apart: Flags) -> list[str]:
     """Letters of systems in order of rank: systems that share one do not differ significantly.
 
-    A letter is a run of systems no two of which differ, as long as can be. A system of several runs
-    has the first and the last letter, "b-d".
+    A letter stands for a run of systems without a significant difference, as long as possible. A
+    system of several runs has the first and the last letter, "b-d".
     """
     n, end, runs = len(apart), 0, []
     for start in range(n):

@@ -1,10 +1,10 @@
 """Where systems stand on a benchmark: the score of each, and how all err together.
 
-The score is the expected share right of all items (:func:`irtkit.score`), with errors as if items
-and answers were drawn anew. Item j contributes (y_ij or P_ij) − s_i + D_i ψ_ij to J times the score
-of system i. P_ij stands for a missing answer, D_i = Σ P'_ij is over these, and ψ_ij is what the
-answer to j does to ability: a score residual r(y − P), r = P'/(PQ), scaled so that Σψ² is the
-posterior variance v of ability, or more where residuals are larger than the model has them.
+The score is the expected accuracy on all items (:func:`irtkit.score`). Its errors treat items and
+answers as random samples. Item j contributes (y_ij or P_ij) − s_i + D_i ψ_ij to J times the score
+of system i. P_ij replaces a missing answer, and D_i = Σ P'_ij is over missing answers. The effect
+of answer j on ability is ψ_ij, a scaled score residual r(y − P) with r = P'/(PQ). Its scale makes
+Σψ² the posterior variance v of ability, or more if residuals are larger than the model expects.
 
 Errors of the slope a and intercept d of an item move J times the score, with I = rP', by
 
@@ -44,29 +44,29 @@ MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard 
 
 
 class Shares(NamedTuple):
-    """Shares right of some systems on all items, dense."""
+    """Accuracies of some systems on each item, dense."""
 
-    right: Array  # Share right of the trials of each cell, 0 where missing, (n, n_items).
+    right: Array  # Proportion right of the trials of each cell, 0 if missing, (n, n_items).
     trials: Array
 
     @classmethod
     def of(cls, patterns: Patterns) -> Shares:
-        """Return the shares right of patterns."""
+        """Return the accuracies of patterns."""
         right, trials = patterns.dense()
         return cls(right if patterns.trials is None else right / np.maximum(trials, 1), trials)
 
     @property
     def steps(self) -> Array:
-        """Least change of a share right of each system by one other answer, (n,)."""
+        """Least change of the accuracy of each system by one other answer, (n,)."""
         return np.asarray(1 / np.maximum(self.trials.max(axis=1), 1))
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """Systems that are compared with each other, the best first; equal ones as in the responses."""
+    """Systems that are compared with each other, best first, equal ones as in the responses."""
 
     places: Any  # Of the systems among the respondents of the result, (n,).
-    scores: Array  # Expected share right, (n,), rounded so that equal answers have equal scores.
+    scores: Array  # Expected accuracy, (n,), rounded so that equal answers have equal scores.
     contributions: Array  # Of clusters of items to the error of each score, (n, n_clusters).
     df: Array  # Clusters answered, less one.
     least: float = 0.0  # Variance that a difference of scores has at least.
@@ -88,9 +88,10 @@ class Standing:
 
     @property
     def spread(self) -> float:
-        """Variance of the true difference of two systems; infinite for three or fewer.
+        """Variance of the true difference of two systems, infinite for three or fewer.
 
-        The mean square of all differences, less (n − 3)/(n − 1) of that of errors (James & Stein).
+        The mean square of differences, less (n − 3)/(n − 1) of the mean square of errors (James &
+        Stein).
         """
         n = len(self.scores)
         if n <= 3:
@@ -104,21 +105,21 @@ class Standing:
 def standings(
     result: FitResult, clusters: Any = None, *, level: float | None = None
 ) -> tuple[pd.DataFrame, list[Standing], Clusters | None]:
-    """Scores of all, with intervals if there is a level; standings by component; and clusters."""
+    """Scores of all, with intervals if there is a level, standings by component, and clusters."""
     cluster = clusters_of(result, clusters)
     patterns, responses = result.patterns, result.responses
     real, n = patterns.answering, patterns.n_answering
     if n > MOST_SYSTEMS:
         raise ValueError(
-            f"every pair of systems is compared, and result has {n:,}; {MOST_SYSTEMS:,} at most "
-            "(result.respondents lists all, without ranks)"
+            f"every pair of systems is compared, so that result may have at most {MOST_SYSTEMS:,} "
+            f"systems, and has {n:,} (result.respondents lists all, without ranks)"
         )
     if not n:
-        raise ValueError("result has no real respondent with a response to rank")
+        raise ValueError("result lacks a real respondent with a response to rank")
     if responses is None or (level is None and patterns.complete):
         table = result.respondents
         table["expected_score"] = table["accuracy"]
-    else:  # misfit is for intervals only, and systems beyond the calibrated ones are none of these
+    else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
         filled = level and not _all_answered(patterns)
         items = items_for_scores(result) if filled else calibrated_items(result)
         table, _ = score_table(responses, replace(items, best=None), level=level or 0.95)
@@ -247,7 +248,7 @@ def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
 
 
 def with_clustered_errors(result: FitResult, families: Any, clusters: Any) -> FitResult:
-    """The same result with clustered errors; a respondent without a family is one by itself."""
+    """The same result with clustered errors. A respondent without a family is its own family."""
     from irtkit.calibration.errors import clustered
 
     numbers = None if families is None else family_codes(result, families)
@@ -255,11 +256,11 @@ def with_clustered_errors(result: FitResult, families: Any, clusters: Any) -> Fi
 
 
 def numbered_clusters(clusters: Any, items: tuple[str, ...]) -> Clusters | None:
-    """Number the clusters of items, which are named by item; none may be without one."""
+    """Number the clusters of items, which are named by item. Every item needs one."""
     if clusters is None:
         return None
     names = values_by_label("clusters", clusters, items, value="cluster", kind="item")
     for label, name in zip(items, names, strict=True):
         if is_missing_label(name):
-            raise ValueError(f"clusters has none for item {short(label)}")
+            raise ValueError(f"clusters lacks a cluster for item {short(label)}")
     return np.unique([str(name) for name in names], return_inverse=True)[1]

@@ -1,13 +1,13 @@
-"""A paired t-test that weighs items by how well they tell systems apart.
+"""A paired t-test with items weighted by how well they separate systems.
 
-The difference on item j counts w_j times, with w_j the slope of the answers of all other systems on
+The difference on item j has the weight w_j, the slope of the answers of all other systems on
 their abilities, c_j/(p_j(1 − p_j)). Slopes are shrunk towards their mean by their own errors
 (DerSimonian & Laird 1986, *Controlled Clinical Trials* 7, 177-188), and are 0 where negative. The
 two systems take no part in their weights, so that the test is valid whether or not the model holds.
 
 The *gain* is (mean t_w² − 1)/(mean t² − 1) over pairs of other systems, with the weighted t_w and
-the plain t: the plain test would need so many times the items. It is unknown where the median of t²
-is below 2, as differences are then mostly noise, and where one ability does not explain responses.
+the plain t. The plain test would need this multiple of the items. The gain is unknown if one
+ability does not explain responses, or if the median of t² is below 2 (mostly noise).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.systems.paired import Clusters, Estimate
 
-LEAST_GAIN = 1.1  # From which on the weighted test decides.
+LEAST_GAIN = 1.1  # Gain from which the weighted test decides.
 LEAST_SYSTEMS = 20  # With fewer, slopes are hardly known.
 _PAIRS = 1000  # Pairs that measure the gain.
-_LEAST_MEDIAN = 2.0  # Of t² from which on the gain is known. It is 0.45 for systems that are equal.
+_LEAST_MEDIAN = 2.0  # Median of t² from which the gain is known (0.45 for equal systems).
 
 
 class Slopes(NamedTuple):
@@ -50,7 +50,7 @@ class Slopes(NamedTuple):
         return cls(sums, ability)
 
     def weights(self, shares: Shares, pair: Places) -> Array:
-        """Weights of items without a pair of systems, whose shares right these are."""
+        """Weights of items without a pair of systems, from the accuracies of the others."""
         left = self.sums - _terms(shares, self.ability[pair])
         with np.errstate(divide="ignore", invalid="ignore"):
             n, theta, squares, y, product, y_squares = left

@@ -131,7 +131,7 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
     ("settings", "message"),
     [
         ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
-        ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
+        ({"systems": ["respondent-99"]}, "'respondent-99' is not a respondent"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
     ],
 )

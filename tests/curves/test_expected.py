@@ -183,7 +183,7 @@ def test_few_systems_are_warned_of(n: int, model: str, least: int) -> None:
                 "original_difficulties": np.arange(60),
                 "difficulty_se": {"item-2": -1.0},
             },
-            "that of item 'item-2'",
+            "not for item 'item-2'",
         ),
     ],
 )

@@ -123,8 +123,8 @@ def test_a_surface_without_a_maximum_is_said_to_be_unbounded() -> None:
     ("change", "settings", "error", "message"),
     [
         ({"training_size": 0}, {}, ValueError, "must be above 0 on a log scale.*log=False"),
-        ({"training_size": "2024-01-01"}, {}, TypeError, "to_datetime makes dates"),
-        ({"right": 2}, {}, ValueError, "column 'right' must be 0 or 1; row 0 has 2"),
+        ({"training_size": "2024-01-01"}, {}, TypeError, "to_datetime to make dates"),
+        ({"right": 2}, {}, ValueError, "column 'right' must be 0 or 1, and row 0 has 2"),
         ({}, {"covariate": "siz"}, ValueError, "covariate names 'siz', which is not a column"),
         ({}, {"clusters": ["item", "model", "right"]}, ValueError, "two columns at most"),
     ],

@@ -95,9 +95,9 @@ def test_two_abilities_are_rejected() -> None:
 def test_what_m2_is_not_for_is_refused() -> None:
     values = drawn(60, 6).values.copy()
     values[7, 2] = -1
-    with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8;"):
+    with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8\."):
         model_fit(fit(ResponseMatrix(values), standard_errors=False))
-    with pytest.raises(ValueError, match=r"no degree of freedom: 3 items .* have 6 margins"):
+    with pytest.raises(ValueError, match=r"needs degrees of freedom: 3 items .* give 6 margins"):
         model_fit(fit(drawn(200, 3), standard_errors=False))
     with pytest.raises(ValueError, match=r"at most 500 items, got 501. Try: irtkit.fit\(resp"):
         model_fit(fit(drawn(20, 501), standard_errors=False))

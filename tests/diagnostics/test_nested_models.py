@@ -133,7 +133,7 @@ def test_fits_of_different_responses_are_refused(
     flipped = responses.values.copy()
     flipped[0, 0] = 1 - flipped[0, 0]
     for changed, rule in (
-        (ResponseMatrix(flipped), "those to item 'item-1' differ"),
+        (ResponseMatrix(flipped), "responses to item 'item-1' differ"),
         (ResponseMatrix(values), "counts agree and single responses do not"),
     ):
         with pytest.raises(ValueError, match=rule):

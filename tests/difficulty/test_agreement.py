@@ -104,7 +104,7 @@ def test_extreme_tables_have_what_is_defined() -> None:
 @pytest.mark.parametrize("nothing", [None, pd.NA, " "])
 def test_a_missing_rating_is_an_error_that_names_item_and_rater(nothing: Any) -> None:
     frame = pd.DataFrame({"ann": ["1", 0], "bob": [1.0, nothing]}, index=["q1", "q2"])
-    with pytest.raises(ValueError, match=r"ratings has no rating of item 'q2' by rater 'bob'"):
+    with pytest.raises(ValueError, match=r"ratings lacks the rating of item 'q2' by rater 'bob'"):
         fleiss_kappa(frame)
     omitted = fleiss_kappa(frame, missing="omit")
     assert (omitted.n_ratings, omitted.categories) == (3, ("0", "1"))

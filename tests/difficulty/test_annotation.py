@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused() -> None:
     for given_settings, said in (
         ({"weights": {"type": -1}}, r"weights\['type'\] must be at least 0, got -1"),
         ({"penalties": {"fix": 0}}, r"penalties\['fix'\] must be above 0, got 0"),
-        ({"duration": {"t": 1}}, "duration has no value for the sample 's'"),
+        ({"duration": {"t": 1}}, "duration lacks a value for the sample 's'"),
     ):
         with pytest.raises(ValueError, match=said):
             impact(one, one, **given_settings)
@@ -188,7 +188,9 @@ def test_what_does_not_fit_is_refused() -> None:
         impact("clips", MANUAL)
     with pytest.raises(TypeError, match="both be of one sample or both of several"):
         impact(one, MANUAL)
-    with pytest.warns(UserWarning, match="No common sample: .* 'S', and manual such as 's'"):
+    with pytest.warns(
+        UserWarning, match="No common sample: .* 'S', and manual has samples such as 's'"
+    ):
         impact({"S": MANUAL}, one)
 
 

@@ -121,7 +121,7 @@ def test_a_frame_that_would_not_come_back_equal_is_refused(
         ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
         ("t.json", "{", "line 1 column 2"),
         ("t.json", '{"item": "a"}', "a list of records"),
-        ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 has no label"),
+        ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 lacks a label"),
         ("t.parquet", "no", "Parquet|parquet"),
         ("t.xlsx", "", "a table ends in .csv, .tsv, .json"),
     ],

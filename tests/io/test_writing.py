@@ -102,7 +102,7 @@ def test_tables_beside_that_are_of_another_matrix_are_refused(tmp_path: Path) ->
     known = pd.DataFrame({"text": ["1 + 1?"]}, ["q1"])
     irtkit.write_responses(irtkit.add_synthetic(responses.with_tables(known), ("coin",)), path)
     path.write_text("model,item,correct\ngpt,q2,1\n")
-    with pytest.raises(ValueError, match=r"crowd\.csv\.items\.json has no row for 'q2'.*remove"):
+    with pytest.raises(ValueError, match=r"crowd\.csv\.items\.json lacks a row for 'q2'.*remove"):
         read_responses(path)
     (tmp_path / "crowd.csv.items.json").unlink()
     assert read_responses(path).items == ("q2",)

@@ -39,5 +39,5 @@ def test_features_of_difficulty_and_of_the_task_are_told_apart(made: Made) -> No
 def test_without_labels_there_is_difficulty_alone(made: Made) -> None:
     found = feature_importances(*made[:2], regressor="gradient boosting", repeats=2)
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
-    with pytest.raises(ValueError, match="no label of item 'i3'"):
+    with pytest.raises(ValueError, match="lacks a label of item 'i3'"):
         feature_importances(*made[:2], made[2].drop("i3"))

@@ -86,7 +86,7 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
 def test_texts_are_no_categories_and_identifiers_are_let_be() -> None:
     features, difficulty = made(60, 3)
     texts = features.assign(prompt=[f"how much is {k} and {k}" for k in range(60)])
-    with pytest.raises(ValueError, match="'prompt' holds texts, of 60 items 60 different ones"):
+    with pytest.raises(ValueError, match="'prompt' holds 60 different texts of 60 items"):
         DifficultyPredictor("linear", folds=0).fit(texts, difficulty)
     DifficultyPredictor("linear", folds=0, allow="prompt").fit(texts, difficulty)
     some = features.assign(id=features.index, subject=["the one", "the other"] * 30)
@@ -182,7 +182,7 @@ def test_a_prior_is_in_logits_or_refused(
     assert in_logits.prior_mean(features)["mean"].to_numpy() == pytest.approx(whole["mean"])
     for unknown in (targets["1PL"], targets[["1PL"]]):
         predictor = DifficultyPredictor("linear").fit(features, unknown)
-        with pytest.raises(ValueError, match="how many logits an SD is"):
+        with pytest.raises(ValueError, match="number of logits per SD"):
             predictor.prior_mean(features)
 
 
@@ -197,7 +197,7 @@ def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> 
     assert predictor.prior_mean(images, items=labels).index.tolist() == labels
     with pytest.raises(ValueError, match=r"have 16 numbers an item, .* fitted to 9"):
         predictor.predict(generator.normal(size=(60, 4, 4)))
-    with pytest.raises(TypeError, match="or texts; got list"):
+    with pytest.raises(TypeError, match="or texts, got list"):
         predictor.predict(["a text", None])
 
 

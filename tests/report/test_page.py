@@ -144,7 +144,7 @@ def test_the_table_of_suspects_is_that_of_the_audit(
         assert row[2 : 2 + len(names)] == [number_text(expected[name]) for name in names]
     if which == "digits":
         assert "digit-0480" in rows[0][0]
-        assert rows[0][7].endswith("of the ablest quarter answer 9, 7 is marked right")
+        assert rows[0][7].endswith("of the top quarter answer 9, 7 is marked right")
 
 
 def test_the_leaderboard_is_that_of_the_result(digits: Any) -> None:

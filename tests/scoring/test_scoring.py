@@ -221,7 +221,10 @@ def test_items_come_from_results_tables_and_files(tmp_path: Path) -> None:
     [
         (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), "items needs the columns discrimination"),
         (pd.DataFrame({"a": [np.nan], "b": [0.0]}, ["q1"]), "no item with parameters"),
-        (pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]), "Items of the responses: q1. Calibrated items: z"),
+        (
+            pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]),
+            "Items of the responses: q1. Calibrated items: z",
+        ),
         (ItemParameters.from_difficulty([1.0, 1.0], [0.0, 1.0]), "2 items without labels"),
     ],
 )

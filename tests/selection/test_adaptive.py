@@ -129,9 +129,9 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
 def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
     with pytest.raises(ValueError, match="k must be given"):
         adaptive(result)
-    with pytest.raises(ValueError, match="k is the number of items selected, 15; got 3"):
+    with pytest.raises(ValueError, match="k must be the number of items selected, 15, got 3"):
         adaptive(selection, 3)
-    with pytest.raises(ValueError, match="have no ranking"):
+    with pytest.raises(ValueError, match="are not ranked"):
         adaptive(select_items(result, 5, design="random"))
     with pytest.raises(ValueError, match="an answer must be True or False"):
         adaptive(selection, order="adaptive").answer(0.5)

@@ -95,7 +95,7 @@ def test_clusters_widen_the_bounds_of_a_gate_as_copies_do() -> None:
         assert getattr(found.systems[0], name) == pytest.approx(value), name
     alone = irtkit.gate(*three).systems[0]
     assert alone.high - alone.low < 0.7 * (whole.systems[0].high - whole.systems[0].low)
-    with pytest.raises(ValueError, match="clusters has none for item 'item-180'"):
+    with pytest.raises(ValueError, match="clusters lacks a cluster for item 'item-180'"):
         irtkit.gate(*three, clusters=dict(list(clusters.items())[:-1]))
 
 

@@ -128,9 +128,9 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
         assert clusters_of(result, given).tolist() == [0, 1, 1, 0]
     _, (standing,), _ = standings(result, "passage")
     assert (standing.df == 1).all()
-    with pytest.raises(ValueError, match="column 'task'"):
+    with pytest.raises(ValueError, match="got 'task'"):
         clusters_of(result, "task")
-    with pytest.raises(ValueError, match="clusters has none for item 'item-2'"):
+    with pytest.raises(ValueError, match="clusters lacks a cluster for item 'item-2'"):
         clusters_of(result, {"item-1": "x"})
 
 

@@ -2,8 +2,8 @@
 
 For each item, given what all share, the density of the logit of guessing is tabulated, with slope
 and intercept normal *given* it (nested Laplace approximations: Rue, Martino & Chopin 2009). One
-more natural-gradient step then moves all items. The likelihood of an item is a product over
-respondents of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior of ability found with P̂.
+more natural-gradient step moves all items. The likelihood of an item is a product over respondents:
+of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior found with P̂.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOGITS = 1.5 * np.arange(-5.0, 6.0)
 _STEPS, _LONGEST, _MOST_CHANGE = 5, 2.0, 4.0
 """Newton steps at each logit, the longest in SDs, and the most by which one changes a variance."""
 _MOST_NODES, _LEAST_COUNT = 40, 0.5
-"""Most nodes of posteriors, and responses below which there is none."""
+"""Most nodes of posteriors, and the number of responses below which it is treated as 0."""
 _SETS = 4
 """Sets of points of the last step, whose Monte-Carlo error is then 0.04 posterior SDs."""
 _NODES, _SUMMED = hermegauss(7)
@@ -78,7 +78,7 @@ class Bent(NamedTuple):
 
 
 class ItemLikelihoods(NamedTuple):
-    """Likelihood of each item by itself; the first axis stands for right and wrong responses."""
+    """Likelihood of each item separately. The first axis is right and wrong responses."""
 
     theta: Array
     weights: NDArray[np.float32]
@@ -88,7 +88,7 @@ class ItemLikelihoods(NamedTuple):
 
     @classmethod
     def of(cls, patterns: Patterns, parameters: Array, nodes: Nodes) -> ItemLikelihoods:
-        """Posteriors are found at ``parameters``; groups have mean abilities between two nodes."""
+        """Posteriors are found at ``parameters``. Groups have mean abilities between two nodes."""
         items = Items(*parameters.T)
         sds = 1.0, synthetic_sd(items, 1.0, patterns.multiplicity)
         grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
@@ -121,7 +121,7 @@ class ItemLikelihoods(NamedTuple):
 
 
 def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
-    """P and 1 − P at abilities, (..., n), of parameters (..., 3); no ratio is 0 or 0/0."""
+    """P and 1 − P at abilities, (..., n), of parameters (..., 3), so that no ratio is 0 or 0/0."""
     slope, intercept, logit = np.moveaxis(parameters, -1, 0)[..., None]
     odds = np.exp(np.clip(slope * theta + intercept, -200.0, 200.0))
     wrong = 1 / (1 + odds)

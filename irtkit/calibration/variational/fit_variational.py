@@ -1,9 +1,9 @@
 """From response patterns to a variational posterior.
 
-The optimisation starts near the maximum of the penalised likelihood, found with a coarse tolerance;
-with minibatches, near that of a sample of the respondents. An empirical prior is learned there. A
-checkpoint file holds the state after the last step, and a fingerprint of responses and settings,
-so that a run continues only with its own.
+The optimisation starts near the maximum of the penalised likelihood, found with a coarse tolerance,
+or with minibatches from a sample of the respondents. An empirical prior is learned there. A
+checkpoint file holds the state after the last step, and a fingerprint of responses and settings, so
+that a run continues only with its own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def variational_estimates(
 ) -> Estimates:
     """Fit a posterior, with repeated trials at their effective number.
 
-    ``models`` are the one asked for, and that of the items.
+    ``models`` are the model asked for, and the model of the items.
     """
     (model, of_items), size = models, settings.batch
     some, correlation = patterns, None
@@ -134,7 +134,7 @@ def variational_estimates(
 def _start(
     model: ModelName, problem: Problem, prior: Any, control: Control, batches: Batches
 ) -> State:
-    """State near the maximum of the penalised likelihood; a prior of None is learned there."""
+    """State near the maximum of the penalised likelihood, where a prior of None is learned."""
     maximum = maximise(problem, start(problem, control), control)
     log_scale, location = problem.parameters.values(maximum.x).hyper
     if prior is None:
@@ -206,7 +206,7 @@ def _summary(
 
 
 def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | None:
-    """The stored state, or None without a file; ``prior`` is that of the fit unless learned.
+    """The stored state, or None without a file. ``prior`` is the prior of the fit unless learned.
 
     Raises
     ------
@@ -219,8 +219,8 @@ def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | Non
     for name, wanted in fingerprint.items():
         if record["fingerprint"].get(name) != wanted:
             raise ValueError(
-                f"checkpoint {path} was made with other {name}; "
-                "choose another path, or delete it to start again"
+                f"checkpoint {path} was made with other {name}. "
+                "Choose another path, or delete it to start again"
             )
     state: State = record["state"]
     learned = record["learned"]
@@ -228,7 +228,7 @@ def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | Non
 
 
 def _made(record: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a record as objects; the state has no target yet."""
+    """The parts of a record as objects, except the target of the state."""
     state = with_parts(record["state"], guide=Guide, information=Information, nodes=Nodes)
     state["trace"] = tuple(TraceRow(**row) for row in state["trace"])
     kinds = {"coordinates": Coordinates, "learned": ItemDistribution, "state": State}

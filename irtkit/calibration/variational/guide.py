@@ -1,13 +1,13 @@
 """The guide: a normal distribution over the coordinates of all items at once.
 
 Items share a dozen quantities: the shared coordinates and shifts of all abilities. Given these they
-are independent, so that own coordinates are mean − loading·s + L·e with s ~ N(0, common) and
-e ~ N(0, 1): a covariance of blocks plus low rank, in time linear in the items. Abilities are not
-part of the guide: the bound integrates over their posterior given the items.
+are independent. Own coordinates are mean − loading·s + L·e with s ~ N(0, common) and e ~ N(0, 1).
+The covariance is blocks plus low rank, in time linear in the items. Abilities are not part of the
+guide: the bound integrates over their posterior given the items.
 
-The covariance is the inverse of the expected information (Louis 1982; see
-:mod:`irtkit.calibration.standard_errors`) minus the expected second derivative of the log prior,
-where a normal approximation is stationary (Opper & Archambeau 2009).
+The covariance is the inverse of the expected information (Louis 1982, see
+:mod:`irtkit.calibration.standard_errors`) minus the expected second derivative of the log prior.
+There a normal approximation is stationary (Opper & Archambeau 2009).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _LEAST_PAIRS = 2
-"""Fewest pairs of points; two halve the variance of what is shared."""
+"""Fewest pairs of points. Two halve the variance of the shared part."""
 _BENT_AT_MOST = 0.7
 """Largest share of an item's information that a bent coordinate loses: its SD grows 1.8 times."""
 _LEAST_INFORMATION = 1e-3
@@ -75,9 +75,9 @@ class Guide(NamedTuple):
     ) -> Iterator[tuple[Array, Array]]:
         """Pairs of opposite deviates for :meth:`at`.
 
-        Those of each item are ±√k times randomly rotated axes: the mean over the pairs is exact for
-        cubics of one item, while items move independently. ``distance`` and ``shared_distance``
-        multiply them, all alike or by pair (and item).
+        The deviates of each item are ±√k times randomly rotated axes: the mean over the pairs is
+        exact for cubics of one item, while items move independently. ``distance`` and
+        ``shared_distance`` multiply them, all alike or by pair (and item).
         """
         n_items, k = self.own.shape
         n_pairs, r = self.n_directions, len(self.common)
@@ -190,7 +190,7 @@ class Information(NamedTuple):
 
 
 def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
-    """Mean information of likelihood and coupled prior over points; ``systems`` are by point."""
+    """Mean information of likelihood and coupled prior over points, with ``systems`` by point."""
     found = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
     return Information(*(sum(parts) / len(found) for parts in zip(*found, strict=True)))
 
@@ -223,7 +223,7 @@ def guide_of(
     information
         Expected information about the items.
     by_slope
-        Gradient of the likelihood by the slope of each item; its coordinate is not linear in it.
+        Gradient of the likelihood by the slope of each item, whose coordinate is not linear in it.
     by_prior
         Minus the expected second derivative of the prior by own coordinates, (n_items, k).
     """
@@ -242,7 +242,7 @@ def guide_of(
 
 
 def _positive(own: Array) -> Array:
-    """Information of each item, its eigenvalues held above 0: those of guessing may be below."""
+    """Information of each item, its eigenvalues held above 0 (for guessing they may be below)."""
     scale = np.sqrt(np.maximum(np.einsum("jkk->jk", own), _ROUNDING))
     values, vectors = np.linalg.eigh(_symmetric(own / (scale[:, :, None] * scale[:, None, :])))
     if values.min() > _LEAST_INFORMATION:

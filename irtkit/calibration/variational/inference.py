@@ -3,10 +3,10 @@
 ELBO(q) = E_q[log p(y | items) + log p(items)] + H[q], abilities integrated out by quadrature. Each
 step estimates it at points drawn from the guide and moves the means by the natural gradient, a
 Newton step. *Burn-in* takes full steps and renews the guide's covariance after each. Once steps are
-Monte-Carlo noise, *Polyak–Ruppert averaging* takes steps of 1/k until the error of the means is
-small relative to posterior SDs and the bound has stopped rising.
+Monte-Carlo noise, *Polyak–Ruppert averaging* takes steps of 1/k. It stops when the error of the
+means is small relative to posterior SDs and the bound no longer rises.
 
-Minibatches go through all respondents in a new order in each pass; the first pass is the burn-in.
+Minibatches go through all respondents in a new order in each pass. The first pass is the burn-in.
 All randomness follows from the seed and the number of the step, so that interrupted runs continue.
 """
 
@@ -48,7 +48,7 @@ _MAX_STEP_SDS = 1.5
 _DAMPING = 0.5
 """Weight of new information in burn-in, against oscillation."""
 _FIRST_SD = 0.1
-"""SD of own coordinates before the first covariance; no result depends on it."""
+"""SD of own coordinates before the first covariance. Results do not depend on it."""
 _FIRST_ROUNDS = 2
 """Covariances made before the first step."""
 _ABILITY_SETS = 4
@@ -56,7 +56,7 @@ _ABILITY_SETS = 4
 
 
 class Likelihood:
-    """Marginal likelihood of some respondents, scaled up to all ``n``; ``exact``: in 64 bits."""
+    """Marginal likelihood of some respondents, scaled to all ``n``, in 64 bits if ``exact``."""
 
     def __init__(self, engine: Engine, nodes: Nodes, n: int, *, exact: bool) -> None:
         self._marginal = MarginalLikelihood(engine, nodes, exact=exact)
@@ -91,7 +91,7 @@ class Batches:
     schedule: GridSchedule
     patterns: Patterns
     size: int | None
-    """Respondents of a minibatch; None: all in each step."""
+    """Respondents of a minibatch, or None to use all in each step."""
     seed: int
 
     @property
@@ -108,7 +108,7 @@ class Batches:
         return self._of(None if self.size is None else self.minibatch(step), nodes)
 
     def minibatch(self, step: int) -> NDArray[np.intp]:
-        """Respondents of a step; the last minibatch of a pass is filled up from the first."""
+        """Respondents of a step. The last minibatch of a pass is filled up from the first."""
         size = self.size or self.patterns.n
         number, place = divmod(step, self.steps_per_pass)
         order = np.random.default_rng([self.seed, number, 2]).permutation(self.patterns.n)
@@ -215,7 +215,7 @@ class State:
     """Means of own coordinates when the last pass of minibatches began."""
     step: int
     averaged: int
-    """Steps averaged so far; 0 during burn-in."""
+    """Steps averaged so far, 0 during burn-in."""
     trace: tuple[TraceRow, ...]
     converged: bool
 
@@ -317,7 +317,7 @@ def _stepped(state: State, batches: Batches) -> State:
 def renewed(state: State, batches: Batches, weight: float) -> State:
     """Renew the nodes and the guide's covariance at the guide's mean.
 
-    The information is a running mean of expectations under the guide; the new one has ``weight``.
+    The information is a running mean of expectations under the guide. The new one has ``weight``.
     """
     target, guide = state.target, state.guide
     to_parameters = target.coordinates.parameters
@@ -358,7 +358,7 @@ def _converged(state: State, per_pass: int, tol: float) -> bool:
 
 
 class Abilities(NamedTuple):
-    """Posterior of abilities, with uncertain items; each of shape (n_respondents,)."""
+    """Posterior of abilities with uncertain items, each of shape (n_respondents,)."""
 
     mean: Array
     """On the scale of the sample, on which real respondents have mean 0 and SD 1."""
@@ -373,8 +373,8 @@ def abilities_of(state: State, batches: Batches) -> tuple[Abilities, float, floa
     """Posteriors of abilities over points of the guide, the bound there, and its standard error.
 
     The variance of an ability is the mean of its variances given the items plus the variance of its
-    means, on the sample's scale at each point. The bound is the mean of the log density less that
-    of the guide; its error follows from the spread between stratified sets of points.
+    means, on the sample's scale at each point. The bound is the mean of the log density less the
+    log density of the guide. Its error follows from the spread between stratified sets of points.
     """
     target, guide, real = state.target, state.guide, batches.patterns.real
     mean, square, variance, population, given_items = np.zeros((5, len(real)))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
-"""Items drawn at once, 50 MB for 1,000 draws; draws depend on it."""
+"""Items drawn at once, 50 MB for 1,000 draws. Draws depend on it."""
 _ROTATIONS = 24
 """Systems of axes for posterior means and SDs of items: SDs are off by 0.03 to 0.25 %."""
 _OF_RESULT = ("item_labels", "respondent_labels", "synthetic")
@@ -35,7 +35,7 @@ _OF_RESULT = ("item_labels", "respondent_labels", "synthetic")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
+    """Posterior distribution of items and abilities, ``result.posterior`` of a variational fit.
 
     Items are normal in coordinates of their own, jointly with what they share. Items with guessing
     (3PL) follow the bent ridge of their density instead, given what they share. Given the items,
@@ -60,12 +60,12 @@ class Posterior:
     guide: Guide
     abilities: Abilities
     elbo: float
-    """Evidence lower bound in nats, with abilities integrated out and all constants; of the 3PL,
-    that of the normal distribution before items are bent."""
+    """Evidence lower bound in nats, with abilities integrated out and all constants. For the 3PL it
+    is the bound of the normal distribution before items are bent."""
     elbo_se: float
     """Monte-Carlo standard error of elbo, from four sets of points: itself known to some 40 %."""
     stretch: float
-    """Ability in the result over ability here; −1 reverses the scale."""
+    """Ability in the result over ability here. −1 reverses the scale."""
     bent: Bent | None
     """Distribution of the own coordinates of the 3PL, in place of the guide's."""
 
@@ -86,8 +86,8 @@ class Posterior:
             The same seed gives the same draws.
         scale
             "population" (default): abilities of the population are N(0, 1). "sample": each draw is
-            rescaled so that the real respondents have mean 0 and SD 1; ``ability`` and
-            ``ability_se`` of the result are the mean and SD of these.
+            rescaled so that the real respondents have mean 0 and SD 1. Mean and SD of these are
+            ``ability`` and ``ability_se`` of the result.
 
         Returns
         -------
@@ -141,9 +141,9 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            Index "item"; columns discrimination_low, discrimination_high, and so on for
-            difficulty, intercept and (3PL) guessing, on the scale of the population. An interval
-            of difficulty is wide where the discrimination may be 0.
+            Index "item", columns discrimination_low, discrimination_high, and so on for difficulty,
+            intercept and (3PL) guessing, on the scale of the population. An interval of difficulty
+            is wide where the discrimination may be 0.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Posterior:
             yield _with_guessing(np.stack(drawn))
 
     def _in_units(self, slope: Array, ability: Array) -> tuple[Array, Array]:
-        """Slopes and abilities in units of the result; for Rasch every slope is 1."""
+        """Slopes and abilities in units of the result. For Rasch every slope is 1."""
         if self.coordinates.model == "Rasch":
             return np.ones_like(slope), ability * slope[:, :1]
         return slope / self.stretch, ability * self.stretch
@@ -254,7 +254,7 @@ def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Arra
     """The same where own coordinates are normal.
 
     They are means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times randomly rotated
-    axes, D being the number of coordinates that an item depends on: exact for cubics.
+    axes. D is the number of coordinates that an item depends on. Means of cubics are exact.
     """
     n, k = len(guide.shared), guide.own.shape[1]
     cross = -guide.loading @ guide.common[:, :n]

@@ -3,11 +3,11 @@
 Slopes are a = τ·f(u), with a scale τ that all items share and that is itself a coordinate (as is
 the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
 shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
-more than respondents, intercepts are measured from m·a for the same reason. The weak prior has
-f = sinh, a learned one f = λ·sinh, a prior on log |a| f = ±exp; others take u = a.
+more than respondents, intercepts are measured from m·a for the same reason. The weak prior has f =
+sinh, a learned prior f = λ·sinh, a prior on log |a| f = ±exp. Other priors have u = a.
 
-A learned distribution is held as it was learned, items integrated out; only its location and scale
-stay free, as m and τ.
+A learned distribution is held as it was learned, with items integrated out. Only its location and
+scale stay free, as m and τ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Point(NamedTuple):
     own: Array
     """Shape (n_items, k): slope (unless common), intercept, logit of guessing (3PL)."""
     shared: Array
-    """Location m (if learned) and log τ (if learned, or slopes are common), (n_shared,); or one row
+    """Location m (if learned) and log τ (if learned, or slopes are common), (n_shared,), or one row
     for each item, (n_items, n_shared)."""
 
 
@@ -193,7 +193,7 @@ class Target:
     prior: WeakPrior | ItemPrior | ItemDistribution
 
     def densities(self) -> list[OfCoordinate | None]:
-        """Density of each own coordinate; None for intercepts around a common location."""
+        """Density of each own coordinate, None for intercepts around a common location."""
         prior, coordinates = self.prior, self.coordinates
         slope: OfCoordinate | None = None
         intercept: OfCoordinate | None = None
@@ -208,9 +208,9 @@ class Target:
         return [*([] if common else [slope]), intercept, *guessing]
 
     def expected_prior(self, mean: Array, sd: Array) -> Expected:
-        """Expectations of the densities of single coordinates; ``mean`` and ``sd`` (n_items, k).
+        """Expectations of the densities of single coordinates, ``mean`` and ``sd`` (n_items, k).
 
-        They are integrals over one variable by Gauss–Hermite quadrature; the second derivative
+        They are integrals over one variable by Gauss–Hermite quadrature. The second derivative
         comes from the gradient (Stein 1981).
         """
         value, gradient, curvature = 0.0, np.zeros_like(mean), np.zeros_like(mean)
@@ -292,7 +292,7 @@ def target_of(
     slope: Array,
     n_respondents: int,
 ) -> Target:
-    """Target for a prior; ``slope`` has the signs where the prior is on the size of slopes.
+    """Target for a prior. ``slope`` has the signs if the prior is on the size of slopes.
 
     Raises
     ------
@@ -315,7 +315,6 @@ def _given(prior: ItemPrior, name: str, *, exponential: bool = False) -> OfCoord
     density = getattr(prior, name)
     if density is None:
         raise ValueError(
-            f"method='vi' needs a proper prior, and {name} of the prior is None; "
-            "prior='weak' has all that is needed"
+            f"method='vi' needs a proper prior, and this one has {name}=None. Use prior='weak'"
         )
     return OfCoordinate(density, exponential)
