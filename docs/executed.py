@@ -47,7 +47,15 @@ def executed(script: Path) -> NotebookNode:
         if left := sorted(path.name for path in Path(folder).iterdir()):
             raise ValueError(f"{script.name} left {', '.join(left)}")
     notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:  # progress, shown in slow cells, ends as an empty output
+        if "outputs" in cell:
+            cell.outputs = [one for one in cell.outputs if text_of(one)]
     return notebook
+
+
+def text_of(output: NotebookNode) -> str:
+    """Text of an output. A picture has one, too."""
+    return output.text if "text" in output else output.data["text/plain"]
 
 
 def stored(script: Path) -> NotebookNode:
@@ -67,10 +75,7 @@ def cells(notebook: NotebookNode) -> list[tuple[str, str]]:
 
 def outputs(notebook: NotebookNode) -> list[list[str]]:
     """Text of the outputs of every cell. A picture is the same whatever its bytes."""
-    return [
-        [output.text if "text" in output else output.data["text/plain"] for output in outputs]
-        for outputs in (cell.get("outputs", []) for cell in notebook.cells)
-    ]
+    return [[text_of(one) for one in cell.get("outputs", [])] for cell in notebook.cells]
 
 
 def is_current(script: Path, made: NotebookNode) -> bool:

@@ -40,10 +40,13 @@ def inline(text: str, links: Iterable[str] = ()) -> str:
     """Roles and double backticks of a docstring as Markdown."""
 
     def shown(role: re.Match[str]) -> str:
-        page = role[1].removeprefix("irtkit.")
-        return f"[`{role[1]}`]({page}.md)" if page in links else f"`{role[1]}`"
+        name = role[2].removeprefix("irtkit.")
+        short = name == role[2]
+        pages = [page for page in links if name in {page, page.split(".")[-1] if short else ""}]
+        linked = role[1] in {"func", "class"} and pages
+        return f"[`{role[2]}`]({pages[0]}.md)" if linked else f"`{role[2]}`"
 
-    return re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":\w+:`~?([^`]+)`", shown, text))
+    return re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":(\w+):`~?([^`]+)`", shown, text))
 
 
 def described(doc: str, links: Iterable[str]) -> str:
@@ -82,9 +85,11 @@ def signature(name: str, of: Any) -> str:
         part = stars + one.name + ("" if one.annotation is one.empty else f": {one.annotation}")
         if one.default is not one.empty:
             value = one.default
-            part += " = " + (f'"{value}"' if isinstance(value, str) else repr(value))
+            shown = f'"{value}"' if isinstance(value, str) else repr(value)
+            part += " = " + shown.replace("<factory>", "...")
         parts.append(part)
-    end = "" if found.return_annotation is found.empty else f" -> {found.return_annotation}"
+    returned = found.return_annotation
+    end = "" if inspect.isclass(of) or returned is found.empty else f" -> {returned}"
     line = f"{name}({', '.join(parts)}){end}"
     if len(line) <= WIDTH:
         return line

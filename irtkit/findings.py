@@ -262,6 +262,7 @@ PURPOSES = {  # What settings do, by code.
     "right": "to say what is right and wrong",
     "threshold": "to mark scores at or above it as right",
     "score-range": "with the worst and the best score",
+    "levels": 'to fit model="GPCM" to ordered levels',
     "all-scores": "if all columns are items",
     "key": "to compare answers with the right answer of each item",
     "count": "to count them as repeated trials",
@@ -555,6 +556,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "fit equally well",
     "no-standard-errors": "No standard errors: the objective of the fit is not concave at the "
     "estimates of {n} of {n_items:item}: {items}. Their uncertainty is unknown",
+    "levels-not-reached": "Levels not reached: nobody reached some levels of {n} of {n_items:item} "
+    "({items!s}). The {model!s} leaves them out",
     "disconnected-groups": "Disconnected groups: systems and items form {n:group} without a common "
     "response, of {sizes!s} (systems × items). Abilities and difficulties in different groups (see "
     "the column component) are not comparable",

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
+ModelName = Literal["Rasch", "1PL", "2PL", "3PL", "GPCM", "GRM"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
+OF_LEVELS = ("GPCM", "GRM")  # Models of ordered levels.
 LEAST_LOGIT = -300.0  # Logit of negligible guessing, whose c² is still a number of 64 bits.
 # SDs of ability beyond which an item is out of reach, for all but one person in a billion
 # (Martínez-Plumed et al. 2022 crop there).
@@ -69,6 +70,11 @@ class Items(NamedTuple):
     @classmethod
     def of(cls, parameters: ItemParameters) -> Items:
         """Return items, without logits of guessing if all guessing is 0."""
+        if isinstance(parameters, LevelParameters):
+            raise ValueError(
+                f"this function is for items that are right or wrong, and the model is "
+                f"{parameters.model}. Fit the 2PL to scores at or above a threshold"
+            )
         c = parameters.guessing
         logits = logits_of_guessing(c) if c.any() else None
         return cls(parameters.discrimination, parameters.intercept, logits)
@@ -180,6 +186,11 @@ class ItemParameters:
         intercept = self.intercept + latent_mean * self.discrimination
         return ItemParameters(latent_sd * self.discrimination, intercept, self.guessing)
 
+    def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Variance of the score of each ability (rows) on each item (columns)."""
+        p = self.probability(abilities)
+        return p * (1 - p)
+
     @property
     def n_items(self) -> int:
         """Number of items."""
@@ -235,3 +246,193 @@ class ItemParameters:
     def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:
         theta = as_numbers("abilities", abilities)
         return theta[..., None] * self.discrimination + self.intercept
+
+
+class LevelItems(NamedTuple):
+    """Items with ordered levels as computations take them; levels that nobody reached left out.
+
+    The first level of an item has d = 0. Beyond its last level d is −∞.
+    """
+
+    slope: Array
+    steps: Array  # d of the levels after the first, (n_items, n_levels − 1).
+    scores: Array  # Score of every level, (n_items, n_levels).
+    model: ModelName
+    logit_guessing: Any = None
+
+    def chosen(self, some: Any) -> LevelItems:
+        """Return some items."""
+        parts = (part[some] for part in self[:3])
+        return self._replace(**dict(zip(self._fields, parts, strict=False)))
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which steps the items have, as `steps`."""
+        return np.isfinite(self.steps)
+
+    @property
+    def thresholds(self) -> Items:
+        """Slope and logit of the thresholds of all items, one after another."""
+        steps = np.where(self.free, self.steps, 0.0)
+        logits = (self.contrasts()[1] @ steps[:, :, None])[:, :, 0]
+        return Items(np.repeat(self.slope, self.free.sum(axis=1)), logits[self.free])
+
+    def intercepts(self) -> Array:
+        """Weights of slope and steps in the slope and the intercept of every item."""
+        whole = np.zeros((len(self.slope), 2, self.scores.shape[1]))
+        whole[:, 0, 0], whole[:, 1, 1:] = 1.0, self.contrasts()[0]
+        return whole
+
+    def contrasts(self) -> tuple[Array, Array]:
+        """Weights of the steps in the intercept, and in the logits of thresholds, by item.
+
+        Thresholds are −logit/slope: of the GPCM where neighbouring levels are equally likely, of
+        the GRM where the level or a higher one is as likely as not.
+        """
+        free, (n, size) = self.free, self.steps.shape
+        last = free.sum(axis=1)
+        each = np.eye(size) * free[:, :, None]
+        if self.model == "GRM":
+            return free / np.maximum(last, 1)[:, None], each
+        gaps = np.where(free, np.diff(self.scores), 1.0)
+        each[:, 1:] -= each[:, :-1] * free[:, 1:, None]
+        whole = np.zeros((n, size))
+        some = np.flatnonzero(last)
+        spans = self.scores[some, last[some]] - self.scores[some, 0]
+        whole[some, last[some] - 1] = 1 / spans
+        return whole, each / gaps[:, :, None]
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def level_curves(items: LevelItems, theta: Array) -> tuple[Array, Array, Array]:
+    """Log probability of every level, and its derivatives by aθ and by every d.
+
+    Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n). Levels beyond
+    an item's last have log probability 0 in place of −∞. NaN if steps of a GRM are out of order.
+    """
+    n_items, n_levels = items.scores.shape
+    along = np.multiply.outer(items.slope, theta)[:, None]
+    real = np.concatenate([np.ones((n_items, 1), bool), items.free], axis=1)[:, :, None]
+    steps, size = items.steps[:, :, None], n_levels - 1
+    if items.model == "GPCM":
+        z = (items.scores - items.scores[:, :1])[:, :, None] * along
+        z[:, 1:] += steps
+        z -= z.max(axis=1, keepdims=True)
+        log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+        p = np.exp(log_p)
+        mean = (items.scores[:, :, None] * p).sum(axis=1, keepdims=True)
+        by_step = np.broadcast_to(-p[:, None, 1:], (n_items, n_levels, size, len(theta))).copy()
+        by_step[:, np.arange(1, n_levels), np.arange(size)] += 1
+        return np.where(real, log_p, 0.0), items.scores[:, :, None] - mean, by_step
+    x = along + steps  # logit of P(y ≥ c), c = 1, …
+    none = np.zeros((n_items, 1, len(theta)))
+    above, below = -softplus(-x), -softplus(x)
+    # σ(x) − σ(y) = σ(x) σ(−y) (1 − exp(y − x))
+    log_p = np.concatenate([none, above], axis=1) + np.concatenate([below, none], axis=1)
+    fall = np.diff(np.where(items.free, items.steps, 0.0))
+    log_p[:, 1:-1] += np.where(items.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
+    by_step = np.zeros((n_items, n_levels, size, len(theta)))
+    slope, k = above + below, np.arange(size)
+    by_step[:, k + 1, k] = np.where(real[:, 1:], np.exp(slope - log_p[:, 1:]), 0.0)
+    by_step[:, k, k] = np.where(real[:, 1:], -np.exp(slope - log_p[:, :-1]), 0.0)
+    return np.where(real, log_p, 0.0), by_step.sum(axis=2), by_step
+
+
+@dataclass(frozen=True)
+class LevelParameters(ItemParameters):
+    """Items with ordered levels of the GPCM or GRM; its probabilities are expected scores.
+
+    ``steps``, (n_items, n_levels), has d of every level: 0 of the lowest one, NaN of levels that
+    the item does not have or nobody reached.
+    """
+
+    steps: NDArray[np.float64]
+    top: NDArray[np.float64]
+    """Highest score of each item, whether or not it was reached, (n_items,)."""
+    model: ModelName
+
+    def chosen(self, some: slice | NDArray[Any]) -> LevelParameters:
+        """Return the parameters of some items."""
+        plain = super().chosen(some)
+        return LevelParameters(
+            **vars(plain), steps=self.steps[some], top=self.top[some], model=self.model
+        )
+
+    def standardised(self, latent_sd: float, latent_mean: float = 0.0) -> LevelParameters:
+        """Return the same items: levels have a population N(0, 1)."""
+        if (latent_sd, latent_mean) != (1.0, 0.0):
+            raise ValueError(f"items of the {self.model} have a population N(0, 1)")
+        return self
+
+    @property
+    def items(self) -> LevelItems:
+        """Items for computations."""
+        absent = np.isnan(self.steps)
+        width = int((~absent).sum(axis=1).max(initial=2))
+        order = np.argsort(absent, axis=1, kind="stable")[:, :width]
+        steps = np.take_along_axis(self.steps, order, axis=1)[:, 1:]
+        slope, steps = np.nan_to_num(self.discrimination), np.where(np.isnan(steps), -np.inf, steps)
+        return LevelItems(slope, steps, order.astype(np.float64), self.model)
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Number, among those reached, of each level, or of the one below, (n_items, n_levels)."""
+        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1) - 1, 0)
+
+    def log_probability(self, abilities: Array) -> Array:
+        """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""
+        log_p = level_curves(self.items, abilities)[0]
+        return np.take_along_axis(log_p, self.places[:, :, None], axis=1)
+
+    @property
+    def thresholds(self) -> Array:
+        """Abilities at the thresholds of levels 1…, (n_items, n_levels − 1), NaN without one."""
+        items, found = self.items, np.full((len(self.steps), self.steps.shape[1] - 1), np.nan)
+        slope, logit = items.thresholds[:2]
+        rows, columns = np.nonzero(items.free)
+        levels = items.scores[rows, columns + 1].astype(np.intp)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[rows, levels - 1] = -logit / slope
+        return found
+
+    def category_probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Probability of every level, (n_abilities, n_items, n_levels); NaN without parameters."""
+        items, theta = self.items, as_numbers("abilities", abilities)
+        p = np.exp(level_curves(items, theta)[0])
+        p[:, 1:] *= items.free[:, :, None]
+        found = np.zeros((*self.steps.shape, len(theta)))
+        np.put_along_axis(found, items.scores.astype(np.intp)[:, :, None], p, axis=1)
+        found[~self.known] = np.nan
+        return np.moveaxis(found, 2, 0)
+
+    def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Expected score, as a share of the highest, of abilities (rows) on items (columns)."""
+        return self.category_probability(abilities) @ np.arange(self.steps.shape[1]) / self.top
+
+    def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Variance of this share of each ability (rows) on each item (columns)."""
+        p, levels = self.category_probability(abilities), np.arange(self.steps.shape[1])
+        return np.maximum(p @ levels**2 - (p @ levels) ** 2, 0.0) / self.top**2
+
+    def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Fisher information about ability, shape (n_abilities, n_items)."""
+        return level_information(self.items, as_numbers("abilities", abilities)).T
+
+
+def level_information(items: LevelItems, theta: Array) -> Array:
+    """Fisher information about ability, (n_items, n)."""
+    log_p, by_logit, _ = level_curves(items, theta)
+    p = np.exp(log_p)
+    p[:, 1:] *= items.free[:, :, None]
+    return np.asarray(items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1))
+
+
+def items_of(parameters: ItemParameters) -> Items | LevelItems:
+    """Items for computations, of right and wrong answers or of levels."""
+    of_levels = isinstance(parameters, LevelParameters)
+    return parameters.items if of_levels else Items.of(parameters)  # type: ignore[attr-defined]
+
+
+def restored_parameters(**stored: Any) -> ItemParameters:
+    """Parameters of stored fields."""
+    return (LevelParameters if "steps" in stored else ItemParameters)(**stored)

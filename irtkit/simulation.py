@@ -27,7 +27,7 @@ from irtkit.checks import (
 )
 from irtkit.data.patterns import blocks
 from irtkit.io.reading import as_responses
-from irtkit.irf import ItemParameters
+from irtkit.irf import ItemParameters, LevelParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.cells import MOST_TRIALS, Cells, count_type
 from irtkit.responses.labels import is_missing_label, values_by_label
@@ -59,7 +59,8 @@ def simulate_responses(
     Parameters
     ----------
     items : ItemParameters
-        Discrimination, intercept and guessing of the items, without NaN.
+        Discrimination, intercept and guessing of the items, without NaN, or ``result.parameters``
+        of ordered levels.
     abilities : array-like of shape (n_respondents,)
         On the scale of the items.
     missing : float, default 0.0
@@ -97,10 +98,17 @@ def simulate_responses(
     if not isinstance(seed, np.random.Generator):
         check_seed(seed)
     generator = np.random.default_rng(seed)
+    if isinstance(items, LevelParameters):
+        trials = items.top.astype(np.int64)
     tried = _trials(trials, (len(theta), items.n_items))
     successes = np.empty_like(tried)
     single = tried.max(initial=0) <= 1
-    for rows in blocks(*tried.shape):  # no array of floats is ever as large as the matrix
+    if isinstance(items, LevelParameters):
+        for rows in blocks(len(theta), items.steps.size):
+            below = items.category_probability(theta[rows]).cumsum(axis=2)[:, :, :-1]
+            successes[rows] = (generator.random((*below.shape[:2], 1)) > below).sum(axis=2)
+    for rows in () if isinstance(items, LevelParameters) else blocks(*tried.shape):
+        # no array of floats is ever as large as the matrix
         p = items.probability(theta[rows])
         right = generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
         successes[rows] = right

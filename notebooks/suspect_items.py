@@ -247,8 +247,8 @@ print(control)
 
 # %% [markdown]
 # `negative` is the number of digits with negative discrimination. Permuted answers give none, so
-# such a verdict would be meaningful. `flagged` includes digits that do not discriminate. After the
-# permutation this is nearly every digit, as it should be.
+# such a verdict would be meaningful. `flagged` includes digits that do not discriminate. After a
+# permutation that may be nearly every digit, so the column is not a count of suspects there.
 #
 # The column `dimension` is the largest share of the answers that a single ability explains. It is
 # far above the permuted rows, so it makes sense to rank systems by ability.

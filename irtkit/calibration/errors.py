@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.levels import LevelCells, level_cells, threshold_errors
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
-from irtkit.irf import NORMAL_POINTS, logistic
+from irtkit.irf import NORMAL_POINTS, LevelParameters, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,10 +80,23 @@ class _Cells(NamedTuple):
         parts = theta * s * share, s * share, c * share
         return [self.table(part) for part in parts]
 
+    def by_ability(self) -> tuple[Any, Any]:
+        """Scores and information by ability, as tables."""
+        slope, intercept, c = self.items
+        s = logistic(slope * self.respondents[0] + intercept)
+        p = c + (1 - c) * s
+        rate = slope * s / p
+        score = self.table(rate * (self.right - self.answered * p))
+        return score, self.table(rate**2 * self.answered * p * (1 - p))
 
-def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells]:
+
+def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells | LevelCells]:
     """Go over the responses, some respondents at a time."""
     from scipy.sparse import csr_array
+
+    if isinstance(result.parameters, LevelParameters):
+        yield from level_cells(result, result.parameters, patterns)
+        return
 
     def sparse_table(where: tuple[Any, Any], shape: Any, values: Any) -> Any:
         return csr_array((values, *where), shape)
@@ -286,11 +300,18 @@ def with_design_effect(
     effects = 1 + share * np.maximum(ratio - 1, 0.0)
     joint = joint.scaled(np.sqrt(effects))
     joint = joint._replace(population=joint.population * np.sqrt(effects.mean()))
-    errors = item_errors(joint.of_items(), result.parameters, result.model)
+    errors, thresholds = item_errors(joint.of_items(), result.parameters, result.model), None
+    if isinstance(result.parameters, LevelParameters):
+        thresholds = threshold_errors(result.parameters, joint)
     if result.fixed is not None:
         errors[result.fixed] = result.standard_errors[result.fixed]
     of_abilities = ability_errors(result, joint, patterns)
-    return replace(result, standard_errors=errors, ability_errors=of_abilities)
+    return replace(
+        result,
+        standard_errors=errors,
+        threshold_errors=thresholds,
+        ability_errors=of_abilities,
+    )
 
 
 def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
@@ -308,12 +329,7 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
     together, apart = np.zeros((2, n_clusters))
     known = np.empty((len(variance), n_clusters), np.float32)
     for cells in _cells(result, result.patterns):
-        slope, intercept, c = cells.items
-        s = logistic(slope * cells.respondents[0] + intercept)
-        p = c + (1 - c) * s
-        rate = slope * s / p
-        score = cells.table(rate * (cells.right - cells.answered * p))
-        information = cells.table(rate**2 * cells.answered * p * (1 - p))
+        score, information = cells.by_ability()
         v, counted = variance[cells.some, None].astype(np.float32), weight[cells.some]
         known[cells.some] = of_cluster = _dense(information @ member)
         together += counted @ (_dense(score @ member) ** 2 + v * of_cluster**2)

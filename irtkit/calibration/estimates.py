@@ -289,7 +289,7 @@ def with_caveats(
         *_of_items(result, patterns),
         *_of_systems(result, patterns, structure, by_chance=by_chance, counted_anew=counted_anew),
     ]
-    return replace(result, findings=tuple(findings), components=structure[0])
+    return replace(result, findings=(*findings, *result.findings), components=structure[0])
 
 
 def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:

@@ -20,6 +20,7 @@ import numpy as np
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.errors import with_design_effect, with_dispersion
 from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
+from irtkit.calibration.levels import correlation_of_points, level_estimates, with_levels
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, Values, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
@@ -48,7 +49,7 @@ from irtkit.checks import short
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
-from irtkit.irf import Items, logistic
+from irtkit.irf import OF_LEVELS, Items, LevelItems, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +90,9 @@ def fitted(
     # Beside fixed items both have their slope.
     same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
+    items: LevelItems | None = None
+    if model in OF_LEVELS and not patterns.repeated:  # two levels each
+        of_items = "2PL"
     # an empirical prior is learned after a search with the weak one
     prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
     if isinstance(prior, WeakPrior):
@@ -120,6 +124,10 @@ def fitted(
             schedule=schedule,
             report=report,
         )
+    elif of_items in OF_LEVELS:
+        control = Control(schedule, settings.tol, settings.max_iterations, report)
+        errors = settings.standard_errors
+        estimates, items = level_estimates(part, model, of_part, control, standard_errors=errors)
     else:
         estimates = maximum_likelihood(
             part,
@@ -134,7 +142,9 @@ def fitted(
         )
         if isinstance(prior, WeakPrior) and settings.prior != "empirical":
             estimates = estimates._replace(prior=prior.described())
-    counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
+    correlation = estimates.trial_correlation or 0.0
+    correlation = correlation_of_points(patterns) if model in OF_LEVELS else correlation
+    counted = patterns.with_trial_correlation(correlation)
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(
@@ -150,6 +160,8 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
+    if model in OF_LEVELS:
+        result = with_levels(result, model, items, patterns, columns)
     result = with_design_effect(with_dispersion(result, patterns), patterns)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)

@@ -26,9 +26,10 @@ from irtkit.checks import (
 from irtkit.files import as_path
 from irtkit.findings import warn
 from irtkit.io.reading import READING, as_responses
-from irtkit.irf import model_name
+from irtkit.irf import OF_LEVELS, Items, model_name
 from irtkit.progress import progress_line
-from irtkit.responses import refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses.levels import check_levels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
-    from irtkit.responses import ResponseMatrix
 
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 
@@ -173,7 +173,8 @@ def fit(
         :func:`irtkit.read_responses` takes (a path, a data frame, an array, records).
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
-        "2PL" or "3PL" (with guessing). Discrimination of 2PL and 3PL may have either sign.
+        "2PL" or "3PL" (with guessing); for ordered levels such as a judge's marks "GPCM" or "GRM".
+        Discrimination of all but 1PL and Rasch may have either sign.
     method
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
         or :class:`irtkit.Variational` with settings such as tolerance, devices and batches.
@@ -268,6 +269,12 @@ def fit(
         raise ValueError(f"prior must be {kinds}, got {short(prior)}")
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' is for the 2PL and 3PL, and the model is {model}")
+    others = fixed is not None or isinstance(prior, ItemPrior) or method.mesh is not None
+    if model in OF_LEVELS and (method.name == "vi" or others):
+        raise ValueError(
+            f"model={model} is for method='em' without a mesh, with the weak prior or none, and "
+            "without fixed="
+        )
     if method.name == "vi" and prior is None:
         raise ValueError(
             "prior must not be None for method='vi', since a posterior needs one. prior='weak' "
@@ -287,9 +294,15 @@ def fit(
             )
         grid = [int(points), float(limit)]
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
+    if anchors is not None:
+        Items.of(anchors.parameters)  # which refuses ordered levels
     if anchors is not None and (method.name == "vi" or method.mesh or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
+    if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
+        reading["levels"] = True
     responses = as_responses(responses, **reading)
+    if model in OF_LEVELS:
+        check_levels(responses, model)
     check_data(responses, method)
     settings = Settings(
         prior=prior.for_items(responses.items) if isinstance(prior, WeakPrior) else prior,

@@ -217,6 +217,8 @@ class Parameterisation:
         places = (slice(*pair) for pair in itertools.pairwise(ends))
         self.slopes, self.intercepts, self.angles, self.hyper, self.log_sds, self.means = places
         self.size = ends[-1]
+        self.places = [self.slopes, self.intercepts] + [self.angles] * (n_angles > 0)
+        """Those of the parameters of every item, if they have slopes of their own."""
 
     def values(self, x: Array) -> Values:
         """Items and all else that a vector stands for."""
@@ -393,13 +395,12 @@ class PenalisedLikelihood:
                 step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
                 step[p.intercepts] -= coupling * step[p.slopes]
         else:
-            stretch, places = np.ones((p.n_free, blocks.shape[1])), [p.slopes, p.intercepts]
+            stretch = np.ones((p.n_free, blocks.shape[1]))
             if at.logit_by_angle is not None:
                 stretch[:, 2] = at.logit_by_angle
-                places.append(p.angles)
             blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
-            solved = _solve_blocks(blocks, np.stack([v[part] for part in places], axis=1))
-            for place, part in zip(places, solved, strict=True):
+            solved = _solve_blocks(blocks, np.stack([v[part] for part in p.places], axis=1))
+            for place, part in zip(p.places, solved, strict=True):
                 step[place] = part
         about_log_sd = about_mean = self._in_group
         if p.size > p.hyper.stop:

@@ -16,7 +16,7 @@ from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
-from irtkit.irf import ItemParameters
+from irtkit.irf import ItemParameters, LevelParameters, restored_parameters
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ class FitResult:
     """Score test of the intercept of each fixed item: above 0 if the item became easier."""
     drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which fixed items differ significantly from their fixed parameters."""
+    threshold_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Standard errors of thresholds, (n_items, n_levels − 1); None without ordered levels."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     item_covariance: ItemCovariance | None = field(default=None, repr=False)
@@ -220,6 +222,8 @@ class FitResult:
 
         - discrimination, difficulty, guessing, intercept, each followed by its standard error
           (``_se``). NaN if neither responses nor a prior inform about the item.
+        - threshold_1, …: after a fit of the GPCM or GRM, each with its ``_se``, whose mean is the
+          difficulty. NaN if the item does not have the level or nobody reached it.
         - average_error: share of the observed real respondents that got the item wrong.
         - expected_error: the same share in the population, as the model expects it.
         - quality_standard: after :meth:`with_quality_standard`.
@@ -261,6 +265,11 @@ class FitResult:
         names = ("discrimination", "difficulty", "guessing", "intercept")
         for name, errors in zip(names, self.standard_errors.T, strict=True):
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
+        if isinstance(self.parameters, LevelParameters):
+            errors = self.threshold_errors
+            for k, threshold in enumerate(self.parameters.thresholds.T):
+                name = f"threshold_{k + 1}"
+                columns |= {name: threshold, f"{name}_se": None if errors is None else errors[:, k]}
         columns |= {
             "average_error": self.counts.average_error,
             "expected_error": self.parameters.expected_error(self.latent_sd, self.latent_mean),
@@ -502,6 +511,26 @@ class FitResult:
             columns=pd.Index(self.item_labels, name="item"),
         )
 
+    def category_probability(self, abilities: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Probability of every level, (n_abilities, n_items, n_levels), after a GPCM or GRM.
+
+        Parameters
+        ----------
+        abilities
+            Shape (n,). Default: the fitted abilities.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> result = irtkit.fit([[0, 2], [1, 1], [2, 0], [2, 2]] * 20, "GPCM")
+        >>> result.category_probability([0.0]).shape
+        (1, 2, 3)
+        """
+        if not isinstance(self.parameters, LevelParameters):
+            raise ValueError(f"the {self.model} has no levels. Fit the GPCM or the GRM")
+        theta = self.ability if abilities is None else as_numbers("abilities", abilities)
+        return self.parameters.category_probability(theta)
+
     def with_quality_standard(
         self,
         metrics: object,
@@ -643,7 +672,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
     made = storage.with_parts(
         record,
         settings=Settings,
-        parameters=ItemParameters,
+        parameters=restored_parameters,
         counts=Counts,
         quadrature=Quadrature,
         saved_verdict=Verdict,

@@ -30,7 +30,7 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.priors import Hyper, WeakPrior, of_some
-from irtkit.irf import Items
+from irtkit.irf import Items, LevelItems
 from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ class GridSchedule:
             precision = max(precision, ratio**-2)
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
+        if isinstance(items, LevelItems):
+            return NodeDensity.of(items, half_width)
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
         # interpolation pays with products over items, or many items, and far fewer points
         by_product = not patterns.complete or items.logit_guessing is not None

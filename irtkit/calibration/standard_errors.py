@@ -24,7 +24,13 @@ import numpy as np
 
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, complete_data_information, curvatures, curves_of
+from irtkit.irf import (
+    Items,
+    LevelParameters,
+    complete_data_information,
+    curvatures,
+    curves_of,
+)
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -204,6 +210,9 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
     Delta method: ∂b/∂a = −b/a and ∂b/∂d = −1/a as b = −d/a, and ∂c/∂γ = c(1 − c) as c = σ(γ).
     """
     variances = np.full((len(parameters.intercept), 4), np.nan)
+    if isinstance(parameters, LevelParameters) and len(variances):
+        whole = parameters.items.intercepts()
+        covariances = whole @ covariances @ whole.swapaxes(1, 2)
     var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
     a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
     if model == "Rasch":
@@ -248,7 +257,9 @@ def covariances(
         alone = np.full(of_prior.blocks.shape, np.nan)
         alone[parameters.free] = 0.0
     else:
-        directions, alone = _in_common(patterns, parameters, items, system, of_prior)
+        moved = np.zeros((n_items, size, 2))
+        moved[:, 0, 0] = moved[:, 1, 1] = items.slope
+        directions, alone = in_common(patterns, parameters, system, of_prior, moved)
     n_own, n_slopes = directions.shape[2], parameters.slopes.stop * common
     n_scored = n_own + n_slopes + population.n
     moves = np.zeros((n_items, size, n_scored + n_learned))
@@ -277,15 +288,7 @@ def covariances(
     own = slice(n_scored - population.n, n_scored)
     information[own, own] += population.information(expected.theta, expected.mass[0])
 
-    # By NumPy's LAPACK: SciPy's has threads of its own, for which those of NumPy wait longer than
-    # inverting a small matrix takes.
-    identified = np.diag(information) > UNKNOWN
-    kept = np.ix_(identified, identified)
-    scale = np.sqrt(np.outer(np.diag(information)[identified], np.diag(information)[identified]))
-    covariance = np.full_like(information, np.nan)
-    with suppress(np.linalg.LinAlgError):
-        inverse = np.linalg.inv(information[kept] / scale) / scale
-        covariance[kept] = (inverse + inverse.T) / 2
+    covariance = inverted(information)
     unknown = moves[:, :, np.isnan(np.diag(covariance))].any(axis=2)
     alone[unknown] = alone.swapaxes(1, 2)[unknown] = np.nan
     core = np.nan_to_num(covariance[:n_scored, :n_scored])
@@ -295,6 +298,22 @@ def covariances(
     of_mean_and_sd[[1, 0][: population.n], range(own.start, own.stop)] = 1.0
     joint = ItemCovariance(alone, moves[:, :, :n_scored], core, of_mean_and_sd)
     return joint.of_items(), covariance[own, own], joint
+
+
+def inverted(information: Array) -> Array:
+    """Inverse of the information about what is identified, NaN for all else.
+
+    By NumPy's LAPACK: SciPy's has threads of its own, for which those of NumPy wait longer than
+    inverting a small matrix takes.
+    """
+    identified = np.diag(information) > UNKNOWN
+    kept = np.ix_(identified, identified)
+    scale = np.sqrt(np.outer(np.diag(information)[identified], np.diag(information)[identified]))
+    covariance = np.full_like(information, np.nan)
+    with suppress(np.linalg.LinAlgError):
+        inverse = np.linalg.inv(information[kept] / scale) / scale
+        covariance[kept] = (inverse + inverse.T) / 2
+    return covariance
 
 
 def formed_as_a_whole(items: Items, n_items: int) -> bool:
@@ -473,7 +492,7 @@ def _missing_of_incomplete_data(
 
         total, left = np.zeros((len(known),) * 2), known
         falling: list[Array] = []
-        for k, weighted in enumerate(_orthonormal(weights, narrow)):
+        for k, weighted in enumerate(orthonormal(weights, narrow)):
             step = along(weighted, linear=k == 0)
             total += step
             falling.append(np.diag(step).astype(np.float64))
@@ -496,7 +515,7 @@ def _missing_of_incomplete_data(
     return np.asarray(sum(map(of_part, posterior_weights(patterns, items, grid, dtype))))
 
 
-def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
+def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights.
 
     By the recurrence of Lanczos in the polynomials times roots of weights, which stay below 1. A
@@ -519,12 +538,12 @@ def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
         size = drift**2 + norm**2
 
 
-def _in_common(
+def in_common(
     patterns: Patterns,
     parameters: Parameterisation,
-    items: Items,
     system: System,
     prior: PriorInformation,
+    moved: Array,
 ) -> tuple[Array, Array]:
     """Directions with an information of 1, and M⁻¹ by item.
 
@@ -543,8 +562,6 @@ def _in_common(
     alone = np.full(prior.blocks.shape, np.nan)
     alone[known] = 0.0
     alone[known, own, own] = inverses = np.linalg.inv(blocks)
-    moved = np.zeros((n_items, size, 2))
-    moved[:, 0, 0] = moved[:, 1, 1] = items.slope
     coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
     answers = inverses @ coupling[known][:, own]
     spanned = np.concatenate([moved[known][:, own], answers], axis=2)

@@ -132,7 +132,7 @@ def _demo(given: SimpleNamespace) -> None:
     """Fit the bundled example: 130 classifiers on 1,797 digits.
 
     demo
-    --model MODEL=2PL  Rasch, 1PL, 2PL or 3PL.
+    --model MODEL=2PL  Rasch, 1PL, 2PL or 3PL; GPCM or GRM for ordered levels.
     --out FOLDER=irtkit-demo  Folder to write the tables to.
 
     irtkit demo

@@ -26,6 +26,7 @@ from irtkit.io import read_responses
 from irtkit.io.logs import holds_logs, is_table, stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS, is_file, read_metrics
 from irtkit.io.text import naming, read_text_table
+from irtkit.irf import OF_LEVELS
 from irtkit.printed import printable
 from irtkit.simulation import add_synthetic
 
@@ -72,7 +73,10 @@ def read_rows(path: Any, **how: Any) -> ResponseMatrix:
 
 def _read(given: SimpleNamespace) -> ResponseMatrix:
     """Read the responses, leave out some respondents and add the synthetic ones asked for."""
-    responses = read_rows(given.responses, **how_to_read(given))
+    how = how_to_read(given)
+    if given.model in OF_LEVELS:
+        how["levels"] = True
+    responses = read_rows(given.responses, **how)
     if given.drop:
         names = {*names_of(given.drop)}
         if "at-chance" in names:

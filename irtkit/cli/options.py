@@ -49,6 +49,7 @@ READING = """Reading:
 --right WORDS  Words for a right response: correct,C,pass.
 --wrong WORDS  Words for a wrong response. By default all other words.
 --missing WORDS  Words for a missing response: ERROR,refused.
+--levels  Read ordered levels, from 0 or from 1. --model GPCM and GRM imply it.
 --ignore COLUMNS  Columns of a table, or labels of rows, to leave out.
 --keep COLUMNS  Columns of a wide table that are items.
 --transpose  Read rows as items and columns as systems.
@@ -60,7 +61,7 @@ READING = """Reading:
 --strict  Stop at a file that cannot be read, instead of skipping it."""
 """Settings of `irtkit.read_responses`."""
 FITTING = """Options:
---model MODEL=2PL  Rasch, 1PL, 2PL or 3PL.
+--model MODEL=2PL  Rasch, 1PL, 2PL or 3PL; GPCM or GRM for ordered levels.
 --drop NAMES  Systems to leave out. at-chance: systems that score no better than guessing.
 --synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
 --fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items.

@@ -419,7 +419,9 @@ def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
     varied = (sums > 0) & (sums < counts)
     if len(right) < _LEAST_RESPONDENTS or varied.sum() < _LEAST_ITEMS:
         return None
-    return right[:, varied], tried[:, varied]
+    right, tried = right[:, varied], tried[:, varied]
+    left = tried.any(axis=1)  # some answered only items that were left out
+    return (right, tried) if left.all() else (right[left], tried[left])
 
 
 def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:

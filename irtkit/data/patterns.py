@@ -202,6 +202,17 @@ class Patterns:
             *(count if k % 2 == 0 else count.astype(int) for k, count in enumerate(whole))
         )
 
+    @property
+    def points(self) -> Counts:
+        """Counts of cells that are points out of as many as there are trials, each one response."""
+        seen = self.cells >= 0 if self.trials is None else self.trials > 0
+        tried = seen if self.trials is None else self.trials
+        share = np.divide(self.cells, tried, out=np.zeros(seen.shape), where=seen)
+        real = self.group != SYNTHETIC
+        return Counts(
+            share[real].sum(axis=0), seen[real].sum(axis=0), share.sum(axis=1), seen.sum(axis=1)
+        )
+
     def copies(self, values: Any) -> Any:
         """Values of every item (first axis), times how many items share its column."""
         if self.multiplicity is None:

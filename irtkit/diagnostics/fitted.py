@@ -9,7 +9,7 @@ import numpy as np
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type, did_you_mean, first_names, short
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items
+from irtkit.irf import OF_LEVELS, Items
 from irtkit.responses import ResponseMatrix, refuse_scores, refuse_sparse
 from irtkit.responses.labels import values_by_label
 
@@ -69,6 +69,8 @@ class Fitted(NamedTuple):
 def fitted(result: FitResult, needed_by: str) -> Fitted:
     """Return the parts of a result, or refuse one without single responses."""
     check_type("result", result, FitResult)
+    if result.model in OF_LEVELS:
+        raise ValueError(f"{needed_by} is for right and wrong answers, not for the {result.model}")
     responses = result.responses
     if responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")

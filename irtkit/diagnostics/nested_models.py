@@ -139,7 +139,8 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     """Refuse all but a pair of nested models, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
         check_type(name, result, FitResult)
-    nested = _RANK[smaller.model] < _RANK[larger.model]
+    ranks = [_RANK.get(one.model, np.nan) for one in (smaller, larger)]  # NaN of ordered levels
+    nested = ranks[0] < ranks[1]
     if not nested or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
             "smaller and larger must be nested models, the one with fewer parameters first: Rasch "

@@ -22,6 +22,7 @@ from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
 from irtkit.responses.columns import listed, target_position, transposed, usual_columns
+from irtkit.responses.levels import WIDEST, levels_of
 from irtkit.responses.long import read_long
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
@@ -62,6 +63,7 @@ def read_responses(
     wrong: Any = None,
     missing: Any = None,
     score_range: Any = None,
+    levels: bool = False,
     ignore: Names = None,
     keep: Names = None,
     transpose: bool = False,
@@ -102,6 +104,9 @@ def read_responses(
     score_range : pair or mapping, optional
         Worst and best score, such as (0, 100), or (100, 0) where lower is better; or a mapping of
         items to such pairs. Others, and all by default, have (0, 1).
+    levels : bool, default False
+        Read ordered levels for the GPCM and the GRM, from 0, or from 1 if no cell is 0, up to the
+        highest that an item reached. `score_range` declares others: (1, 5).
     ignore, keep : str or list of str, optional
         Tables: columns to leave out, and the only columns that are items. Patterns such as ``q*``
         are allowed. `ignore` may name rows by their label, too.
@@ -157,11 +162,17 @@ def read_responses(
         raise ValueError(
             "key marks answers, and threshold, right and score_range are for marks: pass one"
         )
+    declared, others = score_range, (key, threshold, right)
+    if levels and any(one is not None for one in others):
+        raise ValueError("levels are numbers, and key, threshold and right are for other marks")
+    if levels and score_range is None:
+        given["score_range"] = WIDEST
     settings = Settings(**(given if key is None else given | {"key": _key(key)}))
     findings: list[Finding] = []
     paths: Any = [path] if isinstance(path, str | os.PathLike) else path
     if not _is_list_of(paths, str, os.PathLike):
-        return _finished(*_of_memory(path, settings, findings), (), settings, findings)
+        matrix, form = _of_memory(path, settings, findings)
+        return _finished(matrix, form, (), settings, findings, declared)
     found = [as_path(one).expanduser() for one in paths]
     files = [*dict.fromkeys(file for one in found for file in logs.files_of(one))]
     several = paths is path or logs.stands_for_several(found[0])
@@ -171,7 +182,7 @@ def read_responses(
             matrix, form = _of_files(files, settings, findings)
         else:
             matrix, form = _of_file(files[0], settings, findings)
-    return _finished(matrix, form, tuple(map(str, paths)), settings, findings)
+    return _finished(matrix, form, tuple(map(str, paths)), settings, findings, declared)
 
 
 READING = tuple(read_responses.__kwdefaults__ or ())
@@ -193,17 +204,19 @@ def _finished(
     files: tuple[str, ...],
     settings: Settings,
     findings: list[Finding],
+    score_range: Any,
 ) -> ResponseMatrix:
     """Return the matrix of the tasks with its source, give warnings, and log the size."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
+    matrix = levels_of(matrix, score_range) if settings.levels else matrix
     counts = Counter[str]()
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
         if finding.code in {"older-runs", "rows-missing"}:
             counts[finding.code] += finding.values["n"]
-    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing", "score_range")
-    read = {name: getattr(settings, name) for name in names}
+    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
+    read = {name: getattr(settings, name) for name in names} | {"score_range": score_range}
     source = Source(
         files,
         form,
@@ -331,7 +344,8 @@ def matrix_of_logs(found: logs.Logs, findings: list[Finding], **given: Any) -> R
     settings = Settings(**given)
     check_repeats(settings.repeats)
     files = tuple(dict.fromkeys(map(str, found.runs["path"])))
-    return _finished(*_of_logs(found, settings, findings), files, settings, findings)
+    logs_read = _of_logs(found, settings, findings)
+    return _finished(*logs_read, files, settings, findings, settings.score_range)
 
 
 def _of_files(

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from irtkit.data.patterns import blocks
+from irtkit.irf import LevelItems, level_information
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, Items
@@ -154,7 +155,7 @@ class NodeDensity:
     @classmethod
     def of(
         cls,
-        items: Items,
+        items: Items | LevelItems,
         half_width: float,
         answered: float = 1.0,
         copies: Array | None = None,
@@ -170,9 +171,15 @@ class NodeDensity:
         enough.
         """
         copies = np.ones(len(items.slope)) if copies is None else copies
-        some, stand_for = _sampled(items, copies)
-        theta = _abilities(some, half_width)
-        information, steepness = _curves(some, stand_for, theta)
+        if isinstance(items, LevelItems):  # which are not interpolated
+            theta = _abilities(items.thresholds, half_width)
+            parts = blocks(len(items.slope), items.scores.shape[1] ** 2 * len(theta), 2**20)
+            information = sum(level_information(items.chosen(k), theta).sum(axis=0) for k in parts)
+            steepness = np.ones_like(theta)
+        else:
+            some, stand_for = _sampled(items, copies)
+            theta = _abilities(some, half_width)
+            information, steepness = _curves(some, stand_for, theta)
         width = np.stack(
             [
                 1 / np.sqrt(precision + answered * information),

@@ -44,6 +44,7 @@ class Settings:
     wrong: Any = None
     missing: Any = None
     score_range: Any = None
+    levels: bool = False
     ignore: Names = None
     keep: Names = None
     transpose: bool = False

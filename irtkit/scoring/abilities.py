@@ -19,7 +19,16 @@ from scipy.special import ndtr, ndtri, sici
 
 from irtkit.calibration.search import GridSchedule
 from irtkit.data.patterns import BLOCK, blocks, float_blocks
-from irtkit.irf import ItemParameters, Items, logistic, softplus
+from irtkit.irf import (
+    ItemParameters,
+    Items,
+    LevelParameters,
+    items_of,
+    level_curves,
+    level_information,
+    logistic,
+    softplus,
+)
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity
 from irtkit.scoring.scores import number_right
 
@@ -66,6 +75,8 @@ class ItemCurves:
         """
         if answered is not None:
             return np.asarray(answered @ self.each(curve))
+        if isinstance(self.items, LevelParameters):
+            return self.each(curve).sum(axis=0)[None]
         if curve not in self._sums:  # items with the same parameters once
             of = self.items.discrimination, self.items.intercept, self.items.guessing
             distinct, copies = np.unique(np.stack(of), axis=1, return_counts=True)
@@ -79,6 +90,12 @@ class ItemCurves:
 def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
     """ℓ(θ) at the nodes, (n, n_nodes), from trials, (n, n_items), where None means one each."""
     items = curves.items
+    if isinstance(items, LevelParameters):
+        found = np.zeros((len(right), len(curves.theta)))
+        level, seen = np.rint(right), True if answered is None else answered > 0
+        for k, log_p in enumerate(np.moveaxis(items.log_probability(curves.theta), 1, 0)):
+            found += ((level == k) & seen).astype(np.float64) @ log_p
+        return found
     if items.guessing.any():
         found = right @ curves.each(_log_odds)
     else:
@@ -101,7 +118,7 @@ def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False)
 
 def nodes_for(items: ItemParameters) -> Nodes:
     """Grid for posteriors of respondents who answered all of some items, with the prior N(0, 1)."""
-    known = Items.of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
+    known = items_of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
     return NodeDensity.of(known, HALF_WIDTH).nodes(interpolates=False)
 
 
@@ -138,7 +155,7 @@ def abilities(
     found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
     waiting, half_width, tails = np.arange(patterns.n), 0.0, ((1 - level) / 2, (1 + level) / 2)
     while len(waiting):
-        density = GridSchedule().density(Items.of(items), patterns, half_width)
+        density = GridSchedule().density(items_of(items), patterns, half_width)
         nodes = density.nodes(_REFINED, interpolates=False)
         curves, unasked = ItemCurves(items, nodes.theta), ItemCurves(rest, nodes.theta)
         half_width, left = float(nodes.theta[-1]), []
@@ -158,7 +175,7 @@ def abilities(
                 asked = asked[:1]
             by_node = [  # mean and variance of the number right of the items not answered
                 unasked.total(of, None) + curves.total(of, None) - curves.total(of, asked)
-                for of in (ItemParameters.probability, _variance)
+                for of in (_probability, _variance)
             ]
             found.rest[rows], found.rest_variance[rows] = number_right(posterior, *by_node)
             if limit is not None:
@@ -168,7 +185,7 @@ def abilities(
                 heavy = posterior_of(likelihood, nodes, heavy_tailed=True)
                 found.above[rows] = (heavy * beyond).sum(axis=1)
             if residuals:
-                p, share = posterior @ curves.each(ItemParameters.probability).T, right
+                p, share = posterior @ curves.each(_probability).T, right
                 if answered is not None:
                     given = (right, answered)
                     dense = (x if isinstance(x, np.ndarray) else x.toarray() for x in given)
@@ -303,6 +320,8 @@ def _slopes(
 
     and i' = ai(2 − 2s − f). No term is a difference of large numbers, so that 32 bits are enough.
     """
+    if isinstance(items, LevelParameters):
+        return _slopes_of_levels(items, theta, right, answered)
     parts = (items.discrimination, items.intercept, items.guessing, theta)
     a, d, c, theta = (part.astype(np.float32) for part in parts)
     if answered is None or isinstance(answered, np.ndarray):
@@ -337,6 +356,19 @@ def _slopes(
     bias, by_theta = total(i * bend, a**3), total(i * (rise * bend - 2 * s * wrong), a**4)
     by_theta -= 2 * bias * total(i * rise, a**3) / twice
     return slope + bias / twice, curvature + by_theta / twice, information
+
+
+def _slopes_of_levels(
+    items: LevelParameters, theta: Any, right: Array, answered: Any
+) -> tuple[Array, Array, Array]:
+    """The same of the posterior mode of levels, with the expected information."""
+    of, places = items.items, items.places
+    theta, seen = theta.astype(np.float64), 1.0 if answered is None else answered > 0
+    by_logit = level_curves(of, theta)[1]
+    reached = places[np.arange(len(places)), right.astype(np.intp)].T
+    slopes = np.take_along_axis(by_logit, reached[:, None], axis=1)[:, 0].T * seen
+    information = 1 + (level_information(of, theta).T * seen).sum(axis=1)
+    return slopes @ of.slope - theta, -information, information
 
 
 def _log_weight(curves: ItemCurves, answered: Any) -> Array:
@@ -414,9 +446,12 @@ def _cubic(x: Array, y: Array, at: Array) -> Array:
     return value
 
 
+def _probability(items: ItemParameters, theta: Array) -> Array:
+    return items.probability(theta)
+
+
 def _variance(items: ItemParameters, theta: Array) -> Array:
-    p = items.probability(theta)
-    return p * (1 - p)
+    return items.variance(theta)
 
 
 def _bend(items: ItemParameters, theta: Array) -> Array:

@@ -20,12 +20,13 @@ import numpy as np
 from irtkit import storage
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
-from irtkit.irf import ItemParameters
+from irtkit.irf import ItemParameters, LevelParameters
+from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -171,6 +172,9 @@ def score_table(
 
     columns, places, findings = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
+    if isinstance(parameters := calibrated.parameters, LevelParameters):
+        _check_levels(matrix, patterns, parameters.chosen(places), columns, method)
+    of_levels = isinstance(parameters, LevelParameters)
     patterns = patterns.with_scored(calibrated.scored[places])
     seen, drawn, at_random = _seen(patterns), calibrated.design in DESIGNS, None
     if random_items is not None:
@@ -186,7 +190,8 @@ def score_table(
         patterns, places, calibrated, method, seen, level=level, at_random=at_random
     )
 
-    counts, sd, mean = patterns.counts, calibrated.latent_sd, calibrated.latent_mean
+    counts = patterns.points if of_levels else patterns.counts
+    sd, mean = calibrated.latent_sd, calibrated.latent_mean
     nothing = np.isnan(found.ability) | (counts.respondent_responses == 0)
     status = np.where(np.isinf(found.ability), "unbounded", np.where(beyond, "beyond", "ok"))
     columns_of_scores = ("expected_score", "expected_score_low", "expected_score_high")
@@ -385,10 +390,14 @@ def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> tupl
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
     rest, trials = cells.answered, np.maximum(cells.tried, 1)
     rest[:, places] = 0
+    if isinstance(items, LevelParameters):
+        trials = np.ones_like(trials)
     if (rest == rest[0]).all() and (trials == trials[0]).all():
         rest, trials = rest[:1], trials[:1]
     p = items.probability(nodes.theta).T
-    mean, variance = number_right(posterior, rest @ p, (rest / trials) @ (p * (1 - p)))
+    mean, variance = number_right(
+        posterior, rest @ p, (rest / trials) @ items.variance(nodes.theta).T
+    )
     return (right.sum(axis=1) + mean) / n_items, variance / n_items**2
 
 
@@ -550,6 +559,28 @@ def _in_common(
     about = {"n": len(names), "of": matrix.n_items, "items": names}
     findings = [Finding("uncalibrated-items", "warning", about)] if names else []
     return columns, places[columns], findings
+
+
+def _check_levels(
+    matrix: ResponseMatrix,
+    patterns: Patterns,
+    items: LevelParameters,
+    columns: NDArray[np.intp],
+    method: MethodName,
+) -> None:
+    """Refuse methods and levels that items of ordered levels do not have."""
+    if method not in {"EAP", "MAP"}:
+        raise ValueError(f"method must be EAP or MAP for items of the {items.model}, got {method}")
+    refuse_sparse(matrix, f"score of the {items.model}")
+    tried = patterns.cells >= 0 if patterns.trials is None else patterns.trials
+    wrong = (tried > 0) & (tried != items.top)
+    if wrong.any():
+        row, k = divmod(int(wrong.argmax()), wrong.shape[1])
+        raise ValueError(
+            f"responses must have the levels of the items: item {short(matrix.items[columns[k]])} "
+            f"has a highest score of {items.top[k]:.0f}, and that of respondent "
+            f"{short(matrix.respondents[row])} is {tried[row, k]:.0f}"
+        )
 
 
 def _seen(patterns: Patterns) -> Seen:

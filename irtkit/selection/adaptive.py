@@ -15,6 +15,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.findings import Finding, warn
+from irtkit.irf import OF_LEVELS
 from irtkit.scoring.scores import added_variance, bounded, expected_scores, number_right
 from irtkit.selection.subset import Selection, select_items
 from irtkit.suspects.families import dense_responses
@@ -306,6 +307,10 @@ def adaptive(
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
+    if selection.result.model in OF_LEVELS:
+        raise ValueError(
+            f"adaptive is for right and wrong answers, not for the {selection.result.model}"
+        )
     if selection.design is not None:
         raise ValueError("items drawn at random are not ranked: select with design=None")
     if error is not None:

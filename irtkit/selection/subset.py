@@ -79,7 +79,7 @@ class ItemCovariance(NamedTuple):
             allowed = np.array([result.item_labels[place] not in suspect for place in known])
         else:
             known, allowed = like.known, like.allowed
-        items = type(unit)(*(np.nan_to_num(part[known]) for part in vars(unit).values()))
+        items = unit.chosen(known)
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
         cells = Cells.of(patterns, rows, known)
@@ -101,7 +101,7 @@ class ItemCovariance(NamedTuple):
         spread = np.sqrt((1 - _ALPHA) / max(n - 1, 1))
         factor[:, :n] = ((self.answers - self.answers.mean(axis=0)) * np.float32(spread)).T
         factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
-        return factor, _ALPHA * (weight @ (p * (1 - p)))
+        return factor, _ALPHA * (weight @ self.items.variance(theta))
 
     def ranking(self, k: int) -> Places:
         """Places of the k items to ask first, best first, or fewer if no more may be asked.

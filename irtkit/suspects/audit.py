@@ -14,7 +14,7 @@ from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
-from irtkit.irf import EXTREME
+from irtkit.irf import EXTREME, OF_LEVELS
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
@@ -226,7 +226,8 @@ def audit(
     keys = prior = known = None
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
-    if responses is not None and not responses.is_sparse:
+    marks = responses is not None and result.model not in OF_LEVELS
+    if marks and not responses.is_sparse:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
         first = _read_first(result, table.head(_READ_FIRST))

@@ -22,7 +22,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.irf import ItemParameters
+from irtkit.irf import OF_LEVELS, ItemParameters
 from irtkit.suspects.families import dense_responses, item_blocks
 from irtkit.suspects.flags import coded_answers
 
@@ -166,6 +166,8 @@ def keyed(
     import pandas as pd
 
     check_type("result", result, FitResult)
+    if result.model in OF_LEVELS:
+        raise ValueError(f"wrong_keys is for right and wrong answers, not for the {result.model}")
     responses = dense_responses(result, "wrong_keys")
     if predictions is None:
         predictions = responses.predictions

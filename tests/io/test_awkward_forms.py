@@ -190,7 +190,8 @@ FORMS: dict[str, Form] = {
     "percentages as scores": asks(
         "percentages", wide(np.rint(100 * SCORES)),
         irtkit.ResponseMatrix(np.rint(100 * SCORES) / 100, MODELS, ITEMS), score_range=(0, 100)),
-    "a column of shares": asks("few-scores", WIDE.assign(share=np.divide(SIZES, 250)), ignore=["share"]),
+    "a column of shares": asks("few-scores", WIDE.assign(share=np.divide(SIZES, 250)),
+                               ignore=["share"]),
     **{f"words {right}/{wrong}": asks("words", marks(right, wrong), right=right, wrong=wrong)
        for right, wrong in (("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"))},
     "three words": asks("words", holed("timeout", "pass", "fail"),

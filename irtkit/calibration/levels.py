@@ -1,0 +1,444 @@
+"""Fitting ordered levels: how steps make up a vector, their prior, a start, and standard errors.
+
+The search, its grids and the weak prior are those of the 2PL. The prior speaks of slopes, and of
+intercepts, which are the mean logit of the thresholds; these spread around it by a normal density.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.estimates import Estimates
+from irtkit.calibration.likelihood import (
+    STANDARD,
+    MarginalLikelihood,
+    Parameterisation,
+    Values,
+    synthetic_sd,
+)
+from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
+from irtkit.calibration.search import PreconditionedLBFGS, Problem, maximise
+from irtkit.calibration.standard_errors import (
+    ItemCovariance,
+    PriorInformation,
+    System,
+    in_common,
+    inverted,
+    orthonormal,
+    prior_information,
+)
+from irtkit.data.patterns import blocks
+from irtkit.findings import Finding
+from irtkit.irf import Items, LevelItems, LevelParameters, level_curves, level_information
+from irtkit.quadrature.levels import LevelEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from irtkit.calibration.result import FitResult
+    from irtkit.calibration.search import Control
+    from irtkit.data.patterns import Patterns, Places
+    from irtkit.irf import Array, ModelName
+    from irtkit.quadrature import Grid
+
+_STEP_SPREAD = 3.0  # SD of the logits of thresholds around their mean, as of intercepts.
+_MOST_DENSE = 300  # Parameters up to which their information is inverted as a whole.
+_POLYNOMIALS = 6  # Of each posterior that scores are projected on: errors within 1e-4.
+_AT_ONCE = 2**21  # Numbers worked on at once.
+
+
+class LevelParameterisation(Parameterisation):
+    """Slopes, then the steps to every level in turn; those that an item does not have stay 0."""
+
+    def __init__(self, engine: LevelEngine, *, learns: bool) -> None:
+        n_items, width = engine.scores.shape
+        super().__init__("2PL", n_items, learns=learns)
+        self.engine, self.model, n = engine, engine.model, n_items * width
+        self.places = [slice(k * n_items, (k + 1) * n_items) for k in range(width)]
+        self.slopes, self.intercepts = self.places[:2]
+        self.hyper = slice(n, n + self.n_hyper)
+        self.size = self.hyper.stop
+        self.log_sds = self.means = self.angles = slice(self.size, self.size)
+        of_gpcm = engine.scores[:, 1:] - engine.scores[:, :1]
+        self.shifts = np.where(engine.free, of_gpcm if self.model == "GPCM" else 1.0, 0.0)
+        """How much steps move with a shift of ability, in slopes."""
+
+    def values(self, x: Array) -> Values:
+        """Items and all else that a vector stands for."""
+        table = x[: self.hyper.start].reshape(-1, self.n_items)
+        location, log_scale = x[self.hyper] if self.n_hyper else (0.0, 0.0)
+        items: Any = self.engine.items(table[0], table[1:].T)
+        return Values(items, STANDARD, Hyper(float(log_scale), float(location)), None)
+
+    def vector(self, items: Any, hyper: Hyper | None = None, populations: Any = STANDARD) -> Array:
+        """Return the vector that stands for some items."""
+        del populations
+        steps = np.where(self.engine.free, items.steps, 0.0)
+        learned = [] if hyper is None else [hyper.location, hyper.log_scale]
+        return np.concatenate([items.slope, steps.T.ravel(), learned[: self.n_hyper]])
+
+    def pulled_back(
+        self, at: Values, by_item: Array, by_population: Array, by_hyper: Array
+    ) -> Array:
+        """Gradient by the vector from those by the items and the hyper."""
+        del at, by_population
+        return np.concatenate([by_item.T.ravel(), by_hyper[: self.n_hyper]])
+
+    def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
+        """How the vector moves with a common factor of ability (in log) and a common shift."""
+        scale, location = np.zeros((2, self.size))
+        scale[self.slopes] = x[self.slopes]
+        steps = self.shifts * at.items.slope[:, None]
+        location[self.slopes.stop : self.hyper.start] = steps.T.ravel()
+        scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
+        location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
+        return scale, location
+
+    def rescaled(self, x: Array, mean: float, sd: float) -> Array:
+        """Vector for ability measured from ``mean`` in units of ``sd``."""
+        moved = x + mean * self.scale_and_location(x, self.values(x))[1]
+        moved[self.slopes] *= sd
+        if self.n_hyper:
+            location, log_scale = x[self.hyper]
+            moved[self.hyper] = (location + mean) / sd, log_scale + np.log(sd)
+        return moved
+
+
+@dataclass(frozen=True)
+class LevelPrior:
+    """The weak prior of slopes and intercepts, and a normal one of thresholds around these.
+
+    A slope of the GPCM is by one of K steps, and falls about as 2/(K + 1): that many times larger
+    the prior takes it.
+    """
+
+    weak: WeakPrior
+    turn: Array  # From slope and steps to the slope and intercept of the prior, (n_items, 2, k).
+    around: Array  # Precision of steps, (n_items, k, k).
+    learns: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, weak: WeakPrior, engine: LevelEngine) -> LevelPrior:
+        """The prior of the items of an engine."""
+        (n_items, width), last = engine.scores.shape, engine.free.sum(axis=1)
+        whole, each = engine.items(np.ones(n_items), np.zeros((n_items, width - 1))).contrasts()
+        turn, around = np.zeros((n_items, 2, width)), np.zeros((n_items, width, width))
+        spans = engine.scores[np.arange(n_items), last] - engine.scores[:, 0]
+        turn[:, 0, 0] = (np.maximum(spans, 1) + 1) / 2 if engine.model == "GPCM" else 1.0
+        turn[:, 1, 1:] = whole
+        off = each - each.sum(axis=1, keepdims=True) / np.maximum(last, 1)[:, None, None]
+        off *= engine.free[:, :, None]
+        around[:, 1:, 1:] = off.swapaxes(1, 2) @ off / _STEP_SPREAD**2
+        return cls(weak, turn, around)
+
+    def plain(self, items: LevelItems) -> tuple[Items, Array]:
+        """What the weak prior takes for slopes and intercepts, and the parameters of all items."""
+        steps = np.where(items.free, items.steps, 0.0)
+        own = np.concatenate([items.slope[:, None], steps], axis=1)
+        slope, intercept = (self.turn @ own[:, :, None])[:, :, 0].T
+        return Items(slope, intercept), own
+
+    def at(
+        self, items: Any, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
+        """Log density of the items and of m and τ, its gradient and its curvature."""
+        plain, own = self.plain(items)
+        found = self.weak.at(plain, hyper, common_slope=common_slope, copies=copies)
+        pull = (self.around @ own[:, :, None])[:, :, 0]
+        by_item = found.by_item - 0.5 * (pull * own).sum(axis=1)
+        return found._replace(
+            log_density=found.log_density - 0.5 * float((pull * own).sum()),
+            gradient=(found.gradient[:, None] @ self.turn)[:, 0] - pull,
+            blocks=self.turned(found.blocks) + self.around,
+            border=self.turn.swapaxes(1, 2) @ found.border,
+            by_item=by_item,
+        )
+
+    def turned(self, blocks_of_two: Array) -> Array:
+        """Curvatures by slope and intercept as those by slope and steps."""
+        return np.asarray(self.turn.swapaxes(1, 2) @ blocks_of_two @ self.turn)
+
+    def information(self, at: Values) -> PriorInformation:
+        """Minus the second derivatives of the log prior."""
+        plain = self.plain(at.items)[0]  # type: ignore[arg-type]
+        of_two = Parameterisation("2PL", len(plain.slope), learns=True)
+        found = prior_information(self.weak, of_two, at._replace(items=plain), None)
+        border = self.turn.swapaxes(1, 2) @ found.border
+        return PriorInformation(self.turned(found.blocks) + self.around, border, found.corner)
+
+
+def level_estimates(
+    patterns: Patterns,
+    model: ModelName,
+    prior: WeakPrior | None,
+    control: Control,
+    *,
+    standard_errors: bool,
+) -> tuple[Estimates, LevelItems]:
+    """Maximise the likelihood of levels; slopes and intercepts, and then all parameters."""
+    engine = LevelEngine(patterns, model)
+    of_levels: Any = None if prior is None else LevelPrior.of(prior, engine)
+    parameters = LevelParameterisation(engine, learns=prior is not None)
+    problem = Problem(engine, parameters, of_levels)  # type: ignore[arg-type]
+    maximum = maximise(problem, PreconditionedLBFGS(_start(problem)), control)
+    at = parameters.values(maximum.x)
+    items: Any = at.items
+    own, joint = None, None
+    whole = items.intercepts()
+    steps = np.where(engine.free, items.steps, 0.0)
+    if standard_errors:
+        grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
+        joint = _covariance(problem, at, grid)
+        own = whole @ joint.of_items() @ whole.swapaxes(1, 2)
+    estimates = Estimates(
+        items=Items(items.slope, (whole[:, 1, 1:] * steps).sum(axis=1)),
+        covariances=own,
+        joint=joint,
+        unbounded=(np.abs(items.slope) > WeakPrior.steep) & (prior is None),
+        common_slope=False,
+        ability=maximum.posteriors.mean,
+        ability_se=maximum.posteriors.sd,
+        synthetic_sd=synthetic_sd(items),
+        prior=None if prior is None else prior.described(),
+        log_likelihood=maximum.log_likelihood,
+        converged=maximum.converged,
+        n_iterations=control.n_evaluations,
+        trace_rows=np.array(control.trace, dtype=np.float64).reshape(-1, 4),
+        nodes=maximum.nodes,
+        quadrature_error=maximum.quadrature_error,
+        trial_correlation=None,
+    )
+    return estimates, items
+
+
+def with_levels(
+    result: FitResult,
+    model: ModelName,
+    items: LevelItems | None,
+    patterns: Patterns,
+    columns: Places,
+) -> FitResult:
+    """Return a result with the steps of its items; None if all have two levels."""
+    n_items, old = len(result.item_labels), result.parameters
+    tried = patterns.trials
+    top = np.ones(n_items) if tried is None else tried.max(axis=0).astype(np.float64)
+    steps = np.full((n_items, int(top.max()) + 1), np.nan)
+    if items is None:
+        steps[:, 0], steps[:, 1] = 0.0, old.intercept
+        steps[np.isnan(old.intercept)] = np.nan
+    else:
+        values = np.concatenate([np.zeros((len(columns), 1)), items.steps], axis=1)
+        values[np.isneginf(values)] = np.nan
+        part = np.full((len(columns), steps.shape[1]), np.nan)
+        np.put_along_axis(part, items.scores.astype(np.intp), values, axis=1)
+        steps[columns] = part
+    parameters = LevelParameters(old.discrimination, old.intercept, old.guessing, steps, top, model)
+    status = np.array(result.status, dtype=object)
+    n_reached = (~np.isnan(steps)).sum(axis=1)
+    status[(n_reached == 1) & (status != "no responses")] = "no variance"
+    reached = ~np.isnan(steps)
+    absent = (np.arange(steps.shape[1]) <= top[:, None]) & ~reached & reached.any(axis=1)[:, None]
+    findings = result.findings
+    if absent.any():
+        which = np.flatnonzero(absent.any(axis=1))
+        names = [result.item_labels[k] for k in which]
+        about = {"n": len(names), "n_items": n_items, "items": names, "model": model}
+        findings = (*findings, Finding("levels-not-reached", "note", about))
+    joint = result.item_covariance
+    if items is None and joint is not None:  # intercept and step are the same
+        joint = joint._replace(own=joint.own)
+    return replace(
+        result,
+        model=model,
+        counts=patterns.points,
+        parameters=parameters,
+        status=tuple(status),
+        n_parameters=int(np.maximum(n_reached, 0)[n_reached > 0].sum()),
+        findings=findings,
+        item_covariance=joint,
+        threshold_errors=threshold_errors(parameters, joint),
+    )
+
+
+def correlation_of_points(patterns: Patterns) -> float:
+    """Correlation of points, as of trials, with which levels vary as they do over respondents."""
+    if patterns.trials is None:
+        return 0.0
+    seen = patterns.trials > 0
+    n, top = np.maximum(seen.sum(axis=0), 1), np.maximum(patterns.trials.max(axis=0), 1.0)
+    share = patterns.cells.sum(axis=0) / n / top
+    off = np.where(seen, patterns.cells / top - share, 0.0)
+    spread, single = (off**2).sum(axis=0), n * share * (1 - share)
+    beyond = float((spread - single / top).sum())
+    return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
+
+
+def threshold_errors(parameters: LevelParameters, joint: ItemCovariance | None) -> Array:
+    """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
+    items, shape = parameters.items, (len(parameters.steps), parameters.steps.shape[1] - 1)
+    found = np.full(shape, np.nan)
+    if joint is None:
+        return found
+    _, each = items.contrasts()
+    by = np.zeros((len(each), *items.scores.shape[1:] * 2))[:, 1:]
+    by[:, :, 1:] = each
+    thresholds = -(each @ np.where(items.free, items.steps, 0.0)[:, :, None])[:, :, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by[:, :, 0] = thresholds / items.slope[:, None]
+        variances = np.einsum("jkp,jpq,jkq->jk", by, joint.of_items(), by)
+        errors = np.sqrt(variances) / np.abs(items.slope[:, None])
+    errors[~items.free] = np.nan
+    rows, columns = np.nonzero(items.free)
+    found[rows, items.scores[rows, columns + 1].astype(np.intp) - 1] = errors[rows, columns]
+    return found
+
+
+class LevelCells(NamedTuple):
+    """Levels that some respondents reached, and their abilities."""
+
+    some: slice
+    codes: Any
+    items: LevelItems
+    ability: Array
+    sd: Array
+
+    def scores(self, point: float, size: int) -> list[Array]:
+        """Scores by slope and steps at θ + point · SD, as tables."""
+        theta = self.ability + point * self.sd
+        _, by_logit, by_step = level_curves(self.items, theta)
+        reached = np.maximum(self.codes, 0).T[:, None].astype(np.intp)
+        seen, tables = self.codes >= 0, [theta * by_logit, *np.moveaxis(by_step, 2, 0)]
+        found = [np.take_along_axis(one, reached, axis=1)[:, 0].T * seen for one in tables]
+        return found[:size]
+
+    def by_ability(self) -> tuple[Array, Array]:
+        """Scores and information by ability, as tables."""
+        seen, by_logit = self.codes >= 0, level_curves(self.items, self.ability)[1]
+        reached = np.maximum(self.codes, 0).T[:, None].astype(np.intp)
+        score = np.take_along_axis(by_logit, reached, axis=1)[:, 0].T * self.items.slope
+        return score * seen, level_information(self.items, self.ability).T * seen
+
+
+def level_cells(
+    result: FitResult, parameters: LevelParameters, patterns: Patterns
+) -> Iterator[LevelCells]:
+    """Go over the levels that were reached, some respondents at a time."""
+    engine = LevelEngine(patterns, parameters.model, ~np.isnan(parameters.steps))
+    items = parameters.items
+    for some in blocks(patterns.n, len(items.slope) * items.scores.shape[1] ** 2, _AT_ONCE):
+        own = result.ability[some], result.posterior_sd[some]
+        yield LevelCells(some, engine.codes[some], items, *own)
+
+
+def _start(problem: Problem) -> Array:
+    """Start from the frequencies of levels and from the covariance of each with the total."""
+    engine: Any = problem.engine
+    patterns, scores, free = engine.patterns, engine.scores, engine.free
+    margins = patterns.margins
+    share = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
+    ability = np.log(share / (1 - share))
+    ability = (ability - ability.mean()) / max(float(ability.std()), 1e-3)
+    sums = np.zeros((4, len(scores)))
+    for some in blocks(patterns.n, len(scores), _AT_ONCE):
+        codes = engine.codes[some]
+        level = np.take_along_axis(scores, np.maximum(codes, 0).T.astype(np.intp), axis=1).T
+        seen = (codes >= 0).astype(np.float64)
+        level, at = level * seen, np.clip(ability[some], -4.0, 4.0)
+        sums += level.sum(axis=0), (level**2).sum(axis=0), at @ level, at @ seen
+    n = np.maximum(engine.counts.sum(axis=1), 1)
+    mean = sums[0] / n
+    variance = np.maximum(sums[1] / n - mean**2, 0.1 / n)
+    covariance = (sums[2] - mean * sums[3]) / n
+    correlation = np.clip(covariance / np.sqrt(variance), -0.8, 0.8)
+    slope = correlation / np.sqrt(variance) / (1 - correlation**2)
+    number = engine.counts * np.concatenate([np.ones((len(scores), 1)), free], axis=1) + 0.5
+    if engine.model == "GPCM":
+        steps = np.log(number[:, 1:] / number[:, :1])
+        return problem.parameters.vector(  # levels spread less at one ability than over all
+            engine.items(slope, steps), Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
+        )
+    slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
+    number *= np.concatenate([np.ones((len(scores), 1)), free], axis=1)
+    above = np.cumsum(number[:, ::-1], axis=1)[:, ::-1][:, 1:] / number.sum(axis=1, keepdims=True)
+    odds = np.log(np.where(free, above / (1 - above), 1.0))
+    steps = odds * np.sqrt(1 + slope**2 / 2.9)[:, None]
+    return problem.parameters.vector(
+        engine.items(slope, steps), Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
+    )
+
+
+def _covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:
+    """Covariance of slopes and steps of all items, as for right and wrong answers."""
+    engine: Any = problem.engine
+    items: Any = at.items
+    information = engine.sums(items, grid).information
+    n_items, width = engine.scores.shape
+    real = np.concatenate([np.ones((n_items, 1), bool), engine.free], axis=1)
+    nothing = np.zeros_like(information), np.zeros((n_items, width, 0)), np.zeros((0, 0))
+    prior = PriorInformation(*nothing) if problem.prior is None else problem.prior.information(at)  # type: ignore[attr-defined]
+    alone = np.where(real[:, :, None] & real[:, None], 0.0, np.nan)
+    whole = int(real.sum()) <= _MOST_DENSE
+    if whole:
+        directions = np.eye(n_items * width)[:, real.ravel()].reshape(n_items, width, -1)
+    else:
+        missing = np.zeros_like(information)
+        for scores in _projected(engine, items, grid, 1):
+            by_item = scores.transpose(1, 2, 0)
+            missing += by_item @ by_item.swapaxes(1, 2)
+        filled = information + np.eye(width) * ~real[:, :, None]
+        moved = np.zeros((n_items, width, 2))
+        moved[:, 0, 0] = items.slope
+        moved[:, 1:, 1] = problem.parameters.shifts * items.slope[:, None]  # type: ignore[attr-defined]
+        system = System(filled, missing, np.empty(0), np.empty(0))
+        directions, inverse = in_common(engine.patterns, problem.parameters, system, prior, moved)
+        alone += inverse
+    n = directions.shape[2]
+    missing = np.zeros((n, n))
+    flat = directions.reshape(-1, n)
+    for scores in _projected(engine, items, grid, _POLYNOMIALS):
+        along = scores.reshape(len(scores), -1) @ flat
+        missing += along.T @ along
+    moves = np.concatenate([directions, np.zeros((n_items, width, len(prior.corner)))], axis=2)
+    total = np.tensordot(moves, (information + prior.blocks) @ moves, ((0, 1), (0, 1)))
+    border = np.tensordot(moves, prior.border, ((0, 1), (0, 1)))
+    total[:, n:] += border
+    total[n:] += border.T
+    total[n:, n:] += prior.corner
+    total[:n, :n] -= missing
+    core = np.nan_to_num(inverted(total)[:n, :n])
+    core -= 0.0 if whole else np.eye(n)
+    alone[np.isnan(alone)] = 0.0
+    return ItemCovariance(alone, directions, core, np.zeros((2, n)))
+
+
+def _projected(engine: Any, items: LevelItems, grid: Grid, n_polynomials: int) -> Iterator[Array]:
+    """Scores by slope and steps on polynomials of each posterior, (n, n_items, k)."""
+    theta, gpcm = grid.nodes.theta, items.model == "GPCM"
+    _, by_logit, by_step = level_curves(items, theta)
+    n_items, width = engine.scores.shape
+    # the score of a slope of the GPCM has k·θ; what is constant in θ has no covariance
+    mean = (theta * (engine.scores[:, :1] - by_logit[:, 0])).T
+    for some, weights, _ in engine.weights(items, grid):
+        for part in blocks(len(weights), n_items * width, _AT_ONCE):
+            codes = engine.codes[some][part]
+            seen = (codes >= 0).astype(np.float64)
+            polynomials = orthonormal(np.ascontiguousarray(weights[part].T), theta)
+            for _, weighted in zip(range(n_polynomials), polynomials, strict=False):
+                along = np.ascontiguousarray(weighted.T)
+                found = np.empty((len(codes), n_items, width))
+                if gpcm:
+                    level = engine.scored(codes)
+                    found[:, :, 0] = level * (along @ theta)[:, None] - seen * (along @ mean)
+                    for k in range(1, width):
+                        found[:, :, k] = seen * (along @ by_step[:, 0, k - 1].T)
+                else:
+                    found[:] = 0.0
+                    for k in range(width):
+                        reached = codes == k
+                        found[:, :, 0] += reached * (along @ (theta * by_logit[:, k]).T)
+                        for step in {max(k - 1, 0), min(k, width - 2)}:
+                            found[:, :, step + 1] += reached * (along @ by_step[:, k, step].T)
+                yield found

@@ -1,0 +1,277 @@
+"""Claims about models of ordered levels: references, invariances, gradients and errors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import comb
+from scipy.stats import binom
+
+import irtkit
+from irtkit import ResponseMatrix, fit, load, score, simulate_responses
+from irtkit.calibration import levels as of_levels
+from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood
+from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.search import Control, GridSchedule, Problem
+from irtkit.data.patterns import patterns_of
+from irtkit.irf import LevelParameters, level_curves
+from irtkit.quadrature import fixed_nodes
+from irtkit.quadrature.levels import LevelEngine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.irf import ModelName
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(Not unidimensional|Item groups|Beyond the calibration)"
+)
+GRID = (61, 6.0)
+MODELS: Any = pytest.mark.parametrize("model", ["GPCM", "GRM"])
+
+
+def drawn(
+    n: int, n_items: int, model: ModelName, *, n_levels: int = 4, seed: int = 0, negative: int = 1
+) -> tuple[Any, LevelParameters, Any]:
+    g = np.random.default_rng(seed)
+    slope = np.exp(g.normal(0, 0.25, n_items)) * (0.8 if model == "GPCM" else 1.4)
+    thresholds = np.linspace(-1.5, 1.5, n_levels - 1) + g.normal(0, 0.5, (n_items, 1))
+    steps = -slope[:, None] * thresholds
+    steps = np.cumsum(steps, axis=1) if model == "GPCM" else steps
+    slope[:negative] *= -1
+    steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
+    top = np.full(n_items, n_levels - 1.0)
+    items = LevelParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
+    theta = g.normal(size=n)
+    return theta, items, simulate_responses(items, theta, seed=g).successes.copy()
+
+
+@pytest.mark.parametrize(("model", "name"), [("GPCM", "gpcm"), ("GRM", "graded")])
+def test_science_has_the_digits_of_mirt(shared_data: Path, model: ModelName, name: str) -> None:
+    frame = pd.read_csv(shared_data / "science.csv.gz")
+    expected = json.loads((shared_data / "science_mirt.json").read_text())[name]
+    result = fit(frame.to_numpy(), model, prior=None, quadrature=GRID)
+    items = np.array(expected["items"])
+    assert result.converged
+    assert result.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-3)
+    assert result.parameters.discrimination == pytest.approx(items[:, 0], abs=1e-3)
+    assert result.parameters.steps[:, 1:] == pytest.approx(items[:, -3:], abs=1e-3)  # type: ignore[attr-defined]
+    assert (result.aic, result.bic) == pytest.approx((expected["aic"], expected["bic"]), abs=3e-3)
+    assert result.ability[:10] == pytest.approx(expected["eap_first10"], abs=1e-3)
+    assert result.posterior_sd[:10] == pytest.approx(expected["eap_se_first10"], abs=1e-3)
+
+
+@MODELS
+def test_two_levels_are_the_2pl(model: ModelName) -> None:
+    levels = drawn(300, 12, model)[2] >= 2
+    same, plain = fit(levels, model), fit(levels, "2PL")
+    assert same.log_likelihood == plain.log_likelihood
+    for name in ("discrimination", "difficulty"):
+        for column in (name, f"{name}_se"):
+            assert same.items[column].to_numpy() == pytest.approx(plain.items[column], abs=1e-12)
+    assert same.items["threshold_1"].to_numpy() == pytest.approx(plain.items["difficulty"])
+    assert same.items["threshold_1_se"].to_numpy() == pytest.approx(plain.items["difficulty_se"])
+
+
+@MODELS
+def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName) -> None:
+    responses = ResponseMatrix((drawn(300, 12, model)[2] >= 2).astype(int))
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    control = Control(GridSchedule(GRID), tol=1e-15)
+    found, _ = of_levels.level_estimates(
+        patterns, model, WeakPrior(), control, standard_errors=True
+    )
+    plain = fit(responses, quadrature=GRID, method=irtkit.EM(tol=1e-15))
+    assert found.items.slope == pytest.approx(plain.parameters.discrimination, abs=1e-8)
+    assert found.items.intercept == pytest.approx(plain.parameters.intercept, abs=1e-8)
+    assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
+    assert found.covariances is not None
+    errors = np.sqrt(found.covariances[:, [0, 1], [0, 1]])
+    assert errors == pytest.approx(plain.standard_errors[:, [0, 3]], rel=1e-4)
+
+
+def test_binomial_trials_are_levels_with_binomial_coefficients() -> None:
+    g = np.random.default_rng(1)
+    items = irtkit.ItemParameters.from_difficulty(g.normal(1, 0.3, 6), g.normal(size=6))
+    successes = g.binomial(4, items.probability(g.normal(size=40)))
+    trials = ResponseMatrix.from_counts(successes, np.full(successes.shape, 4))
+    patterns = patterns_of(trials, synthetic_is_real=False)
+    engine, nodes = LevelEngine(patterns, "GPCM"), fixed_nodes(*GRID)
+    k = np.arange(1, 5)
+    steps = np.log(comb(4, k)) + k * items.intercept[:, None]
+    likelihood = MarginalLikelihood(engine, nodes)  # type: ignore[arg-type]
+    levels: Any = engine.items(items.discrimination, steps)
+    p = items.probability(nodes.theta)
+    joint = binom.logpmf(successes[:, None], 4, p).sum(axis=2) + nodes.normal_log_weights(1.0)
+    expected = np.logaddexp.reduce(joint, axis=1).sum()
+    assert likelihood.terms(levels).value == pytest.approx(expected, abs=1e-8)
+    found = likelihood.posteriors(levels)
+    assert found.log_marginal.sum() == pytest.approx(expected, abs=1e-8)
+
+
+@MODELS
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float) -> None:
+    levels = drawn(60, 5, model)[2].astype(float)
+    levels[levels[:, 2] == 1, 2] = 2  # a level that nobody reached
+    levels[levels[:, 3] == 3, 3] = 2
+    levels[np.random.default_rng(2).random(levels.shape) < missing] = np.nan
+    responses = irtkit.read_responses(levels, levels=True)
+    engine = LevelEngine(patterns_of(responses, synthetic_is_real=False), model)
+    parameters: Any = of_levels.LevelParameterisation(engine, learns=True)
+    likelihood = MarginalLikelihood(engine, fixed_nodes(41, 5.0))  # type: ignore[arg-type]
+    prior: Any = of_levels.LevelPrior.of(WeakPrior(), engine)
+    objective = PenalisedLikelihood(likelihood, parameters, prior)
+    problem: Any = Problem(engine, parameters, prior)  # type: ignore[arg-type]
+    x = of_levels._start(problem)
+    x = x + 0.05 * np.arange(len(x)) % 0.2
+    gradient = objective.evaluate(x).gradient
+    for k in range(len(x)):
+        step = np.zeros(len(x))
+        step[k] = 1e-5
+        rise = objective.evaluate(x + step).value - objective.evaluate(x - step).value
+        assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
+
+
+@MODELS
+def test_curves_sum_to_one_and_have_their_derivatives(model: ModelName) -> None:
+    items = drawn(5, 4, model, n_levels=5)[1]
+    theta = np.array([-30.0, -1.0, 0.5, 30.0])
+    assert items.category_probability(theta).sum(axis=2) == pytest.approx(np.ones((4, 4)))
+    step = 1e-5
+    _, by_logit, _ = level_curves(items.items, theta)
+    rise = level_curves(items.items, theta + step)[0] - level_curves(items.items, theta - step)[0]
+    assert items.discrimination[:, None, None] * by_logit == pytest.approx(
+        rise / (2 * step), abs=1e-6
+    )
+
+
+@MODELS
+def test_estimates_errors_and_intervals_are_those_of_the_truth(model: ModelName) -> None:
+    theta, items, levels = drawn(1500, 20, model, seed=3)
+    result = fit(levels, model)
+    table = result.items
+    z = (result.parameters.discrimination - items.discrimination) / table["discrimination_se"]
+    assert np.sqrt(np.mean(z**2)) < 1.6
+    found = np.stack([table[f"threshold_{k}"] for k in (1, 2, 3)], axis=1)
+    errors = np.stack([table[f"threshold_{k}_se"] for k in (1, 2, 3)], axis=1)
+    assert 0.7 < np.sqrt(np.mean(((found - items.thresholds) / errors) ** 2)) < 1.4
+    assert found.mean(axis=1) == pytest.approx(table["difficulty"].to_numpy())
+    z = (result.ability - theta) / result.ability_se
+    assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=0.02)
+    assert table["average_error"].to_numpy() == pytest.approx(1 - levels.mean(axis=0) / 3)
+    assert table["expected_error"].to_numpy() == pytest.approx(
+        table["average_error"].to_numpy(), abs=0.02
+    )
+    assert (table["n_responses"] == 1500).all()
+    assert table["discrimination"].iloc[0] < 0
+    assert table["p_negative"].iloc[0] > 0.99
+
+
+@MODELS
+def test_errors_of_many_items_are_nearly_those_of_all_parameters(
+    model: ModelName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = drawn(300, 30, model)[2]
+    exact = fit(levels, model)
+    monkeypatch.setattr(of_levels, "_MOST_DENSE", 0)
+    quick = fit(levels, model)
+    assert quick.threshold_errors == pytest.approx(exact.threshold_errors, rel=0.03)
+    assert quick.standard_errors[:, 0] == pytest.approx(exact.standard_errors[:, 0], rel=0.03)
+    assert quick.ability_se == pytest.approx(exact.ability_se, rel=0.005)
+
+
+@MODELS
+def test_reversed_levels_have_negative_slopes(model: ModelName) -> None:
+    levels = drawn(300, 6, model, negative=0)[2]
+    turned = levels.copy()
+    turned[:, 0] = 3 - turned[:, 0]
+    one, other = fit(levels, model, prior=None), fit(turned, model, prior=None)
+    assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-5)
+    slopes = one.parameters.discrimination * [-1, 1, 1, 1, 1, 1]
+    assert other.parameters.discrimination == pytest.approx(slopes, abs=2e-3)
+
+
+@MODELS
+def test_a_level_that_nobody_reached_is_left_out(model: ModelName) -> None:
+    levels = drawn(200, 6, model)[2]
+    levels[levels[:, 1] == 2, 1] = 3
+    result = fit(levels, model)
+    item = result.items.iloc[1]
+    assert np.isnan(item["threshold_2"])
+    assert np.isfinite([item["threshold_1"], item["threshold_3"], item["threshold_3_se"]]).all()
+    assert result.category_probability([0.0])[0, 1, 2] == 0
+    (found,) = [one for one in result.findings if one.code == "levels-not-reached"]
+    assert found.values["items"] == ["item-2"]
+    if model == "GRM":  # merged with its neighbour
+        merged = levels.copy()
+        merged[:, 1] = np.minimum(merged[:, 1], 2)
+        assert fit(merged, model).log_likelihood == pytest.approx(result.log_likelihood, abs=1e-3)
+
+
+@MODELS
+def test_an_item_with_one_level_says_nothing(model: ModelName) -> None:
+    levels = drawn(200, 6, model)[2]
+    constant = np.column_stack([levels, np.full(200, 2)])
+    alone, beside = fit(levels, model, prior=None), fit(constant, model, prior=None)
+    assert beside.status[-1] == "no variance"
+    assert beside.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-5)
+    assert beside.items["threshold_1"].isna().iloc[-1]
+
+
+@MODELS
+def test_scores_are_the_abilities_of_the_fit(model: ModelName) -> None:
+    levels = drawn(120, 15, model)[2].astype(float)
+    levels[np.random.default_rng(5).random(levels.shape) < 0.1] = np.nan
+    result = fit(levels, model, score_range=(0, 3))
+    found = score(result.responses, result)
+    assert found["ability"].to_numpy() == pytest.approx(result.ability, abs=1e-6)
+    mode = score(result.responses, result, "MAP")
+    assert mode["ability"].to_numpy() == pytest.approx(result.ability, abs=0.15)
+    assert (found["n_responses"] == (~np.isnan(levels)).sum(axis=1)).all()
+    with pytest.raises(ValueError, match="EAP or MAP"):
+        score(result.responses, result, "ML")
+    other = ResponseMatrix.from_counts([[1] * 15], [[2] * 15])
+    with pytest.raises(ValueError, match="highest score of 3"):
+        score(other, result)
+
+
+@MODELS
+def test_what_follows_from_a_fit(model: ModelName, tmp_path: Path) -> None:
+    result = fit(drawn(100, 20, model, negative=2)[2], model)
+    board = result.leaderboard()
+    assert board["accuracy"].corr(board["ability"]) > 0.8
+    assert result.with_clustered_errors(
+        clusters=dict(zip(result.item_labels, range(20), strict=True))
+    )
+    assert {"item-1", "item-2"} == {*irtkit.audit(result).suspects.index}
+    assert irtkit.select_items(result, 5).expected_error < 0.2
+    irtkit.report(result, tmp_path / "report.html")
+    result.save(tmp_path / "result.npz")
+    again = load(tmp_path / "result.npz")
+    pd.testing.assert_frame_equal(again.items, result.items)
+    pd.testing.assert_frame_equal(again.respondents, result.respondents)
+    assert "Levels" not in str(again)
+    for function in (irtkit.item_fit, irtkit.wrong_keys, irtkit.local_dependence):
+        with pytest.raises(ValueError, match=model):
+            function(result)
+    with pytest.raises(ValueError, match=model):
+        irtkit.link(result, result)
+    with pytest.raises(ValueError, match=model):
+        irtkit.adaptive(result, 5)
+    with pytest.raises(ValueError, match=model):
+        fit(result.responses, "2PL", fixed=result)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "vi"}, {"prior": "empirical"}, {"prior": irtkit.ItemPrior()}],
+    ids=str,
+)
+def test_settings_that_levels_do_not_have(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="GPCM"):
+        fit([[0, 1], [2, 1]], "GPCM", **settings)

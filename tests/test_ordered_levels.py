@@ -1,0 +1,79 @@
+"""Claims about how ordered levels are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ResponseMatrix, read_responses
+from irtkit.responses.levels import check_levels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def points(given: Any, **reading: Any) -> tuple[list[list[int]], list[list[int]]]:
+    found = read_responses(given, levels=True, **reading)
+    return found.successes.tolist(), found.trials.tolist()
+
+
+def test_levels_start_at_0_or_at_1_for_all_items() -> None:
+    assert points([[0, 2], [3, 1]]) == ([[0, 2], [3, 1]], [[3, 2], [3, 2]])
+    assert points([[1, 2], [3, 5]]) == ([[0, 1], [2, 4]], [[2, 4], [2, 4]])
+
+
+def test_a_declared_range_has_levels_that_nobody_reached() -> None:
+    assert points([[2, 3], [3, 2]], score_range=(1, 5)) == ([[1, 2], [2, 1]], [[4, 4], [4, 4]])
+    assert points([[2, 3]], score_range=(5, 1)) == ([[3, 2]], [[4, 4]])
+    by_item = {"item-1": (0, 4)}
+    assert points([[2, 1], [3, 0]], score_range=by_item)[1] == [[4, 1], [4, 1]]
+
+
+def test_missing_levels_have_no_points() -> None:
+    assert points([[np.nan, 2], [1, 0]]) == ([[0, 2], [1, 0]], [[0, 2], [1, 2]])
+
+
+def test_tables_of_any_form_have_the_same_levels(tmp_path: Path) -> None:
+    wide = pd.DataFrame({"model": ["a", "b"], "q1": [1, 4], "q2": [3, 2]})
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    long = wide.melt("model", var_name="item", value_name="score")
+    expected = points(tmp_path / "wide.csv")
+    assert expected == ([[0, 2], [3, 1]], [[3, 2], [3, 2]])
+    assert points(wide) == points(long, response="score") == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "reading", "words"),
+    [
+        ([[0, 1.5]], {}, "whole numbers.*item-2.*1.5"),
+        ([[0, 11]], {}, "between 0 and 10"),
+        ([[0, 10]], {}, "at most 10 levels.*item-2.*11"),
+        ([[0, 6]], {"score_range": (1, 5)}, "between 1 and 5"),
+        ([[0, 1]], {"threshold": 1}, "levels are numbers"),
+    ],
+)
+def test_what_is_no_level_is_refused(given: Any, reading: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_responses(given, levels=True, **reading)
+
+
+def test_whole_numbers_without_a_model_are_refused_with_both_remedies() -> None:
+    with pytest.raises(ValueError, match=r'score_range=.*model="GPCM"'):
+        irtkit.fit([[1, 2], [3, 4]])
+
+
+def test_a_matrix_that_holds_no_levels_is_refused() -> None:
+    unequal = ResponseMatrix.from_counts([[1, 2], [1, 1]], [[2, 3], [2, 2]])
+    with pytest.raises(ValueError, match=r"item-2.* has 2 to 3"):
+        check_levels(unequal, "GPCM")
+    with pytest.raises(ValueError, match="levels=True"):
+        check_levels(ResponseMatrix([[0.5, 1], [0, 1]]), "GPCM")
+    synthetic = irtkit.add_synthetic(ResponseMatrix([[0, 1], [1, 1]]))
+    with pytest.raises(ValueError, match="synthetic"):
+        check_levels(synthetic, "GPCM")
+    with pytest.raises(ValueError, match="sparse"):
+        check_levels(ResponseMatrix([[0, 1], [1, 1]]).to_sparse(), "GPCM")
