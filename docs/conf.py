@@ -15,6 +15,11 @@ project, author, release = "irtkit", "the irtkit authors", irtkit.__version__
 extensions = ["myst_nb"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_theme_options = {  # a link to edit each page
+    "source_repository": "https://github.com/irtkit/irtkit/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+}
 html_show_copyright = False
 html_title = f"irtkit {release}"
 html_extra_path = ["llms.txt"]

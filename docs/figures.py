@@ -471,7 +471,7 @@ trends = trends method
 items answered {items answered} | slope by {method} | mean slope (truth 0.8) {mean slope:.3f} |
 95 % intervals cover {coverage:.0%}
 
-horizons = trends coverage of p50
+time horizons = trends coverage of p50
 intervals of p50 cover {coverage of p50:.1%} | mean error of p50, doublings
 {mean error, doublings:+.2f} | slope / true slope {slope / true slope:.2f} | SD / true SD
 {SD / true SD:.2f} |

@@ -134,7 +134,7 @@ def page(name: str, links: Iterable[str]) -> str:
 def commands() -> str:
     """Help of every command, 80 columns wide."""
     found: list[str] = []
-    with click.Context(cli, info_name="irtkit") as context:
+    with click.Context(cli, info_name="irtkit", **cli.context_settings) as context:
         for name in cli.list_commands(context):
             command: Any = cli.get_command(context, name)
             with click.Context(command, info_name=name, parent=context) as of:

@@ -546,8 +546,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "change of {change:.2g} (tolerance {tol:.2g}). Its estimates may not be at the maximum",
     "elbo-not-settled": "Not converged: the evidence lower bound was {elbo:.4f} and had not "
     "settled after {n_iterations:step}. The posterior may not be final",
-    "unbounded-items": "No finite estimate: without a prior, the likelihood of {n} of "
-    "{n_items:item} has its maximum at infinity: {items}. Their values are from the last iteration",
+    "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items:item} has its "
+    "maximum at infinity without a prior: {items}. Their values are from the last iteration",
     "anchor-drift": "Anchor drift: {n} of {n_fixed} fixed items differ from their fixed parameters "
     "(score test, {level:.0%})[[. Easier: {easier}]][[. Harder: {harder}]]. Abilities and "
     "latent_mean are biased",

@@ -304,38 +304,53 @@ class LevelItems(NamedTuple):
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+def level_logs(items: LevelItems, theta: Array) -> Array:
+    """Log probability of every level, (n_items, n_levels, n), 0 in place of −∞ beyond the last.
+
+    NaN if steps of a GRM are out of order.
+    """
+    real = np.concatenate([np.ones((len(items.slope), 1), bool), items.free], axis=1)
+    along = np.multiply.outer(items.slope, theta)[:, None]
+    if items.model == "GPCM":
+        z = (items.scores - items.scores[:, :1])[:, :, None] * along
+        z[:, 1:] += items.steps[:, :, None]
+        z -= z.max(axis=1, keepdims=True)
+        log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+    else:
+        x = along + items.steps[:, :, None]  # logit of P(y ≥ c), c = 1, …
+        none = np.zeros((len(x), 1, len(theta)))
+        # σ(x) − σ(y) = σ(x) σ(−y) (1 − exp(y − x))
+        log_p = np.concatenate([none, -softplus(-x)], axis=1)
+        log_p += np.concatenate([-softplus(x), none], axis=1)
+        fall = np.diff(np.where(items.free, items.steps, 0.0))
+        log_p[:, 1:-1] += np.where(items.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
+    return np.where(real[:, :, None], log_p, 0.0)
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def level_curves(items: LevelItems, theta: Array) -> tuple[Array, Array, Array]:
     """Log probability of every level, and its derivatives by aθ and by every d.
 
-    Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n). Levels beyond
-    an item's last have log probability 0 in place of −∞. NaN if steps of a GRM are out of order.
+    Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n).
     """
-    n_items, n_levels = items.scores.shape
-    along = np.multiply.outer(items.slope, theta)[:, None]
-    real = np.concatenate([np.ones((n_items, 1), bool), items.free], axis=1)[:, :, None]
-    steps, size = items.steps[:, :, None], n_levels - 1
+    log_p, free, k = (
+        level_logs(items, theta),
+        items.free[:, :, None],
+        np.arange(items.steps.shape[1]),
+    )
+    by_step = np.zeros((*log_p.shape[:2], len(k), len(theta)))
     if items.model == "GPCM":
-        z = (items.scores - items.scores[:, :1])[:, :, None] * along
-        z[:, 1:] += steps
-        z -= z.max(axis=1, keepdims=True)
-        log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
         p = np.exp(log_p)
+        p[:, 1:] *= free
         mean = (items.scores[:, :, None] * p).sum(axis=1, keepdims=True)
-        by_step = np.broadcast_to(-p[:, None, 1:], (n_items, n_levels, size, len(theta))).copy()
-        by_step[:, np.arange(1, n_levels), np.arange(size)] += 1
-        return np.where(real, log_p, 0.0), items.scores[:, :, None] - mean, by_step
-    x = along + steps  # logit of P(y ≥ c), c = 1, …
-    none = np.zeros((n_items, 1, len(theta)))
-    above, below = -softplus(-x), -softplus(x)
-    # σ(x) − σ(y) = σ(x) σ(−y) (1 − exp(y − x))
-    log_p = np.concatenate([none, above], axis=1) + np.concatenate([below, none], axis=1)
-    fall = np.diff(np.where(items.free, items.steps, 0.0))
-    log_p[:, 1:-1] += np.where(items.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
-    by_step = np.zeros((n_items, n_levels, size, len(theta)))
-    slope, k = above + below, np.arange(size)
-    by_step[:, k + 1, k] = np.where(real[:, 1:], np.exp(slope - log_p[:, 1:]), 0.0)
-    by_step[:, k, k] = np.where(real[:, 1:], -np.exp(slope - log_p[:, :-1]), 0.0)
-    return np.where(real, log_p, 0.0), by_step.sum(axis=2), by_step
+        by_step -= p[:, None, 1:]
+        by_step[:, k + 1, k] += 1
+        return log_p, items.scores[:, :, None] - mean, by_step
+    x = np.multiply.outer(items.slope, theta)[:, None] + items.steps[:, :, None]
+    slope = -softplus(-x) - softplus(x)
+    by_step[:, k + 1, k] = np.where(free, np.exp(slope - log_p[:, 1:]), 0.0)
+    by_step[:, k, k] = np.where(free, -np.exp(slope - log_p[:, :-1]), 0.0)
+    return log_p, by_step.sum(axis=2), by_step
 
 
 @dataclass(frozen=True)
@@ -381,7 +396,7 @@ class LevelParameters(ItemParameters):
 
     def log_probability(self, abilities: Array) -> Array:
         """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""
-        log_p = level_curves(self.items, abilities)[0]
+        log_p = level_logs(self.items, abilities)
         return np.take_along_axis(log_p, self.places[:, :, None], axis=1)
 
     @property
@@ -398,7 +413,7 @@ class LevelParameters(ItemParameters):
     def category_probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Probability of every level, (n_abilities, n_items, n_levels); NaN without parameters."""
         items, theta = self.items, as_numbers("abilities", abilities)
-        p = np.exp(level_curves(items, theta)[0])
+        p = np.exp(level_logs(items, theta))
         p[:, 1:] *= items.free[:, :, None]
         found = np.zeros((*self.steps.shape, len(theta)))
         np.put_along_axis(found, items.scores.astype(np.intp)[:, :, None], p, axis=1)

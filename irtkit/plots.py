@@ -61,7 +61,7 @@ def item_curves(
         raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
     curves = fitted.item_curves(result, labels)
     for label, curve, place in zip(labels, curves, places, strict=True):
-        _draw(curve, place).set(ylabel="share right")
+        _draw(curve, place).set(ylabel="proportion correct")
         place.set_title(_label(label), fontsize="medium")
         if ax is None:
             place.label_outer()
@@ -145,7 +145,7 @@ def characteristic_curves(
         bars = ax.errorbar(one["difficulty"], one["accuracy"], reach, fmt="o", ms=4, capsize=2)
         ax.plot(one["difficulty"], one["smooth"], lw=1, color=bars[0].get_color(), label=name)
     ax.legend(frameon=False)
-    ax.set(xlabel="difficulty", ylabel="share right", ylim=(-0.02, 1.02))
+    ax.set(xlabel="difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
     return ax
 
 

@@ -225,6 +225,6 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     classes = values_by_label("labels", labels, items, value="class", kind="item")
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
-            raise ValueError(f"{rule}: {short(item)} has none")
+            raise ValueError(f"{rule}: {short(item)} lacks one")
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in classes], dtype=np.intp)

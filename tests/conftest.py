@@ -76,7 +76,7 @@ def classical_test(request: pytest.FixtureRequest) -> Callable[[str], ClassicalT
 
 
 def of_patterns(path: Path) -> ResponseMatrix:
-    """Responses of which a file says how many people gave each pattern."""
+    """Responses from a file that gives how many people gave each pattern."""
     table = pd.read_csv(path, dtype={"pattern": str})
     patterns = [[int(digit) for digit in pattern] for pattern in table["pattern"]]
     return ResponseMatrix(np.repeat(patterns, table["count"], axis=0))
@@ -84,7 +84,7 @@ def of_patterns(path: Path) -> ResponseMatrix:
 
 @pytest.fixture(scope="session")
 def planted() -> Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]:
-    """Draw responses to 2PL items a share of which is inverted, and say which those are."""
+    """Draw responses to 2PL items, some of them inverted, and return which are."""
 
     def draw(
         n_respondents: int, n_items: int, seed: int, share: float = 0.02
@@ -123,8 +123,8 @@ def last_look() -> list[float]:
 def few_compiled_programs(last_look: list[float]) -> Iterator[None]:
     """Drop compiled programs before they use up the memory maps that Linux grants a process.
 
-    The suite fits matrices of hundreds of shapes, each compiled for itself; past 65,530 maps
-    the compiler crashes.
+    The suite fits matrices of hundreds of shapes, each compiled separately. Past 65,530 maps the
+    compiler crashes.
     """
     yield
     if "jax" not in sys.modules or time.monotonic() < last_look[0] + 1:

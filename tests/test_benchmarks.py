@@ -20,7 +20,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> ModuleType:
-    """The script that the test is marked with. Scripts import what lies beside them."""
+    """The script that the test is marked with. Scripts import what lies next to them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     # "coverage" must not be found among what is installed
     spec = spec_from_file_location(f"of_{request.param}", BENCHMARKS / f"{request.param}.py")

@@ -28,7 +28,7 @@ from irtkit.checks import (
 @pytest.mark.parametrize(
     "value", [2, 3.0, np.float64(3), True, "3", None, math.nan, np.timedelta64(3)]
 )
-def test_what_is_no_whole_number_in_range_is_refused(value: Any) -> None:
+def test_a_number_that_is_not_whole_or_out_of_range_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="n must be a whole number, 3 or more, got"):
         check_whole("n", value, 3)
 
@@ -49,7 +49,7 @@ def test_a_number_out_of_bounds_is_refused_with_them(
 
 
 @pytest.mark.parametrize("value", ["1", None, True, np.True_, [1.0], 1j, np.timedelta64(1, "s")])
-def test_what_is_no_number_is_of_a_wrong_type(value: Any) -> None:
+def test_other_values_than_numbers_have_a_wrong_type(value: Any) -> None:
     assert math.isnan(as_number(value))
     with pytest.raises(TypeError, match="x must be a number, got"):
         check_number("x", value)
@@ -87,6 +87,6 @@ def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
     ["1", ["1", 2], [None, 1.0], [1j], [pd.NaT], np.array([1], "M8[ns]"), [np.timedelta64(1)],
      [[1], [1, 2]], np.ma.array([1, 2], mask=[0, 1]), [1, np.ma.masked], [np.ma.masked_all(2)]],
 )  # fmt: skip
-def test_what_are_no_numbers_is_refused_by_name(given: Any) -> None:
+def test_other_values_than_numbers_are_refused_by_name(given: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=r"^x must (be numbers|not be masked)"):
         as_numbers("x", given)

@@ -31,7 +31,7 @@ NO_DATA = "SKIPPED [9] tests/conftest.py:33: there is no ../shared/data"
 def test_a_skipped_test_fails_the_run_if_what_it_needs_is_there(
     tmp_path: Path, told: str, has: str, make: int, code: int, said: str
 ) -> None:
-    """The script in a folder of its own, on a machine that has no more than it is given."""
+    """The script in a folder of its own, on a machine with nothing but what it is given."""
     found = {name: shutil.which(name) for name in TOOLS}
     if not SCRIPT.is_file() or None in found.values():
         pytest.skip("there is no .ci/run here, or no shell that runs it")

@@ -197,13 +197,13 @@ def test_two_systems_are_compared_in_words_and_all_in_a_table(here: Path) -> Non
     assert "irtkit.compare" not in told
     told = printed("compare-systems results.csv --out pairs.csv", here)
     assert "of 1,770 pairs of systems differ significantly" in " ".join(told.split())
-    assert "the first 20 of 59; --out writes all" in told
+    assert "the first 20 of 59 (--out writes all)" in told
     assert len(irtkit.read_table(here / "pairs.csv")) == 1770
     line = f"compare-systems results.csv {board[0]}"
     assert "two systems or more, or none" in refused(line, here)
 
 
-def test_a_gate_ends_with_1_where_it_fails_and_3_where_it_cannot_tell(tmp_path: Path) -> None:
+def test_a_gate_exits_with_1_if_it_fails_and_3_if_inconclusive(tmp_path: Path) -> None:
     for name, right in (("old.csv", 160), ("new.csv", 120), ("near.csv", 159)):
         rows = "".join(f"m,q{k},{int(k < right)}\n" for k in range(200))
         (tmp_path / name).write_text(f"model,item,correct\n{rows}")
@@ -269,7 +269,7 @@ PREDICTED = """{
 }"""  # the worked example, impact 2/3, and a perfect sample
 
 
-def test_the_impact_of_annotations_is_that_of_the_worked_example(tmp_path: Path) -> None:
+def test_the_impact_of_annotations_agrees_with_the_worked_example(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text(MANUAL)
     (tmp_path / "p.json").write_text(PREDICTED)
     (tmp_path / "lengths.csv").write_text("sample,duration\nclip-1,10\nclip-2,1\n")

@@ -77,7 +77,7 @@ def test_what_an_error_says_to_add_works(
         ("", "the file is empty"),
         ("model\na\n", "needs a column of labels and at least one more"),
         ("model,q1\na,1\na,2\n", "'a' occurs twice"),
-        ("model,q1\n ,1\n", "row 1 has no label"),
+        ("model,q1\n ,1\n", "row 1 lacks a label"),
         ("model,q1\na,1,2\n", "line 2 has 3 cells"),
     ],
 )
@@ -168,7 +168,7 @@ REFUSED = {
     "select r.csv -k 0": "'-k'",
     "leaderboard r.csv --clusters nowhere.csv": "--clusters nowhere.csv: no such file",
     "leaderboard r.csv --families r.csv": "needs two columns, the respondent and its family",
-    "fit r.csv runs/r.csv": "quote a pattern",
+    "fit r.csv runs/r.csv": "Quote a pattern",
 }
 
 
@@ -184,7 +184,7 @@ def test_what_is_wrong_ends_with_code_2_and_one_line_before_any_fit(
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
-def test_a_file_beside_those_that_are_read_may_be_written_again(here: Path) -> None:
+def test_a_file_next_to_the_input_may_be_written_again(here: Path) -> None:
     for _ in range(2):
         printed("audit o --out o/suspects.csv", here)
         printed("compare o --folds 0 --out o", here)

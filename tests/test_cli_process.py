@@ -57,7 +57,7 @@ def full() -> TextIO:
 @pytest.mark.parametrize("stream", [left, full])
 @pytest.mark.parametrize("line", ["gate good.csv bad.csv", "audit reversed.csv --fail-on any"])
 @pytest.mark.usefixtures("here")
-def test_a_verdict_is_that_of_the_command_whoever_reads_it(
+def test_a_verdict_does_not_depend_on_who_reads_it(
     monkeypatch: pytest.MonkeyPatch, line: str, stream: Callable[[], TextIO]
 ) -> None:
     if stream is full and not FULL.exists():
@@ -74,7 +74,7 @@ def test_a_verdict_is_that_of_the_command_whoever_reads_it(
 @pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")
 @pytest.mark.parametrize("early", [True, False])
 def test_closed_streams_end_no_command_and_get_into_no_file(here: Path, *, early: bool) -> None:
-    """Closed before Python starts, its streams are None; after, they fail."""
+    """Streams closed before Python starts are None. Streams closed after it fail."""
     command = f"import os; [os.close(n) for n in {() if early else (0, 1, 2)}]; {RUN}"
     asked = [sys.executable, "-c", command, "fit", "good.csv", "--model", "1PL", "--out", "tables"]
     shell = f'exec "$@" {"0>&- 1>&- 2>&-" if early else ""}'
@@ -125,7 +125,7 @@ def test_errors_and_warnings_speak_of_options() -> None:
 
 @pytest.fixture(scope="module")
 def long_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with a table whose labels are as long as those of models."""
+    """Folder with a table whose labels are as long as names of models."""
     place = tmp_path_factory.mktemp("terminal")
     frame = crowd("inverted").responses.to_frame()
     frame.index = [f"organisation/a-model-of-some-length-{k}b-instruct" for k in range(150)]

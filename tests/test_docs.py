@@ -80,7 +80,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command += [DOCS, site]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
-    named = re.findall(r"\((\w+\.html)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    named = re.findall(r"\(([\w/]+\.html)\)", (site / "llms.txt").read_text(encoding="utf-8"))
     assert named
     assert [page for page in named if not (site / page).exists()] == []
     commands = (site / "command_line.html").read_text(encoding="utf-8")
@@ -91,6 +91,13 @@ def test_every_table_of_stored_results_is_shown(generate: Any) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     shown = {name.strip() for _, kind, name, _ in generate.PART.findall(text) if kind == "figure"}
     assert shown == {*generate.figures.names()}
+
+
+def test_links_between_files_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", *(DOCS / "reference").glob("*.md")]:
+        prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
+        for link in re.findall(r"\]\(([^)#\s]+)", prose):
+            assert "://" in link or (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_every_public_name_has_a_page_that_is_current(generate: Any) -> None:

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all; gzip is told by content."""
+"""Files appear whole or not at all, and gzip is recognised by content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings are values; their texts are plain English in the spelling of Python or of a shell."""
+"""Findings are values. Their texts are plain English in the spelling of Python or of a shell."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_rates_of_false_warnings_are_those_of_the_benchmarks() -> None:
         assert "{:,} of {:,}".format(*counts) in entries()[code]
 
 
-def test_python_code_takes_the_place_of_settings_and_has_no_option() -> None:
+def test_python_code_replaces_settings_and_lacks_an_option() -> None:
     drop = Remedy({"drop": "at-chance"}, "leave-out", code="result.responses.drop(…)")
     finding = Finding("no-differences", "warning", {}, (drop, Remedy({}, code="max_iterations=4")))
     python = "Pass result.responses.drop(…) to leave them out, or max_iterations=4"

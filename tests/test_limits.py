@@ -197,7 +197,7 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
 
 
 def connectivity(responses: Any, fixed: NDArray[np.bool_] | None = None) -> Connectivity:
-    """Of items with slopes of 1, and of respondents whose abilities are all 0."""
+    """Items with slopes of 1, and respondents whose abilities are all 0."""
     found = patterns(responses)
     n, m = found.cells.shape
     items = ItemParameters.from_difficulty(np.ones(m), np.zeros(m))
@@ -205,7 +205,7 @@ def connectivity(responses: Any, fixed: NDArray[np.bool_] | None = None) -> Conn
 
 
 def parts(responses: Any, fixed: NDArray[np.bool_] | None = None) -> tuple[list[int], list[int]]:
-    """Components of the respondents and of the items. There are none where all are linked."""
+    """Components of the respondents and of the items. Both are empty if all are linked."""
     found = connectivity(responses, fixed).components
     return ([], []) if found is None else (found.respondents.tolist(), found.items.tolist())
 
@@ -223,7 +223,7 @@ def diagonal(*shapes: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def linked(n_common: int = 0) -> NDArray[np.int8]:
-    """30 and 20 respondents with 25 items each, and so many more that all of them answered."""
+    """30 and 20 respondents with 25 items each, and further ones that all of them answered."""
     values = drawn(50, 50 + n_common)
     values[:30, 25:50] = values[30:, :25] = -1
     return values
@@ -291,7 +291,7 @@ def test_matrices_with_cells_missing_at_random_are_one_component(observed: float
 def two_blocks(
     n: int, m: int, n_common: int, gap: float
 ) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
-    """Responses, abilities and difficulties; items of the abler block are harder."""
+    """Responses, abilities and difficulties. Items of the better block are harder."""
     generator = np.random.default_rng(0)
     second, of_second = np.repeat([0, 1], n), np.repeat([0, 1, 0.5], [m, m, n_common])
     theta = generator.normal(size=2 * n)
@@ -329,7 +329,7 @@ def test_a_gap_may_be_hidden_if_few_respondents_have_few_items_in_common() -> No
 
 
 def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
-    """Of two blocks it is I/(I + h): nm/(n + m) times that of a response to every common item."""
+    """For two blocks it is I/(I + h), I = nm/(n + m) times a response to every common item."""
     values = two_blocks(60, 40, 8, 1.5)[0]
     result = fitted(values)
     a, share = result.parameters.discrimination[-8:], 1 - result.counts.average_error[-8:]

@@ -29,7 +29,7 @@ def drawn(generator: np.random.Generator, theta: Array, n_items: int) -> NDArray
 def families(
     groups: int, size: int, n_items: int, seed: int, *, noise: float = 0.02, missing: float = 0.0
 ) -> NDArray[np.int8]:
-    """Copies of parents with some answers flipped; families of one are independent respondents."""
+    """Copies of parents with some answers flipped. Families of one are independent respondents."""
     generator = np.random.default_rng([seed, 21])
     values = np.repeat(drawn(generator, generator.normal(size=groups), n_items), size, axis=0)
     values = np.where(generator.random(values.shape) < noise * (size > 1), 1 - values, values)

@@ -1,4 +1,4 @@
-"""The matrix as arrays: counts by group, and rows chosen from it."""
+"""The matrix as arrays, with counts by group and rows chosen from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irtkit.data.patterns import REAL, SYNTHETIC, Patterns, merged, patterns_of
 def test_counts_and_sums_are_those_of_the_tables(
     n: int, least: int, most: int, *, sparse: bool
 ) -> None:
-    """Of complete, incomplete and repeated responses, and of so many that their bits are packed."""
+    """Complete, incomplete and repeated responses, enough for their bits to be packed."""
     generator = np.random.default_rng(4)
     tried = generator.integers(least, most + 1, (n, 7))
     given = ResponseMatrix.from_counts(generator.binomial(tried, 0.5), tried)

@@ -1,4 +1,4 @@
-"""Claims about what pictures show, and about those of matplotlib."""
+"""Claims about what pictures show, and about pictures of matplotlib."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_matplotlib_and_svg_draw_the_same_curve(result: irtkit.FitResult) -> Non
     assert several.shape == (5,)
     axes = plt.subplots(1, 2)[1]
     assert list(plots.item_curves(result, ["$q_1$", "$q_2$"], ax=axes)) == list(axes)
-    with pytest.raises(ValueError, match=r"result has no item 'q_3'"):
+    with pytest.raises(ValueError, match=r"result lacks the item 'q_3'"):
         plots.item_curves(result, "q_3")
 
 

@@ -35,7 +35,7 @@ def test_the_example_prints_what_stands_under_it() -> None:
     assert f"like about {n_eff:.0f} independent" in " ".join(README.split())
 
 
-def test_its_commands_are_those_of_the_command_line() -> None:
+def test_its_commands_exist_on_the_command_line() -> None:
     block = README.split("## From the command line")[1]
     named = re.findall(r"^irtkit ([\w-]+)", block, re.MULTILINE)
     for pair in re.findall(r"`([a-z-]+)(?: --\w+)?`(?:, `([a-z-]+)`)? \| \[", README):

@@ -121,7 +121,7 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
         ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
         ({"kinds": "class-prior"}, "labels must give the true class of every item"),
         ({"kinds": "class-prior", "labels": [1, 2]}, "labels must have one class per.*got 2 for 4"),
-        ({"kinds": "class-prior", "labels": {"a": 1, "b": 1, "c": 2}}, "'d' has none"),
+        ({"kinds": "class-prior", "labels": {"a": 1, "b": 1, "c": 2}}, "'d' lacks one"),
     ],
 )
 def test_add_synthetic_refuses(

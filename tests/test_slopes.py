@@ -80,7 +80,7 @@ def test_the_derivative_is_what_one_more_right_response_adds(missing: float) -> 
 
 
 def test_additive_shares_are_told_apart_where_cells_are_missing() -> None:
-    """100 trials a cell, of which respondent plus item in percent are right."""
+    """100 trials a cell, with respondent plus item in percent right."""
     able, easy = np.arange(10) - 4.5, np.linspace(30, 60, 12)
     right = np.round(2 * (able[:, None] + easy)).astype(int)
     trials = np.where(np.random.default_rng(0).random(right.shape) < 0.3, 0, 200)
@@ -153,7 +153,7 @@ def test_noise_in_repeated_trials_has_no_slope() -> None:
 def brute_force(given: Patterns, *, right: Array, answered: Array) -> SlopeScore:
     """Score and information of every item against scores without the item's own responses.
 
-    In place of how many of them were right stands the share of the item; the scale is kept.
+    Answers are replaced by the proportion correct of the item, and the scale is kept.
     """
     proportion, found = proportion_score(given), []
     for own, tried in zip(right.T, answered.T, strict=True):
@@ -238,7 +238,7 @@ def signs(responses: ResponseMatrix) -> SlopeSigns:
 
 
 def judged(z: Array, information: float) -> SlopeSigns:
-    """What items of the same information say; who answered them makes no difference."""
+    """What items of the same information say. It does not matter who answered them."""
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
     return module._judged(nobody, 1.0, score, np.ones(len(z), dtype=np.bool_))

@@ -56,7 +56,7 @@ def test_a_file_of_another_kind_or_version_says_what_to_do(
         read(tmp_path / "x", FORM, dict)
 
 
-def test_what_is_no_such_file_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     contents = [b"respondent,item\n", b""]
     for header in (b"no JSON", b"[1]", b'{"name": "irtkit thing"}'):
         arrays = io.BytesIO()

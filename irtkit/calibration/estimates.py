@@ -283,11 +283,14 @@ def with_caveats(
     counted = patterns
     if patterns.scored is not None:
         counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+        counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
     structure = connectivity_of(counted, *scale)
     findings = [
         *([] if guessing is None else [_of_guessing(result, guessing)]),
         *_of_items(result, patterns),
-        *_of_systems(result, patterns, structure, by_chance=by_chance, counted_anew=counted_anew),
+        *_of_systems(
+            *(result, patterns, counted, structure), by_chance=by_chance, counted_anew=counted_anew
+        ),
     ]
     return replace(result, findings=(*findings, *result.findings), components=structure[0])
 
@@ -360,6 +363,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
 def _of_systems(
     result: FitResult,
     patterns: Patterns,
+    counted: Patterns,
     structure: Connectivity,
     *,
     by_chance: bool,
@@ -400,7 +404,7 @@ def _of_systems(
         n_eff = round(duplicates.n_eff)
         values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
         yield Finding("near-duplicates", "note", values, (remedy,))
-    found = dimensionality(patterns, duplicates)
+    found = dimensionality(counted, duplicates)
     if found is None:
         return
     copies = {"n_systems": duplicates.n} if duplicates.found else {}

@@ -97,6 +97,14 @@ class LevelParameterisation(Parameterisation):
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
 
+    def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
+        """Information about a shift of every item, and about its slope beside all else."""
+        of_steps = blocks[:, 1:, 1:] + np.eye(blocks.shape[1] - 1) * 1e-3
+        by_shift = np.einsum("jk,jkl,jl->j", self.shifts, of_steps, self.shifts)
+        along = np.linalg.solve(of_steps, blocks[:, 1:, :1])[:, :, 0]
+        own = blocks[:, 0, 0] - (blocks[:, 0, 1:] * along).sum(axis=1)
+        return np.maximum(by_shift, 1e-300), np.maximum(own, 0.0)
+
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
         moved = x + mean * self.scale_and_location(x, self.values(x))[1]
@@ -354,13 +362,17 @@ def _start(problem: Problem) -> Array:
     covariance = (sums[2] - mean * sums[3]) / n
     correlation = np.clip(covariance / np.sqrt(variance), -0.8, 0.8)
     slope = correlation / np.sqrt(variance) / (1 - correlation**2)
+    if problem.prior is not None:  # what few respondents say about a slope is mostly noise
+        typical, noise = float(np.mean(slope)), float(np.mean(1 / (n * variance)))
+        kept = np.clip(1 - noise / max(float(np.var(slope)), 1e-9), 0.1, 1.0)
+        slope = typical + kept * (slope - typical)
     number = engine.counts * np.concatenate([np.ones((len(scores), 1)), free], axis=1) + 0.5
     if engine.model == "GPCM":
         steps = np.log(number[:, 1:] / number[:, :1])
         return problem.parameters.vector(  # levels spread less at one ability than over all
             engine.items(slope, steps), Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
         )
-    slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
+    slope = 1.7 * slope * np.sqrt(variance)
     number *= np.concatenate([np.ones((len(scores), 1)), free], axis=1)
     above = np.cumsum(number[:, ::-1], axis=1)[:, ::-1][:, 1:] / number.sum(axis=1, keepdims=True)
     odds = np.log(np.where(free, above / (1 - above), 1.0))

@@ -27,7 +27,7 @@ import numpy as np
 
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import REAL, SYNTHETIC
-from irtkit.irf import Items, logits_of_guessing
+from irtkit.irf import OF_LEVELS, Items, logits_of_guessing
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
@@ -302,6 +302,12 @@ class Parameterisation:
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
 
+    def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
+        """Information about a shift of every item, and about its slope beside all else."""
+        by_intercept = np.maximum(blocks[:, 1, 1], 1e-300)
+        own = blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept
+        return by_intercept, np.maximum(own, 0.0)
+
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
         items, _, hyper, _ = self.values(x)
@@ -373,13 +379,12 @@ class PenalisedLikelihood:
         """Newton block per item, populations by themselves, and a common scale and location."""
         p, at, prior, blocks = self.parameters, found.at, found.prior, found.information
         step = np.empty_like(v)
-        if p.model == "2PL":
+        if p.model in ("2PL", *OF_LEVELS):
             # Less what slopes lose as abilities follow the responses. With posteriors of variance
             # v the score (y − P)·θ of a response moves by (y − P)·√v, which takes v·ΣP(1 − P) from
             # the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same for
             # all, and what is left stays above 0.
-            by_intercept = np.maximum(blocks[:, 1, 1], 1e-300)
-            own = np.maximum(blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept, 0.0)
+            by_intercept, own = p.by_shift_and_slope(blocks)
             n, squares = self.likelihood.engine.patterns.n_respondents, at.items.slope[p.free] ** 2
             missing, blocks = by_intercept / (1 + squares @ by_intercept / n), blocks.copy()
             blocks[:, 0, 0] -= own * missing / (own + missing)

@@ -115,20 +115,21 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
         last = change
     parameters.populations = tuple(Normal(mean, sd) for mean in (design @ beta).tolist())
     posteriors = likelihood.posteriors(items, parameters.populations)
-    kept = 1 - (posteriors.sd / sd) ** 2
+    kept = np.maximum(1 - (posteriors.sd / sd) ** 2, 1e-9)
     information = design.T @ (kept[:, None] * design) / sd**2
     se = se_known = float(np.linalg.inv(information)[1, 1]) ** 0.5
-    if not held and result.settings.standard_errors:
-        grid = likelihood.grid(items, parameters.populations)
-        joint = covariances(patterns, parameters, parameters.values(x), grid, prior)[2]
-        border = _border(patterns, items, grid, design[:, 1:]) / sd**2
-        known = joint._replace(own=np.nan_to_num(joint.own))
-        follows = known.times(border, np.zeros((2, border.shape[2])))[0]
-        taken = np.tensordot(border, follows, ((0, 1), (0, 1)))
-        line = design[:, 1:] - design[:, 1:].mean(axis=0)
+    if not held:
+        of_slopes, line = information[1:, 1:], design[:, 1:] - design[:, 1:].mean(axis=0)
+        if result.settings.standard_errors:
+            grid = likelihood.grid(items, parameters.populations)
+            joint = covariances(patterns, parameters, parameters.values(x), grid, prior)[2]
+            border = _border(patterns, items, grid, design[:, 1:]) / sd**2
+            known = joint._replace(own=np.nan_to_num(joint.own))
+            follows = known.times(border, np.zeros((2, border.shape[2])))[0]
+            of_slopes = of_slopes - np.tensordot(border, follows, ((0, 1), (0, 1)))
         by = -beta[1] * line.T @ (line @ beta[1:]) / counted.n  # of the slope at variance 1
         by[0] += 1
-        se = float(by @ np.linalg.inv(information[1:, 1:] - taken) @ by) ** 0.5
+        se = float(by @ np.linalg.inv(of_slopes) @ by) ** 0.5
     x_sd = 0.0 if held else float(design[:, 1].std())
     estimates = design @ beta, posteriors.mean, posteriors.sd
     return LatentRegression(items, beta, sd, *estimates, se_known, se, x_sd)

@@ -172,7 +172,7 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
             raise ValueError("needs a column of labels and at least one more")
         labels = table.iloc[:, 0]
         if (blank := labels.str.strip() == "").any():
-            raise ValueError(f"row {int(blank.argmax()) + 1} has no label")
+            raise ValueError(f"row {int(blank.argmax()) + 1} lacks a label")
         if (twice := labels.duplicated()).any():
             raise ValueError(f"{labels[twice].iloc[0]!r} occurs twice")
         table = table.set_index(table.columns[0]).rename_axis(None)

@@ -183,7 +183,7 @@ def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str
     names = {name: told for name, told in headings(columns).items() if name in table}
     first = table[[*names]].rename(columns=names).head(top)
     labels = short_labels(first.index, _LABEL)
-    more = f"\nthe first {top} of {len(table):,}; --out writes all" if len(table) > top else ""
+    more = f"\nthe first {top} of {len(table):,} (--out writes all)" if len(table) > top else ""
     return plain(table_of(first.set_axis(labels).rename_axis(kind), ["other"])) + more
 
 

@@ -96,7 +96,7 @@ def _code(cli: click.Group, spelled: dict[str, str]) -> int:
         text = error.format_message()
         # a plain UsageError of a command is arguments too many: the shell expanded a pattern
         if type(error) is click.UsageError and error.ctx and error.ctx.command is not cli:
-            text += "; quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
+            text += ". Quote a pattern, as in 'runs/*.eval', or merge paths with irtkit merge"
     except _OF_INPUT as error:
         text = _text_of(error, spelled)
     line = f"irtkit: error: {_one_line(text)}"

@@ -184,7 +184,7 @@ class LearningSurface:
         wanted = [check_number("shares", share, above=0, below=1) for share in each]
         at = self.middle if difficulty is None else check_number("difficulty", difficulty)
         if difficulty is not None and self.middle is None:
-            raise ValueError("difficulty: the regressions have none")
+            raise ValueError("difficulty is not a term of the regressions")
         start, end = _design(np.array([0.0, 1.0]), None if at is None else np.full(2, at))
         rows = {}
         for system, fit in zip(self.systems.index, self.fits, strict=True):

@@ -387,7 +387,8 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
     drawn = np.empty((n_draws, 2))
     for k in range(n_draws):
         if tried.max() > 1:
-            again = generator.binomial(tried.astype(np.int64), expected).astype(np.float32)
+            n = np.maximum(np.rint(tried), 1).astype(np.int64)  # scores count for 7.3 trials, say
+            again = (generator.binomial(n, expected) * (tried / n)).astype(np.float32)
         else:
             again = (generator.random(expected.shape, np.float32) < expected) * tried
         drawn[k] = _statistics(again, tried)[0]

@@ -315,6 +315,16 @@ class Patterns:
         of_items = self.frequency, self.multiplicity, scored if scored.any() else None
         return Patterns(cells, trials, self.group, *of_items)
 
+    def with_item_weights(self, weights: Array) -> Patterns:
+        """Return the same shares right, the numbers of every item times its weight."""
+        by = weights.astype(np.float32)
+        if self.sparse:
+            cells, trials = self.cells.copy(), self.trials.copy()
+            cells.data, trials.data = (part.data * by[part.indices] for part in (cells, trials))
+        else:
+            cells, trials = self.cells * by, self.trials * by
+        return Patterns(cells, trials, self.group, self.frequency, self.multiplicity)
+
     def score_worth(self, correlation: float | None) -> Any:
         """Trials that a score of every item is worth, 1 for items of right and wrong."""
         if self.scored is None:

@@ -286,7 +286,7 @@ def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
             at, numbers = pd.Timestamp(cut), pd.to_datetime(given, format="mixed", utc=True)
             at = at.tz_localize("UTC") if at.tz is None else at
     except (TypeError, ValueError) as error:
-        rule = f"groups and cut must all be dates, or all numbers; cut is {short(cut)}"
+        rule = f"groups and cut must all be dates, or all numbers, and cut is {short(cut)}"
         raise ValueError(rule) from error
     return np.where(numbers.isna(), -1, numbers >= at).astype(np.intp)
 

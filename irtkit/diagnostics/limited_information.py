@@ -144,7 +144,9 @@ class BivariateMargins(NamedTuple):
     """Proportions correct of some items and of their pairs, observed and expected."""
 
     n: int
-    observed: Array  # Share right of both items of a pair, on the diagonal of the item, (J, J).
+    observed: (
+        Array  # Proportion right on both items of a pair, on the diagonal of the item, (J, J).
+    )
     p: Array  # P(right) at the nodes, (J, n_nodes).
     weights: Array
     derivatives: Array  # Of P by every kind of parameter, (kinds, J, n_nodes).

@@ -45,7 +45,7 @@ class LikelihoodRatioTest:
     def __str__(self) -> str:
         numbers = (
             f"{self.larger} against {self.smaller}: statistic {self.statistic:.2f}, "
-            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}; "
+            f"df {self.degrees_of_freedom}, {p_words(self.p_value)}, "
             f"AIC {self.aic_difference:+.1f}, BIC {self.bic_difference:+.1f}"
         )
         return in_lines([numbers, *map(str, self.findings)])
@@ -101,7 +101,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     >>> responses = irtkit.simulate_responses(items, abilities, seed=1)
     >>> fits = [irtkit.fit(responses, model, prior=None) for model in ("1PL", "2PL")]
     >>> print(irtkit.likelihood_ratio_test(*fits))
-    2PL against 1PL: statistic 45.44, df 3, p < 0.001; AIC -39.4, BIC -26.8
+    2PL against 1PL: statistic 45.44, df 3, p < 0.001, AIC -39.4, BIC -26.8
     """
     _check_nested(smaller, larger)
     _check_responses(smaller, larger)

@@ -162,7 +162,7 @@ def read_open_llm(path: Path, known: Known) -> list[Samples]:
             doc = record["doc"] if isinstance(record.get("doc"), dict) else record
             prompt = record.get("full_prompt") or doc.get("query")
             if not isinstance(prompt, str):
-                raise ValueError(f"row {samples.n_samples + 1} has no prompt")
+                raise ValueError(f"row {samples.n_samples + 1} lacks a prompt")
             hashed = hash_of(prompt)
             again[hashed] += 1
             item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"

@@ -80,7 +80,7 @@ def for_each(word: str, records: Iterable[tuple[Any, Any]], add: Callable[[Any],
         except ReadingError:
             raise
         except KeyError as error:
-            raise ValueError(f"{word} {number} has no {error}") from error
+            raise ValueError(f"{word} {number} lacks {error}") from error
         except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{word} {number}: {error}") from error
 

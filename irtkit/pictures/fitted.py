@@ -83,7 +83,7 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     for item in items:
         if str(item) not in result.places:
             asked = did_you_mean(item, result.item_labels)
-            raise ValueError(f"result has no item {short(str(item))}{asked}")
+            raise ValueError(f"result lacks the item {short(str(item))}{asked}")
     places = np.array([result.places[str(item)] for item in items], dtype=np.intp)
     axes, ability, inside = curve_axes(result)
     probability = result.parameters.chosen(places).probability(ability).T
@@ -102,7 +102,7 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             some = np.isfinite(observed[0, k])
             at, (share, low, high) = at[some], observed[:, k, some]
             marks += [Mark("segments", "ink", at, low, at, high), Mark("dots", "ink", at, share)]
-        title = f"Observed and fitted share right of {item} along ability"
+        title = f"Observed and fitted proportion correct of {item} by ability"
         pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
     return pictures
 
@@ -213,7 +213,7 @@ def wright_map(result: FitResult) -> tuple[Picture, int, int]:
         marks.append(Mark("bars", colour, start, low + room, ends, high - room, name))
         ticks.append((side * 0.5, f"{name} (at most {most:,})"))
     x = Axis(-1.05, 1.05, ticks=tuple(ticks))
-    title = "Abilities of systems beside difficulties of items"
+    title = "Abilities of systems and difficulties of items"
     n_beyond = int((y.clipped(difficulty) != difficulty).sum())
     return Picture(title, x, y, tuple(marks)), n_beyond, len(found) - len(difficulty)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import LevelItems, level_curves
+from irtkit.irf import LevelItems, level_curves, level_logs
 from irtkit.quadrature.engines import Posteriors, Sums
 
 if TYPE_CHECKING:
@@ -87,21 +87,28 @@ class LevelEngine:
             for k in range(1, len(of_levels)):
                 of_levels[k] += (codes == k).astype(np.float64).T @ weights
         total += float(self.counts[:, 1:][self.free] @ items.steps[self.free]) * gpcm
-        for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE):
-            one = items.chosen(part)
-            log_p, by_logit, by_step = level_curves(one, theta)
-            p = np.exp(log_p)
+        for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
+            p = np.exp(log_p[part])
             p[:, 1:] *= self.free[part, :, None]
-            functions = np.concatenate([(theta * by_logit)[:, :, None], by_step], axis=2)
             tried = mass if each is None else each[part, None]
             if gpcm:
-                mean = one.scores[:, :1] - by_logit[:, 0]
-                gradient[part, 0] -= (tried if each is None else tried[:, 0]) * mean @ theta
-                gradient[part, 1:] = self.counts[part, 1:] - (tried * p[:, 1:]).sum(axis=2)
-            else:
-                found = of_levels[:, part].swapaxes(0, 1)
-                found[:, 0] = (mass if each is None else each[part]) - found.sum(axis=1)
-                gradient[part] = np.einsum("jct,jcpt->jp", found, functions)
+                scores = self.scores[part, :, None]
+                off = scores - (scores * p).sum(axis=1, keepdims=True)
+                weighted = tried * p
+                along, of_steps = weighted * off, weighted[:, 1:].sum(axis=2)
+                gradient[part, 0] -= ((tried * (scores - off)[:, :1])[:, 0]) @ theta
+                gradient[part, 1:] = self.counts[part, 1:] - of_steps
+                found = information[part]
+                found[:, 0, 0] = (along * off).sum(axis=1) @ theta**2
+                found[:, 0, 1:] = found[:, 1:, 0] = along[:, 1:] @ theta
+                found[:, 1:, 1:] = -weighted[:, 1:] @ p[:, 1:].swapaxes(1, 2)
+                found[:, range(1, width), range(1, width)] += of_steps
+                continue
+            _, by_logit, by_step = level_curves(items.chosen(part), theta)
+            functions = np.concatenate([(theta * by_logit)[:, :, None], by_step], axis=2)
+            found = of_levels[:, part].swapaxes(0, 1)
+            found[:, 0] = (mass if each is None else each[part]) - found.sum(axis=1)
+            gradient[part] = np.einsum("jct,jcpt->jp", found, functions)
             root = functions * np.sqrt(tried * p)[:, :, None]
             root = root.swapaxes(1, 2).reshape(len(p), width, -1)
             information[part] = root @ root.swapaxes(1, 2)
@@ -158,5 +165,5 @@ class LevelEngine:
     def _log_p(self, items: LevelItems, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""
         width = self.scores.shape[1]
-        parts = blocks(len(self.scores), width**2 * len(theta), _AT_ONCE)
-        return np.concatenate([level_curves(items.chosen(k), theta)[0] for k in parts])
+        parts = blocks(len(self.scores), width * len(theta), _AT_ONCE // 4)
+        return np.concatenate([level_logs(items.chosen(k), theta) for k in parts])

@@ -49,7 +49,7 @@ def of_result(result: FitResult) -> str:
     worst = list(called.nlargest(_CURVES, "p_negative").index)
     return _shown(
         about(result),
-        ("items with the highest average error, of those that some get right", hardest, ["status"]),
+        ("items with the highest average error that some get right", hardest, ["status"]),
         [blank] if hardest["difficulty"].isna().any() else [],
         (f"{by} respondents", real),
         ("items called negative, the most probable first", worst, item_curves(result, worst)),

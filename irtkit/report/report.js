@@ -65,7 +65,7 @@ const curveOf = (item) => {  // the marks of a curve in axes that are drawn
   const y = (share) => zero + share * (one - zero);
   const svg = byId("curve").content.firstElementChild.cloneNode(true);
   svg.removeAttribute("aria-hidden");
-  made(svg, {role: "img", "aria-label": `Observed and fitted share right of ${labelOf(item)}`});
+  made(svg, {role: "img", "aria-label": `Observed and fitted proportion correct of ${labelOf(item)}`});
   const add = (d, look) => svg.append(shape("path", {d, stroke: "currentColor", ...look}));
   const points = ability.map((theta, k) => `${x[k]} ${y(probability(item, theta))}`);
   const line = {class: "item", fill: "none", "stroke-width": 2};

@@ -369,8 +369,9 @@ class CellBuilder:
             k, width = (int(cells[k]), 1 << _ITEM_BITS) if self.sparse else (k, shape[1])
             self.first_repeat = divmod(k, width)
         if self._share:
-            least = np.ceil(self._share * np.arange(int(tried.max(initial=0)) + 1) - _ROUNDING)
-            right = (right >= least.astype(tried.dtype)[tried]) & (tried > 0)
+            least = self._share * np.arange(int(tried.max(initial=0)) + 1) - _ROUNDING
+            least = least if right.dtype.kind == "f" else np.ceil(least).astype(tried.dtype)
+            right = (right >= least[tried]) & (tried > 0)
             tried = tried > 0
         if not self.sparse:
             return Cells(right, tried)

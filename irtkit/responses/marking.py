@@ -295,7 +295,7 @@ def remedies_for(
         return "percentages", [hundred, Remedy({"threshold": 50}, "threshold", safe=False)]
     if low > 0 and high < _SCALE and whole:
         kinds = ("threshold", "key")
-        scores.append(Remedy({"levels": True}, "levels", safe=False))
+        scores += [Remedy({"levels": True}, "levels", safe=False)] if scores else []
         return "levels", [*scores, *(Remedy({kind: ...}, kind, safe=False) for kind in kinds)]
     return "numbers", [*scores, Remedy({"threshold": ...}, "threshold", safe=False)]
 

@@ -249,6 +249,9 @@ def _refuse_cells(
     odd = [header[positions[k]] for k in np.flatnonzero(strange)]
     if odd and 2 * len(odd) <= len(positions):
         remedies = [Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore")]
+        if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
+            finding = replace(error.finding, remedies=(*error.finding.remedies, *remedies))
+            raise ReadingError(finding)
         if len(odd) == 1:
             remedies.append(Remedy({"respondent": odd[0]}, "labels", safe=False))
         raise failed("not-items", *remedies, columns=odd)

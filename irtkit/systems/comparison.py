@@ -223,13 +223,13 @@ def _place(result: FitResult, name: str) -> int:
     """Row of a respondent that can be compared."""
     if name not in result.respondent_labels:
         raise ValueError(
-            f"there is no respondent {short(name)}{did_you_mean(name, result.respondent_labels)}"
+            f"{short(name)} is not a respondent{did_you_mean(name, result.respondent_labels)}"
         )
     place = result.respondent_labels.index(name)
     if not result.patterns.real[place]:
         raise ValueError(f"respondent {short(name)} is synthetic")
     if not result.counts.respondent_responses[place]:
-        raise ValueError(f"respondent {short(name)} has no response")
+        raise ValueError(f"respondent {short(name)} lacks responses")
     return place
 
 

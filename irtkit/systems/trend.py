@@ -140,7 +140,8 @@ def trend(
     -----
     Ability has mean 0 and SD 1 over the systems of the regression. Items of a result with ``fixed``
     items, and those of the 3PL, keep their parameters, and ability its scale. Synthetic respondents
-    take no part. Systems without a value have a mean of their own.
+    take no part. Systems without a value have a mean of their own. After a fit without standard
+    errors the interval takes items as known.
 
     References
     ----------
@@ -407,5 +408,5 @@ def _by_length(
             )
         if settled:
             break
-    weights = 1 / omega**2 - variance / omega**4
+    weights = information / (1 + information * omega**2)  # 1/ω² less what posteriors miss of it
     return found, line, np.linalg.inv(x.T @ (weights[:, None] * x)), omega

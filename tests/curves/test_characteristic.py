@@ -39,7 +39,7 @@ def given(n_items: int, n: int, right: Any) -> Any:
     return characteristic_curves(ResponseMatrix(cells), difficulties=list(range(n_items)), bins=2)
 
 
-def test_a_curve_is_the_share_right_in_ranges_of_difficulty() -> None:
+def test_a_curve_is_the_accuracy_in_ranges_of_difficulty() -> None:
     found = given(6, 2, [1, 1, 0, 0, 1, 0])
     row = found.table.loc["respondent-1"]
     assert row["accuracy"].tolist() == pytest.approx([2 / 3, 1 / 3])
@@ -83,7 +83,7 @@ def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them() -> None
     assert np.mean(held["with"]) < 0.8
 
 
-def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
+def test_a_system_without_an_answer_in_a_range_lacks_an_accuracy_there() -> None:
     cells = np.ones((2, 10))
     cells[0, 5:] = np.nan
     found = characteristic_curves(ResponseMatrix(cells), difficulties=range(10), bins=2)
@@ -141,7 +141,7 @@ def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str)
         characteristic_curves(fit(responses, standard_errors=False), **settings)
 
 
-def test_synthetic_respondents_and_items_with_a_slope_below_zero_have_no_curve() -> None:
+def test_synthetic_respondents_and_items_with_a_negative_slope_are_left_out() -> None:
     _, theta, responses = drawn(n=40, n_items=60)
     values = responses.values.copy()
     values[:, 0] = theta < 0
@@ -180,7 +180,7 @@ def of_curve(share: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
     return capability, squared**0.5
 
 
-def test_the_generality_of_a_step_has_no_bound() -> None:
+def test_the_generality_of_a_step_is_infinite() -> None:
     n = 10
     edges = np.linspace(-3, 3, n + 1)
     capability, spread = of_curve((edges[:-1] < 0).astype(float), edges)

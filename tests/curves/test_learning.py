@@ -30,7 +30,7 @@ def frame_of(n_items: int = 200, seed: int = 0) -> pd.DataFrame:
     return frame.assign(right=generator.random(len(frame)) < 1 / (1 + np.exp(-z)))
 
 
-def test_coefficients_and_errors_are_those_of_statsmodels() -> None:
+def test_coefficients_and_errors_agree_with_statsmodels() -> None:
     frame = frame_of()
     found = learning_surface(frame)
     terms = ["intercept", "log training_size", "difficulty", "log training_size:difficulty"]
@@ -106,7 +106,7 @@ def test_the_same_covariate_may_be_minutes_of_people_or_a_date() -> None:
     assert [one.code for one in found.findings] == ["few-clusters"]
 
 
-def test_a_surface_without_a_maximum_is_said_to_be_unbounded() -> None:
+def test_a_surface_without_a_maximum_is_unbounded() -> None:
     frame = pd.DataFrame({"model": "net", "size": [1, 2, 3, 4] * 5, "right": [0, 0, 1, 1] * 5})
     found = learning_surface(frame)
     assert found.systems.loc["net", "status"] == "unbounded"
@@ -136,7 +136,7 @@ def test_what_cannot_be_meant_is_refused(
         learning_surface(frame_of(20).assign(**change), **settings)
 
 
-def test_without_statsmodels_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_statsmodels_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "statsmodels.genmod.families", None)
     with pytest.raises(ImportError, match=r"irtkit\[curves\]"):
         learning_surface(frame_of(20))

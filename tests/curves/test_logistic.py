@@ -1,4 +1,4 @@
-"""Claims about logistic regressions: other programs' values, errors, and where there is none."""
+"""Claims about logistic regressions: other programs' values, errors, and infinite maxima."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_units_of_covariates_do_not_matter() -> None:
         ([2, 2, 2, 2], [0, 1, 0, 1], "collinear"),
     ],
 )
-def test_where_there_is_no_maximum_it_is_said(
+def test_an_infinite_maximum_is_reported(
     values: list[float], right: list[float], status: str
 ) -> None:
     x, n = np.column_stack([np.ones(4), values]), np.ones(4)

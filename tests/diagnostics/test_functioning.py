@@ -32,7 +32,7 @@ def drawn(
     missing: float = 0.0,
     seed: int = 0,
 ) -> tuple[irtkit.ResponseMatrix, list[str]]:
-    """Two groups one SD apart; some items are harder for the second, or have another slope."""
+    """Two groups one SD apart. Some items are harder for the second, or have another slope."""
     rng = np.random.default_rng(seed)
     second = np.repeat([False, True], n)
     slope, difficulty = rng.lognormal(0, 0.3, n_items), rng.normal(size=n_items).clip(-1, 1)
@@ -104,7 +104,7 @@ def log_likelihood(found: Any) -> float:
     return float(np.sum(engine.sums(found.items, found.grid, exact=True).log_marginal))
 
 
-def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
+def test_the_statistic_of_an_item_is_near_a_full_recalibration() -> None:
     responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
     group = np.where(np.array(groups) == "new", FOCAL, REFERENCE).astype(np.int8)
     patterns = Patterns(responses.values, None, group)
@@ -145,7 +145,7 @@ def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) ->
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_items_all_alike_have_no_p_value_and_trials_count_by_share(
+def test_items_without_variance_lack_a_p_value_and_trials_enter_as_proportions(
     method: functioning.DifferentialMethod,
 ) -> None:
     responses, groups = drawn((60, 60), seed=6)
@@ -170,7 +170,7 @@ def test_groups_come_from_a_column_and_a_cut() -> None:
     np.testing.assert_array_equal(by_date["statistic"], by_family["statistic"])
 
 
-def test_one_group_is_set_beside_all_others() -> None:
+def test_one_group_is_compared_with_all_others() -> None:
     responses, _ = drawn((60, 60))
     groups = ["a"] * 40 + ["b"] * 40 + ["c"] * 39 + [None]
     with pytest.raises(ValueError, match=r"are 3: a, b, c\. Use focal="):

@@ -58,7 +58,7 @@ def test_mean_squares_are_those_of_mirt(
 
 
 @pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING + MISSING)
-def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
+def test_s_x2_and_its_degrees_of_freedom_agree_with_mirt(
     mirt_fit: Callable[[str, str], Any], name: str, model: str
 ) -> None:
     result, expected = mirt_fit(name, model)
@@ -108,7 +108,7 @@ def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2() -> None:
     assert table[["s_x2", "df", "p_value", "q_value"]].isna().all(axis=None)
 
 
-def test_few_respondents_have_no_p_value() -> None:
+def test_few_respondents_give_nan_as_p_value() -> None:
     result = fit(drawn(25, 60), standard_errors=False)
     table = item_fit(result)
     assert table["p_value"].isna().all()
@@ -117,7 +117,7 @@ def test_few_respondents_have_no_p_value() -> None:
 
 @pytest.mark.filterwarnings("ignore:No ability differences")
 @pytest.mark.parametrize("statistic", ["item_fit", "respondent_fit", "local_dependence"])
-def test_what_has_no_single_responses_is_refused(statistic: str) -> None:
+def test_responses_without_single_cells_are_refused(statistic: str) -> None:
     of: Any = getattr(irtkit, statistic)
     with pytest.raises(TypeError, match="result must be a FitResult"):
         of(None)
@@ -145,7 +145,7 @@ def curves(parts: Fitted) -> tuple[Array, Array, Array]:
     return nodes, parts.items.probability(nodes).T, weights
 
 
-def test_shares_by_recursion_are_those_of_all_patterns() -> None:
+def test_proportions_by_recursion_agree_with_all_patterns() -> None:
     _, p, weights = curves(parts_of(5, 0.2))
     right, total = np.zeros((5, 4)), np.zeros(4)
     for pattern in product((0, 1), repeat=5):
@@ -183,7 +183,7 @@ def test_zh_is_the_standardised_log_likelihood(model: ModelName) -> None:
         assert found == pytest.approx((observed - expected) / variance**0.5)
 
 
-def test_lz_is_that_of_snijders() -> None:
+def test_lz_agrees_with_snijders() -> None:
     result = fit(drawn(100, 25), standard_errors=False)
     slope, p = result.parameters.discrimination, result.probability().to_numpy()
     y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()
@@ -196,7 +196,7 @@ def test_lz_is_that_of_snijders() -> None:
 
 
 @pytest.mark.parametrize("z", [-4.0, -2.0, 1.0])
-def test_the_tail_of_lz_is_that_of_all_patterns(z: float) -> None:
+def test_the_tail_of_lz_agrees_with_all_patterns(z: float) -> None:
     generator = np.random.default_rng(0)
     p, weight = generator.uniform(0.7, 0.97, 14), generator.lognormal(0, 0.3, 14)
     weight /= np.sqrt((p * (1 - p) * weight**2).sum())

@@ -61,7 +61,7 @@ def written_out(margins: BivariateMargins) -> float:
 
 
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
-def test_indices_are_those_of_mirt(
+def test_indices_agree_with_mirt(
     mirt_fit: Callable[[str, str], Any], name: str, model: str
 ) -> None:
     result, mirt = mirt_fit(name, model)
@@ -104,7 +104,7 @@ def test_what_m2_is_not_for_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that respondents answer alike
-def test_copies_count_for_as_many_as_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_have_the_weight_of_independent_respondents(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
     items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-1.5, 1.5, 30))
     values = simulate_responses(items, generator.normal(size=150), seed=1).values

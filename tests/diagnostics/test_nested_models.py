@@ -58,7 +58,7 @@ def fits(responses: ResponseMatrix) -> tuple[FitResult, FitResult]:
 
 @pytest.mark.parametrize("smaller", ["Rasch", "1PL"])
 @pytest.mark.parametrize("name", ["lsat6", "lsat7"])
-def test_the_statistic_is_that_of_mirt(
+def test_the_statistic_agrees_with_mirt(
     classical_test: Callable[[str], Any], name: str, smaller: ModelName
 ) -> None:
     matrix, models = classical_test(name)

@@ -1,4 +1,4 @@
-"""Q3 against correlations written out, in blocks, with missing cells; its expectation."""
+"""Q3 against correlations written out, in blocks, with missing cells, and its expectation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_q3_is_where_it_is_expected_if_the_model_holds() -> None:
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.02)
 
 
-def test_items_that_hardly_anyone_gets_wrong_have_no_q3() -> None:
+def test_items_that_hardly_anyone_gets_wrong_are_left_out() -> None:
     values = drawn(200, 12).values.copy()
     values[:, [2, 5]] = 1
     values[7, [2, 5]] = 0  # alike, by one respondent

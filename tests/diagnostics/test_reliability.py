@@ -25,7 +25,7 @@ BY_MIRT = [
 
 
 @pytest.mark.parametrize(("name", "model"), BY_MIRT)
-def test_reliabilities_are_those_of_mirt(
+def test_reliabilities_agree_with_mirt(
     mirt_fit: Callable[[str, str], Any], name: str, model: str
 ) -> None:
     result, mirt = mirt_fit(name, model)

@@ -30,13 +30,13 @@ RATINGS = [[None if mark == "-" else int(mark) for mark in item] for item in UNE
 
 
 def of_counts(counts: Any) -> FleissKappa:
-    """Kappa of ratings with so many of each category."""
+    """Kappa of ratings with these numbers of each category."""
     rows = [np.repeat(np.arange(len(row)), row).tolist() for row in counts]
     width = max(map(len, rows))
     return fleiss_kappa([row + [None] * (width - len(row)) for row in rows], missing="omit")
 
 
-def test_kappa_is_that_of_fleiss_1971() -> None:
+def test_kappa_agrees_with_fleiss_1971() -> None:
     result = of_counts(FLEISS)
     assert result.kappa == pytest.approx(0.430, abs=5e-4)
     assert result.observed_agreement == pytest.approx(0.556, abs=5e-4)
@@ -44,7 +44,7 @@ def test_kappa_is_that_of_fleiss_1971() -> None:
     assert (result.n_items, result.n_raters, result.n_ratings) == (30, 6, 180)
 
 
-def test_standard_errors_are_those_of_the_r_package_irr() -> None:
+def test_standard_errors_agree_with_the_r_package_irr() -> None:
     # kappam.fleiss(diagnoses, detail = TRUE), digits as printed by its port pyirr
     result = of_counts(FLEISS)
     table = result.by_category
@@ -54,7 +54,7 @@ def test_standard_errors_are_those_of_the_r_package_irr() -> None:
     np.testing.assert_allclose(z, [5.192, 5.192, 11.031, 9.994, 12.009], atol=5e-4)
 
 
-def test_the_interval_is_that_of_the_r_package_irrcac() -> None:
+def test_the_interval_agrees_with_the_r_package_irrcac() -> None:
     # fleiss.kappa.dist(distrib.6raters) in irrCAC's vignette: the first 15 patients
     result = of_counts(FLEISS[:15])
     assert result.kappa == pytest.approx(0.4139265, abs=5e-8)
@@ -62,7 +62,7 @@ def test_the_interval_is_that_of_the_r_package_irrcac() -> None:
     assert (round(result.kappa_low, 3), round(result.kappa_high, 3)) == (0.240, 0.588)
 
 
-def test_unequal_numbers_of_ratings_are_those_of_the_r_package_irrcac() -> None:
+def test_unequal_numbers_of_ratings_agree_with_the_r_package_irrcac() -> None:
     result = fleiss_kappa(RATINGS, missing="omit")  # fleiss.kappa.raw(cac.raw4raters)
     assert result.observed_agreement == pytest.approx(0.8181818, abs=5e-8)
     assert result.expected_agreement == pytest.approx(0.2387153, abs=5e-8)

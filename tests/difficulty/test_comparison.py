@@ -121,7 +121,7 @@ def predictions(**gains: tuple[float, float, float]) -> pd.DataFrame:
     return found.assign(accuracy=0.7)
 
 
-def test_the_best_model_of_those_that_surely_gain_is_named() -> None:
+def test_the_best_model_with_a_significant_gain_is_named() -> None:
     surely = predictions(**{"2PL": (0.09, -0.01, 0.2), "3PL": (0.05, 0.03, 0.07)})
     (finding,) = of_predictions(surely)
     assert (finding.code, finding.values["model"]) == ("predicts-better", "3PL")
@@ -152,7 +152,7 @@ def test_findings_of_the_fit_limit_the_comparison() -> None:
 
 
 def unlike_items() -> irtkit.FitResult:
-    """Abler systems that answered harder items, but for some that all answered."""
+    """Better systems that answered harder items, except for some that all answered."""
     generator = np.random.default_rng(4)
     difficulty = np.concatenate([np.zeros(60), np.full(100, 2.5), np.full(100, -2.5)])
     items = ItemParameters.from_difficulty(np.ones(260), difficulty)

@@ -55,7 +55,7 @@ def long_table(**metrics: list[list[float | None]]) -> pd.DataFrame:
 SMALL = long_table(cost=[[1, 2, 4], [3, 5, 9]], recall=[[0.9, 0.5, 0.1], [0.2, 0.8, None]])
 
 
-def test_values_are_those_of_the_page(worked_values: Any) -> None:
+def test_values_agree_with_the_page(worked_values: Any) -> None:
     page = quality_standard(PAGE, HIGHER)
     binary, regression = absolute_error(BINARY), absolute_error(REGRESSION)
     computed = {
@@ -101,7 +101,7 @@ def test_a_constant_metric_is_left_out_where_it_is_constant() -> None:
     assert pooled.scores["B"].tolist() == pytest.approx([0.5, 1])
 
 
-def test_without_a_telling_metric_there_is_no_score() -> None:
+def test_without_a_varying_metric_the_score_is_missing() -> None:
     standard = quality_standard(long_table(cost=[[1, 1, None], [1, 2, None]]), [])
     assert standard.scores["A"].isna().all()
     assert standard.items.tolist() == pytest.approx([0, 1, np.nan], nan_ok=True)
@@ -190,7 +190,7 @@ class TestOfResponses:
         ):
             quality_of(responses, ["token"], [])
 
-    def test_directions_have_no_default_and_those_of_a_quality_standard_stay(self) -> None:
+    def test_directions_must_be_given_except_for_a_quality_standard(self) -> None:
         given = quality_standard(self.wide, ["f1"], scale="pooled")
         assert quality_of(self.responses, given) is given
         for metrics, directions in ((given, ["f1"]), (self.wide, None)):

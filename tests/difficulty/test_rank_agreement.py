@@ -21,7 +21,7 @@ def test_levels_tie_rounding_errors_and_infinite_values() -> None:
     assert n_tied(levels([1, 1, 2, 3, 3, 3])) == 5
 
 
-def test_correlations_are_those_of_scipy() -> None:
+def test_correlations_agree_with_scipy() -> None:
     generator = np.random.default_rng(8)
     coarse = generator.integers(0, 6, 80)
     fine = coarse + generator.normal(0, 2, 80)
@@ -48,7 +48,9 @@ def test_the_error_is_the_spread_of_the_correlation() -> None:
 
 
 @pytest.mark.parametrize("values", [([1, 1, 1], [1, 2, 3]), ([1], [2])])
-def test_measures_without_order_have_no_correlation(values: tuple[list[int], list[int]]) -> None:
+def test_measures_without_order_give_nan_as_correlation(
+    values: tuple[list[int], list[int]],
+) -> None:
     x, y = map(levels, values)
     assert np.isnan([*rank_agreement(x, y), spearman(x, y)]).all()
     score = spearman_score(*values)

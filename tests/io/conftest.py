@@ -1,7 +1,7 @@
 """What the tests of the readers share: files with given content, and small logs of every format.
 
 The logs are written as the harnesses write them, each of the system gpt (or as its format names a
-system) and three items, of which the first is right, the second wrong and the third missing.
+system). Of the three items the first is right, the second wrong and the third missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHARED_SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 
 @pytest.fixture
 def shared_samples() -> Path:
-    """Folder of logs of others, which no clone carries; a test is skipped without it."""
+    """Folder of logs of others, which no clone carries. A test is skipped without it."""
     if not SHARED_SAMPLES.is_dir():
         pytest.skip("there is no ../shared/samples")
     return SHARED_SAMPLES
@@ -52,7 +52,7 @@ def lm_eval_record(item: int, **fields: Any) -> dict[str, Any]:
 
 
 def write_lm_eval(folder: Path, records: list[dict[str, Any]] | None = None) -> Path:
-    """Samples of the task sums, and the results beside them."""
+    """Samples of the task sums, and the results next to them."""
     marks = (1.0, 0.0, float("nan"))
     default = [lm_eval_record(item, exact_match=mark) for item, mark in enumerate(marks)]
     path = folder / f"samples_sums_{TIME}.jsonl"
@@ -64,7 +64,7 @@ def write_lm_eval(folder: Path, records: list[dict[str, Any]] | None = None) -> 
 
 
 def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict[str, Any]:
-    """One sample of Inspect; without a value it failed."""
+    """One sample of Inspect, which failed if it lacks a value."""
     scored = {"scores": {"match": {"value": value}}} if value is not None else {"scores": {}}
     failed = {} if value is not None else {"error": "timeout"}
     asked = {"input": f"{item}?", "target": "1", "metadata": {"topic": "sums"}}
@@ -122,7 +122,7 @@ def every_eval_ever_record(item: str, **fields: Any) -> dict[str, Any]:
 
 
 def write_every_eval_ever(folder: Path, records: list[dict[str, Any]] | None = None) -> Path:
-    """Samples of the evaluation sums, and what they add up to beside them."""
+    """Samples of the evaluation sums, and their totals."""
     wrong = {"evaluation": {"score": 0.0, "is_correct": False}}
     default = [
         every_eval_ever_record("a"),
@@ -143,7 +143,7 @@ def write_every_eval_ever(folder: Path, records: list[dict[str, Any]] | None = N
 
 
 def helm_entry(item: str, stats: dict[str, float | None], **fields: Any) -> dict[str, Any]:
-    """Stats of one instance of HELM; None is one that was never counted."""
+    """Stats of one instance of HELM. None is one that was never counted."""
     listed = []
     for name, mean in stats.items():
         counted = {"count": 0} if mean is None else {"count": 1, "sum": mean, "mean": mean}
@@ -172,7 +172,7 @@ def write_helm(folder: Path, entries: list[dict[str, Any]] | None = None) -> Pat
 
 
 def write_evalplus(folder: Path) -> Path:
-    """Results of evalplus; it has no place for a missing response."""
+    """Results of evalplus, which cannot hold a missing response."""
     results = {
         problem: [{"task_id": problem, "base_status": "pass", "plus_status": plus}]
         for problem, plus in {"Sums/0": "pass", "Sums/1": "fail"}.items()

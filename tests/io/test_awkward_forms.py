@@ -1,8 +1,8 @@
 """Awkward forms in which people export evaluations: each is read right, or asked about.
 
 `FORMS` lists them. `reads`: the right matrix and no finding. `says`: the right matrix and a warning
-with this code. `asks`: an error with this code, one remedy of which gives the right matrix.
-`refuses`: an error about labels.
+with this code. `asks`: an error with this code and a remedy that gives the right matrix. `refuses`:
+an error about labels.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Form = tuple[str, str, Any, Any, dict[str, Any]]
 def form(kind: str, codes: str, given: Any, want: Any = WANT, **settings: Any) -> Form:
     """Return what must happen to a frame (as it is and as a CSV file), text, or a written file.
 
-    The settings are those of the reading, or of the remedy, where ``...`` is any value.
+    The settings come from the reading, or from the remedy where ``...`` is any value.
     """
     return kind, codes, given, want, settings
 
@@ -70,7 +70,7 @@ def marks(right: Any, wrong: Any) -> pd.DataFrame:
 
 
 def holed(word: Any, right: Any = 1, wrong: Any = 0) -> pd.DataFrame:
-    """Marks of which two cells are a word."""
+    """Marks with a word in two cells."""
     marked = np.where(VALUES == 1, right, wrong).astype(object)
     return wide(np.where(HOLES < 0, word, marked).astype(object))
 
@@ -86,7 +86,7 @@ def again(column: str, values: tuple[Any, Any], one: Any = LONG) -> pd.DataFrame
 
 
 def joined(values: tuple[Any, Any], axis: int) -> ResponseMatrix:
-    """Matrix of `again` with respondents (axis 0) or items (axis 1) told apart by the column."""
+    """Matrix of `again` with respondents (axis 0) or items (axis 1) separated by the column."""
     labels = [MODELS, ITEMS]
     order = "{0}/{1}" if axis else "{1}/{0}"
     labels[axis] = [order.format(value, label) for value in values for label in labels[axis]]

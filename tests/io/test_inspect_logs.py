@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     ("value", "mark"),
     [("C", 1), ("N", 0), ("P", 0.5), ("yes", 1), ("No", 0), (True, 1), (0, 0), ("1", 1)],
 )
-def test_a_score_counts_as_inspect_counts_it(
+def test_a_score_is_marked_as_inspect_marks_it(
     tmp_path: Path, make: Any, value: Any, mark: float
 ) -> None:
     path = make.write_inspect(tmp_path, [make.inspect_sample("a", value)])

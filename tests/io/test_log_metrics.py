@@ -24,7 +24,7 @@ def table(responses: ResponseMatrix) -> dict[tuple[str, str], float]:
     return dict(zip(places, metrics["value"], strict=True))
 
 
-def test_seconds_and_tokens_of_inspect_are_those_of_the_system(tmp_path: Path, make: Any) -> None:
+def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path: Path, make: Any) -> None:
     usage = {"org/gpt": {"output_tokens": 3, "total_tokens": 5}, "judge": {"total_tokens": 90}}
     effort = {"model_usage": usage, "total_time": 1.5, "working_time": 1}
     failed = make.inspect_sample("b", None, total_time=60.0)
@@ -74,7 +74,7 @@ def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any
     assert found == {("sums/0", "acc"): 1.0, ("sums/0", "acc_norm"): 0.5}
 
 
-def test_marks_alone_are_no_metrics(log: tuple[str, Path]) -> None:
+def test_marks_alone_are_not_metrics(log: tuple[str, Path]) -> None:
     name, path = log
     several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
     settings = {"metric": "acc"} if name == "open-llm" else {}

@@ -184,7 +184,7 @@ def test_a_fault_is_named_with_its_place(
         read_responses(path, format=form)
 
 
-def test_the_model_is_that_of_the_results_or_else_the_folder(tmp_path: Path, make: Any) -> None:
+def test_the_model_comes_from_the_results_or_else_the_folder(tmp_path: Path, make: Any) -> None:
     folder = tmp_path / "org__llama"
     folder.mkdir()
     path = make.write_lm_eval(folder)

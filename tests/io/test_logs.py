@@ -194,7 +194,7 @@ def test_if_the_newest_run_is_unknown_or_failed_the_choices_are_listed(
     assert overview(tmp_path).settings == {"repeats": "count"}
 
 
-def test_a_retry_of_a_run_is_no_second_trial(tmp_path: Path, make: Any) -> None:
+def test_a_retry_of_a_run_is_not_a_second_trial(tmp_path: Path, make: Any) -> None:
     crashed = [make.inspect_sample("a", "C"), make.inspect_sample("b", None)]
     make.write_inspect(tmp_path, crashed, status="error", task_id="x")
     again = [make.inspect_sample("a", "C"), make.inspect_sample("b", "I")]

@@ -1,4 +1,4 @@
-"""Content decides how responses are read; several files are one matrix; settings must fit."""
+"""Content decides how responses are read, several files are one matrix, settings must fit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_settings_that_do_not_fit_are_refused(file: Any, kind: Any, how: Any, me
         read_responses(given, **how)
 
 
-def test_what_is_no_table_is_refused_and_a_matrix_is_taken_as_it_is() -> None:
+def test_other_data_than_a_table_is_refused_and_a_matrix_is_unchanged() -> None:
     for given in (5, None, {}, WIDE["q1"], {1, 2}):
         with pytest.raises(TypeError, match=r"responses must be a path, .*, got "):
             fit(given)

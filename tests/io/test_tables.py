@@ -126,7 +126,7 @@ def test_a_frame_that_would_not_come_back_equal_is_refused(
         ("t.xlsx", "", "a table ends in .csv, .tsv, .json"),
     ],
 )
-def test_what_is_no_table_is_refused_with_the_name_of_the_file(
+def test_a_file_without_a_table_is_refused_by_name(
     file: Callable[..., Path], name: str, content: str | bytes, message: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):

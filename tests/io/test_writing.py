@@ -72,7 +72,9 @@ def test_a_wide_table_is_what_mirt_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "name"), FILES)
-def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, name: str) -> None:
+def test_tables_are_stored_next_to_the_file_and_read_back(
+    tmp_path: Path, form: str, name: str
+) -> None:
     labels = ["t/q1", "t/q2"]
     texts = {"task": "t", "text": ["1 + 1?", None], "target": ["2", "=3"], "level": [1.5, 2.0]}
     about = pd.DataFrame({"family": ["o", None], "params": [7, 70]}, ["gpt", "llama"])
@@ -96,7 +98,7 @@ def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, nam
         irtkit.write_responses(bare, tmp_path / name, format=form)
 
 
-def test_tables_beside_that_are_of_another_matrix_are_refused(tmp_path: Path) -> None:
+def test_stored_tables_of_another_matrix_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "crowd.csv"
     responses = ResponseMatrix([[1]], ["gpt"], ["q1"])
     known = pd.DataFrame({"text": ["1 + 1?"]}, ["q1"])

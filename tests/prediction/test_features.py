@@ -28,7 +28,7 @@ def responses() -> irtkit.ResponseMatrix:
     return irtkit.ResponseMatrix(drawn.values, items=ITEMS)
 
 
-def test_numbers_categories_and_missing_values_are_told_apart() -> None:
+def test_numbers_categories_and_missing_values_are_distinguished() -> None:
     given = pd.DataFrame(
         {"n": [1, 2, None], "on": [True, False, True], "kind": ["a", None, "b"]},
         index=pd.Index([1, 2, 3]),
@@ -72,7 +72,7 @@ def test_texts_of_responses_are_found_and_missing_ones_stay_missing(
         (pd.DataFrame({"x": [1, -np.inf]}, index=["a", "b"]), ValueError, "'x' of item 'b' is inf"),
     ],
 )
-def test_what_are_no_features_is_refused(
+def test_data_without_features_is_refused(
     given: object, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

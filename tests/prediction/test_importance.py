@@ -1,4 +1,4 @@
-"""Claims about what makes items hard, beside what the task goes by."""
+"""Claims about what makes items hard, compared with what the task goes by."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Made = tuple[pd.DataFrame, "pd.Series[float]", "pd.Series[bool]"]
 
 @pytest.fixture(scope="module")
 def made() -> Made:
-    """Items are hard near the border; their class is the side of it, as a second feature says."""
+    """Items are hard near the border. Their class is the side of it, as a second feature says."""
     generator = np.random.default_rng(0)
     index = [f"i{k}" for k in range(300)]
     table = pd.DataFrame(generator.normal(size=(300, 3)), index=index, columns=list("xyz"))
@@ -24,7 +24,7 @@ def made() -> Made:
     return table, difficulty, table["y"] > 0
 
 
-def test_features_of_difficulty_and_of_the_task_are_told_apart(made: Made) -> None:
+def test_features_of_difficulty_and_of_the_task_are_separated(made: Made) -> None:
     found = feature_importances(*made)
     assert found.index[0] == "x"
     assert found["task"].idxmax() == "y"

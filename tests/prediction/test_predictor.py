@@ -53,7 +53,7 @@ def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor: str) -> None:
 
 
 @pytest.mark.parametrize(("n", "level", "below"), [(60, 0.8, 12), (9, 0.9, 1), (9, 0.7, 3)])
-def test_intervals_are_those_of_the_formula(n: int, level: float, below: int) -> None:
+def test_intervals_agree_with_the_formula(n: int, level: float, below: int) -> None:
     # ⌊0.2 · 61⌋ = 12 and ⌈0.8 · 61⌉ = 49 of 60
     features, difficulty = made(n, 1)
     settings: dict[str, Any] = {"folds": 3, "level": level}
@@ -83,7 +83,7 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
         predictor.predict(features[:9].assign(a="many"))
 
 
-def test_texts_are_no_categories_and_identifiers_are_let_be() -> None:
+def test_texts_are_not_categories_and_identifiers_are_ignored() -> None:
     features, difficulty = made(60, 3)
     texts = features.assign(prompt=[f"how much is {k} and {k}" for k in range(60)])
     with pytest.raises(ValueError, match="'prompt' holds 60 different texts of 60 items"):
@@ -186,7 +186,7 @@ def test_a_prior_is_in_logits_or_refused(
             predictor.prior_mean(features)
 
 
-def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> None:
+def test_prior_means_need_labels_and_images_one_size() -> None:
     generator = np.random.default_rng(0)
     images = generator.normal(size=(60, 3, 3))
     labels = [f"item-{k + 1}" for k in range(60)]
@@ -201,7 +201,7 @@ def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> 
         predictor.predict(["a text", None])
 
 
-def test_without_an_extra_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     monkeypatch.setitem(sys.modules, "wordllama", None)
     with pytest.raises(ImportError, match=r"irtkit\[predict\]"):

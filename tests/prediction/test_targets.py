@@ -28,7 +28,7 @@ def table(responses: irtkit.ResponseMatrix) -> pd.DataFrame:
     return difficulty_targets(responses)
 
 
-def test_the_targets_are_those_of_the_fits(
+def test_the_targets_agree_with_the_fits(
     responses: irtkit.ResponseMatrix, table: pd.DataFrame
 ) -> None:
     of_1pl, of_2pl = (irtkit.fit(responses, model) for model in ("1PL", "2PL"))
@@ -43,7 +43,7 @@ def test_the_targets_are_those_of_the_fits(
     assert again["2PL"].equals(table["2PL"])
 
 
-def test_errors_of_the_average_error_are_those_of_agresti_and_caffo(
+def test_errors_of_the_average_error_agree_with_agresti_and_caffo(
     responses: irtkit.ResponseMatrix, table: pd.DataFrame
 ) -> None:
     wrong = 150 * table["average_error"]

@@ -38,7 +38,7 @@ def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) ->
 
 @pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (3, 1.0)])
 @pytest.mark.parametrize("by_step", [0.1, 0.5, 0.99, 1.0, 1.01, 3.0, 40.0])
-def test_the_share_of_a_normal_on_a_grid_is_that_of_nodes_without_end(
+def test_the_share_of_a_normal_on_a_grid_agrees_with_infinitely_many_nodes(
     grid: tuple[int, float], by_step: float
 ) -> None:
     n_nodes, limit = grid

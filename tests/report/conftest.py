@@ -99,7 +99,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
-    """60 systems × 120 items, three of them inverted, with texts; the first labels as given."""
+    """60 systems × 120 items, three of them inverted, with texts, and the first labels as given."""
     items = irtkit.ItemParameters.from_difficulty(np.full(120, 1.5), np.linspace(-2, 2, 120))
     right = irtkit.simulate_responses(items, np.linspace(-2, 2, 60), seed=0).values.copy()
     right[:, [7, 30, 60]] = 1 - right[:, [20, 50, 80]]

@@ -64,7 +64,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """What opens a page; at the end there was neither a message, an error nor a request."""
+    """What opens a page. At the end there was neither a message, an error nor a request."""
     contexts, heard = [], []
 
     def opened(path: Path, address: str = "", *, width: int = 1280, **settings: Any) -> Any:
@@ -89,7 +89,7 @@ def rows_of(tab: Any) -> list[list[str]]:
 
 
 def n_fitting(tab: Any, n: int) -> None:
-    """So many items fit what was searched for."""
+    """Expect this number of items to fit the search."""
     sync_api.expect(tab.locator(".count")).to_have_text(re.compile(f"^{n} of"))
 
 
@@ -112,7 +112,7 @@ def test_nothing_needs_sideways_scrolling(
 @pytest.mark.parametrize(
     ("which", "width"), [("digits", 1280), ("digits", 390), ("many", 390), ("hostile", 1280)]
 )
-def test_words_beside_pictures_do_not_touch(
+def test_words_next_to_pictures_do_not_touch(
     visit: Callable[..., Any], which: str, width: int, request: pytest.FixtureRequest
 ) -> None:
     tab = visit(request.getfixturevalue(which).path, width=width)
@@ -230,7 +230,7 @@ def test_the_curve_of_an_item_is_the_one_that_python_draws(
             assert set(names) == set(values.index[values == value])
 
 
-def test_points_of_the_map_tell_and_open_their_item(visit: Callable[..., Any], many: Any) -> None:
+def test_points_of_the_map_name_and_open_their_item(visit: Callable[..., Any], many: Any) -> None:
     tab = visit(many.path)
     picture = tab.locator("#map svg[data-map]")
     picture.scroll_into_view_if_needed()

@@ -54,7 +54,7 @@ def test_results_are_shown_in_words_and_small_tables(
             assert len(repr(one)) < 120, name
 
 
-def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
+def test_a_row_of_a_leaderboard_agrees_with_the_table(digits: Any) -> None:
     with warnings.catch_warnings(action="ignore"):
         board = digits.result.leaderboard()
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own

@@ -98,9 +98,7 @@ def test_the_same_result_gives_the_same_bytes(digits: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("which", ["digits", "many", "hostile"])
-def test_numbers_of_items_are_those_of_the_table(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_numbers_of_items_agree_with_the_table(which: str, request: pytest.FixtureRequest) -> None:
     written = request.getfixturevalue(which)
     items = written.result.items
     table = items.assign(difficulty=readable_difficulty(items))
@@ -116,7 +114,7 @@ def test_numbers_of_items_are_those_of_the_table(
     np.testing.assert_array_equal(called, called_of(written.result))
 
 
-def test_curves_and_answers_are_those_of_the_responses(digits: Any) -> None:
+def test_curves_and_answers_agree_with_the_responses(digits: Any) -> None:
     result, data = digits.result, digits.data
     ability, values = result.ability, result.responses.values
     order = np.argsort(ability, kind="stable")
@@ -132,7 +130,7 @@ def test_curves_and_answers_are_those_of_the_responses(digits: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_the_table_of_suspects_is_that_of_the_audit(
+def test_the_table_of_suspects_agrees_with_the_audit(
     which: str, request: pytest.FixtureRequest
 ) -> None:
     written = request.getfixturevalue(which)
@@ -147,7 +145,7 @@ def test_the_table_of_suspects_is_that_of_the_audit(
         assert rows[0][7].endswith("of the top quarter answer 9, 7 is marked right")
 
 
-def test_the_leaderboard_is_that_of_the_result(digits: Any) -> None:
+def test_the_leaderboard_agrees_with_the_result(digits: Any) -> None:
     with warnings.catch_warnings(action="ignore"):
         board = digits.result.leaderboard()
     rows = digits.rows("Systems, best first")

@@ -1,4 +1,4 @@
-"""Claims about the items that are selected, and about the scores told from them."""
+"""Claims about the items that are selected, and about scores estimated from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def simulated(
     n: int = 200, n_items: int = 80, *, second: float = 0.0, seed: int = 0, abilities: Any = None
 ) -> ResponseMatrix:
-    """Responses of which half of the items may ask for another ability as well."""
+    """Responses to items, half of which may ask for another ability as well."""
     generator = np.random.default_rng(seed)
     slopes = np.random.default_rng(99).lognormal(0, 0.3, n_items)
     location = np.random.default_rng(98).normal(size=n_items)
@@ -85,7 +85,7 @@ def test_suspect_items_are_never_chosen(planted: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
-def test_the_expected_error_is_that_of_new_respondents(
+def test_the_expected_error_holds_for_new_respondents(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     result, second = request.getfixturevalue(name), 1.5 * (name == "two_abilities")
@@ -110,7 +110,7 @@ def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int
     np.testing.assert_allclose(share, k / 80, atol=0.045)
 
 
-def test_drawn_items_are_honest_for_systems_abler_than_all_before() -> None:
+def test_drawn_items_are_unbiased_for_systems_better_than_all_before() -> None:
     weak = fit(simulated(abilities=np.linspace(-2, 0.5, 200)), standard_errors=False)
     strong = simulated(100, abilities=np.full(100, 2.5), second=1.0, seed=5)
     truth, held, errors = strong.values.mean(axis=1), [], []
@@ -164,7 +164,7 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
 
 
 @pytest.mark.parametrize("design", [None, "random"])
-def test_scores_are_told_from_the_file_of_a_selection(
+def test_scores_are_estimated_from_the_file_of_a_selection(
     two_abilities: FitResult, tmp_path: Any, design: Any
 ) -> None:
     selection = quietly(lambda: select_items(two_abilities, 20, design=design))

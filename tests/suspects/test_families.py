@@ -115,7 +115,7 @@ def test_a_respondent_without_a_family_is_a_family_of_its_own(single: FitResult)
 
 @pytest.mark.parametrize(
     ("families", "rule"),
-    [("alike", "there is no column 'alike'"), (["one"] * 60, "must name at least two families")],
+    [("alike", "got 'alike'"), (["one"] * 60, "must name at least two families")],
 )
 def test_what_makes_no_families_is_refused(single: FitResult, families: Any, rule: str) -> None:
     with pytest.raises(ValueError, match=rule):

@@ -208,10 +208,10 @@ def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(
 def test_near_copies_are_few_by_the_number_that_is_independent(planted: Planted) -> None:
     crowd = ResponseMatrix(np.repeat(planted(30, 300, seed=1)[0].values, 8, axis=0))
     result = fit(crowd, "1PL")
-    with pytest.warns(UserWarning, match=r"Low power: (2\d|3\d) independent systems find"):
+    with pytest.warns(UserWarning, match=r"Low power: (2\d|3\d) independent systems reveal"):
         flag_items(result)
     names = [f"family {k // 8}" for k in range(240)]
-    with pytest.warns(UserWarning, match="Low power: 30 families find"):
+    with pytest.warns(UserWarning, match="Low power: 30 families reveal"):
         flag_items(result, families=names)
 
 

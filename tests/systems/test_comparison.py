@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def matrix(*, missing: float = 0.0) -> irtkit.ResponseMatrix:
-    """Twelve systems, from the weakest to the ablest."""
+    """Twelve systems, from the weakest to the best."""
     items = crowd("few").items.chosen(slice(150))
     return irtkit.simulate_responses(items, np.linspace(-1, 1, 12), missing=missing, seed=0)
 
@@ -102,7 +102,7 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     assert row["different"].all()
 
 
-def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
+def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds() -> None:
     values = matrix().values.astype(float)
     result = irtkit.fit(irtkit.ResponseMatrix(values))
     one = dict.fromkeys(result.item_labels, "all")
@@ -193,7 +193,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     result = irtkit.fit(irtkit.add_synthetic(matrix(), ("always-right",)))
     for other, said in (
         (None, "both be given"),
-        ("respondent-99", "no respondent 'respondent-99'"),
+        ("respondent-99", "'respondent-99' is not a respondent"),
         ("respondent-1", "occurs twice"),
         ("always-right", "synthetic"),
     ):

@@ -123,7 +123,7 @@ def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
     assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
 
 
-def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
+def test_without_a_change_the_gate_says_how_many_items_would_pass() -> None:
     few = irtkit.gate(run(100, 100), run(100, 100), max_drop=0.01)
     assert few.verdict == "inconclusive"
     needed = int(few.systems[0].items_needed)

@@ -32,7 +32,7 @@ def matrix(n: int = 30, n_items: int = 100, seed: int = 0) -> irtkit.ResponseMat
 
 
 def leaked(seed: int, *, wrong_keys: int) -> NDArray[np.int64]:
-    """Answers of 100 systems to 200 items, some with wrong keys; the first follows every key."""
+    """Answers of 100 systems to 200 items, some with wrong keys. The first follows every key."""
     generator = np.random.default_rng(seed)
     slope, theta = generator.lognormal(0, 0.4, 200), generator.normal(size=(100, 1))
     p = 1 / (1 + np.exp(-slope * (theta - generator.normal(-0.5, 1, 200))))
@@ -73,7 +73,7 @@ def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
     pd.testing.assert_frame_equal(board[bounds], expected)
 
 
-def test_ranks_go_by_the_share_right_where_ability_does_not_and_that_is_said() -> None:
+def test_ranks_follow_accuracy_with_a_warning_if_ability_disagrees() -> None:
     generator = np.random.default_rng(1)
     theta = generator.normal(size=(60, 2))
     # a hundred items of one ability, and thirty of another whose slopes are steep
@@ -213,4 +213,4 @@ def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones() -> None
     common = errors - np.diag(np.diag(errors))
     assert np.abs(common).max() > 0.01 * errors.max()
     with pytest.raises(ValueError, match="of must be 'these' or 'like these', got 'those'"):
-        leaderboard(result, of="those")  # type: ignore[arg-type]
+        leaderboard(result, of="those")

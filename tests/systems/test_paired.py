@@ -25,7 +25,7 @@ def test_clusters_of_copies_count_once() -> None:
     assert mean_of(np.repeat(values, 3)).se < 0.6 * copies.se
 
 
-def test_power_is_the_level_where_there_is_no_difference_and_rises_to_1() -> None:
+def test_power_is_the_level_without_a_difference_and_rises_to_1() -> None:
     n = [10, 30, 100, 300]  # beyond them powers may be 1 twice
     none = power_of(n, 0.0, 0.5, level=0.95, clusters_per_item=1)
     assert none == pytest.approx([0.05] * 4, abs=1e-6)
@@ -34,7 +34,7 @@ def test_power_is_the_level_where_there_is_no_difference_and_rises_to_1() -> Non
     assert power_of(10_000, 0.1, 0.5, level=0.95, clusters_per_item=1) == pytest.approx(1)
 
 
-def test_the_items_needed_have_the_power_that_is_said() -> None:
+def test_the_items_needed_have_the_stated_power() -> None:
     n = items_needed(0.5, 0.03, tail_probability=0.025)
     found = power_of(n, 0.03, 0.5, level=0.95, clusters_per_item=1)
     assert found == pytest.approx(0.8, abs=0.002)

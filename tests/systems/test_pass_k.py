@@ -25,7 +25,7 @@ def test_published_rates_come_out_of_a_table_and_of_counts(shared_data: Path) ->
         assert found == [0.420, 0.273, 0.220, 0.200]
 
 
-def test_the_shares_are_those_of_all_choices_of_k_trials() -> None:
+def test_the_estimates_agree_with_all_choices_of_k_trials() -> None:
     trials = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]])
     responses = irtkit.ResponseMatrix.from_counts(trials.sum(axis=1)[None], np.full((1, 3), 5))
     for k in range(1, 6):
@@ -39,7 +39,7 @@ def test_the_shares_are_those_of_all_choices_of_k_trials() -> None:
             assert row[f"{name}_se"] == pytest.approx((squares * 3 / 2) ** 0.5 / 3)
 
 
-def test_the_error_of_what_is_always_right_is_that_of_one_answer_otherwise() -> None:
+def test_the_error_of_all_right_answers_assumes_one_other_answer() -> None:
     responses = irtkit.ResponseMatrix.from_counts([[8] * 20, [1] * 20], [[8] * 20, [1] * 20])
     table = irtkit.pass_k(responses)
     floor = (20 / 19) ** 0.5 / 20

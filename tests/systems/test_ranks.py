@@ -1,4 +1,4 @@
-"""Claims about rank intervals and pairs told apart."""
+"""Claims about rank intervals and significant pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INFINITE = 1e9
 
 
 def standing(value: list[float], root: object = 1.0, least: float = 0.0) -> Standing:
-    """Systems whose errors have a covariance with this root; the best first."""
+    """Systems whose errors have a covariance with this root, best first."""
     n = len(value)
     contributions = np.eye(n) * root if np.ndim(root) < 2 else np.asarray(root)
     return Standing(np.arange(n), np.array(value), contributions, np.full(n, INFINITE), least)
@@ -64,7 +64,9 @@ def test_few_degrees_of_freedom_widen_ranks() -> None:
     assert [each.tolist() for each in likely_ranks(none)] == [[1, 1], [2, 2]]
 
 
-def test_the_bound_of_many_is_that_of_draws_or_higher(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_for_many_is_as_high_as_by_draws_or_higher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     value = -np.sort(-np.random.default_rng(0).normal(scale=2, size=40))
     drawn = pairs_apart(standing(list(value)))
     monkeypatch.setattr("irtkit.systems.ranks.MOST_DRAWN", 10)

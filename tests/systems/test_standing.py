@@ -21,7 +21,7 @@ def drawn(abilities: Any, n_items: int = 60) -> irtkit.ResponseMatrix:
 
 
 def covariance(standing: Standing) -> Any:
-    """Of the scores, in the order of the responses."""
+    """Scores in the order of the responses."""
     own = standing.contributions[np.argsort(standing.places)]
     return own @ own.T
 
@@ -32,7 +32,7 @@ def with_holes(share: float = 0.3) -> irtkit.FitResult:
     return irtkit.fit(irtkit.ResponseMatrix(values), standard_errors=False)
 
 
-def test_scores_of_complete_answers_are_shares_right_with_their_sample_covariance() -> None:
+def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance() -> None:
     values = crowd("few").responses.values
     _, (standing,), _ = standings(fitted("few"))
     assert standing.scores == pytest.approx(-np.sort(-values.mean(axis=1)))
@@ -53,7 +53,7 @@ def test_a_cell_without_an_answer_widens_the_error() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Unknown misfit")
-def test_slopes_of_scores_by_items_are_those_of_scoring_with_other_items() -> None:
+def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items() -> None:
     responses = drawn(np.linspace(-1, 1, 6), n_items=100)
     values = responses.values.astype(float)
     values[np.random.default_rng(0).random(values.shape) < 0.5] = np.nan
@@ -112,7 +112,7 @@ def test_copies_differ_by_one_answer_at_least() -> None:
         assert found == pytest.approx((40 / 39) ** 0.5 / 40 / trials)
 
 
-def test_missing_cells_beside_items_without_errors_are_warned_of() -> None:
+def test_missing_cells_with_items_without_errors_give_a_warning() -> None:
     missing = with_holes()
     for call in (irtkit.FitResult.leaderboard, irtkit.compare_systems):
         with pytest.warns(irtkit.IRTWarning, match="Items taken as known"):

@@ -16,7 +16,7 @@ TIMES = int(os.environ.get("IRTKIT_CASES", "1"))
 
 
 def cases(n: int) -> Callable[..., Any]:
-    """So many cases, the same ones each time unless more are asked for; such a test is slow."""
+    """Number of cases, the same ones each time unless more are asked for. Slow with more."""
     drawn = settings(
         max_examples=n * TIMES,
         derandomize=TIMES == 1,

@@ -48,7 +48,7 @@ def test_an_interrupted_command_leaves_nothing(
     assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
 
 
-def test_a_full_disk_leaves_no_file_and_is_told_with_the_name(responses: Path) -> None:
+def test_a_full_disk_leaves_no_file_and_is_reported_with_the_name(responses: Path) -> None:
     code = (  # files beyond the limit are as those on a full disk
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
         "from irtkit.cli import main; main()"

@@ -44,7 +44,7 @@ PACKAGE = Path(irtkit.__file__).parent
 
 
 def answer_or_refusal(call: Callable[[], Any]) -> Any:
-    """What a call returns, or the ValueError or TypeError it raises; nothing else gets through.
+    """What a call returns, or the ValueError or TypeError it raises. Nothing else gets through.
 
     An error is one that a statement of irtkit raises, and so in its words.
     """
@@ -150,7 +150,7 @@ def matrices(draw: Any) -> ResponseMatrix:
 
 
 def honest(result: Any, matrix: ResponseMatrix) -> None:
-    """Numbers are finite where something is known, and counts are those of the responses."""
+    """Numbers are finite if something is known, and counts agree with the responses."""
     items, respondents = result.items, result.respondents
     right, tried = (table.toarray()[~matrix.synthetic].sum(axis=0) for table in matrix.observed)
     assert list(items.index) == list(matrix.items)

@@ -60,7 +60,7 @@ def determined(result: FitResult) -> bool:
 
 
 def assert_same(one: FitResult, other: FitResult, **turned: Any) -> None:
-    """Estimates of two fits, of which one may have had rows and columns in another order."""
+    """Estimates of two fits, one of them perhaps with rows and columns in another order."""
     assume(determined(one) and determined(other))
     rows = turned.get("rows", np.arange(len(one.ability)))
     columns = turned.get("columns", np.arange(len(one.item_labels)))

@@ -1,0 +1,145 @@
+"""Ordered levels: accuracy and coverage of the GPCM and the GRM, time, and levels or fractions.
+
+``coverage``: matrices drawn from the model, with slopes exp(N(0, 0.25²)) times 0.8 (GPCM) or 1.4
+(GRM), one in twenty below 0, and thresholds around N(0, 0.5²). Printed: how often 95 % intervals
+hold slopes, thresholds, abilities, and the root mean square errors.
+
+``seconds``: CPU seconds of a fit without and with standard errors, and evaluations.
+
+``fractions``: the same data fitted by either model of levels and as scores between 0 and 1. Printed:
+1 less the squared correlation of abilities with the true ones, in that of the true model.
+
+Run with ``make studies``; ``--out benchmarks/results/rubrics.json`` stores the figures.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from machine import arguments, describe, sentence, store
+
+import irtkit
+from irtkit.irf import LevelParameters
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+
+MODELS: tuple[ModelName, ...] = ("GPCM", "GRM")
+COVERAGE = ((1000, 20, 4), (100, 50, 5), (30, 40, 5))  # Respondents, items, levels.
+SECONDS = ((2000, 500, 5, 0.0), (2000, 500, 5, 0.3), (20_000, 50, 5, 0.0), (12, 2000, 5, 0.0))
+FRACTIONS = ((100, 50, 3), (100, 50, 5), (100, 50, 8), (100, 50, 10), (30, 20, 5), (30, 20, 10))
+
+
+def drawn(
+    seed: int, n: int, n_items: int, n_levels: int, model: ModelName
+) -> tuple[irtkit.ResponseMatrix, LevelParameters, Any]:
+    """Responses, items and abilities."""
+    g = np.random.default_rng([seed, n, n_items, n_levels])
+    size = {"GPCM": 3.2 / n_levels, "GRM": 1.4}[model]
+    slope = size * np.exp(g.normal(0, 0.25, n_items))
+    thresholds = np.linspace(-1.5, 1.5, n_levels - 1) + g.normal(0, 0.5, (n_items, 1))
+    steps = -slope[:, None] * thresholds
+    steps = np.cumsum(steps, axis=1) if model == "GPCM" else steps
+    slope[: n_items // 20] *= -1
+    steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
+    top = np.full(n_items, n_levels - 1.0)
+    items = LevelParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
+    theta = g.normal(size=n)
+    return irtkit.simulate_responses(items, theta, seed=g), items, theta
+
+
+def coverage(sets: int) -> list[dict[str, Any]]:
+    """How often intervals hold what was drawn."""
+    found = []
+    for model in MODELS:
+        for n, n_items, n_levels in COVERAGE:
+            parts: dict[str, list[Any]] = {"slopes": [], "thresholds": [], "abilities": []}
+            for seed in range(sets):
+                responses, items, theta = drawn(seed, n, n_items, n_levels, model)
+                result = irtkit.fit(responses, model, progress=False)
+                fitted: Any = result.parameters
+                slopes = fitted.discrimination, items.discrimination, result.standard_errors[:, 0]
+                # where a slope is near 0 thresholds are anywhere; logits of thresholds are not
+                thresholds = fitted.thresholds, items.thresholds, result.threshold_errors
+                abilities = result.ability, theta, result.ability_se
+                for name, three in zip(parts, (slopes, thresholds, abilities), strict=True):
+                    one, true, error = (np.ravel(part) for part in three)
+                    kept = np.isfinite(error)
+                    parts[name].append(np.stack([one, true, error])[:, kept])
+            row: dict[str, Any] = {"model": model, "shape": [n, n_items, n_levels], "sets": sets}
+            for name, several in parts.items():
+                one, true, error = np.concatenate(several, axis=1)
+                held = float(np.mean(np.abs(one - true) <= 1.959964 * error))
+                rmse = float(np.sqrt(np.mean((one - true) ** 2)))
+                row[name] = {"coverage": round(held, 4), "rmse": round(rmse, 4)}
+            print(model, row["shape"], {name: row[name] for name in parts})
+            found.append(row)
+    return found
+
+
+def seconds() -> list[dict[str, Any]]:
+    """CPU seconds of fits."""
+    found = []
+    for model in MODELS:
+        for n, n_items, n_levels, missing in SECONDS:
+            responses, _, _ = drawn(0, n, n_items, n_levels, model)
+            tried = responses.trials.copy()
+            tried[np.random.default_rng(0).random(tried.shape) < missing] = 0
+            successes = np.minimum(responses.successes, tried)
+            responses = irtkit.ResponseMatrix.from_counts(successes, tried)
+            taken = []
+            for errors in (False, True):
+                start = time.process_time()
+                result = irtkit.fit(responses, model, standard_errors=errors, progress=False)
+                taken.append(round(time.process_time() - start, 2))
+            shape = [n, n_items, n_levels]
+            row = {"model": model, "shape": shape, "missing": missing, "seconds": taken}
+            row |= {"evaluations": result.n_iterations, "converged": result.converged}
+            print(row)
+            found.append(row)
+    return found
+
+
+def fractions(sets: int) -> list[dict[str, Any]]:
+    """Errors of abilities by each model, in those of the true model."""
+    found = []
+    for model in MODELS:
+        for n, n_items, n_levels in FRACTIONS:
+            lost: dict[str, list[float]] = {"GPCM": [], "GRM": [], "2PL": []}
+            for seed in range(sets):
+                responses, _, theta = drawn(seed, n, n_items, n_levels, model)
+                shares = irtkit.ResponseMatrix(responses.scores)
+                for name in lost:
+                    given = shares if name == "2PL" else responses
+                    result = irtkit.fit(given, name, standard_errors=False, progress=False)
+                    lost[name].append(1 - float(np.corrcoef(result.ability, theta)[0, 1]) ** 2)
+            means = {name: float(np.mean(several)) for name, several in lost.items()}
+            ratios = {name: round(mean / means[model], 4) for name, mean in means.items()}
+            row = {"truth": model, "shape": [n, n_items, n_levels], "sets": sets}
+            print(row, ratios)
+            found.append(row | {"ratios": ratios})
+    return found
+
+
+def main() -> None:
+    """Run all parts."""
+    parser = arguments(__doc__)
+    parser.add_argument("--sets", type=int, default=40, help="data sets of each kind")
+    options = parser.parse_args()
+    machine = describe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figures = {
+            "seconds": seconds(),
+            "coverage": coverage(options.sets),
+            "fractions": fractions(options.sets),
+        }
+    print(f"\n{sentence(machine)}")
+    store(options.out, machine, **figures)
+
+
+if __name__ == "__main__":
+    main()

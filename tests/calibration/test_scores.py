@@ -1,0 +1,263 @@
+"""Fits of scores between 0 and 1, and what follows from them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit
+from irtkit.data.patterns import SCORE_TRIALS, patterns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+BOARD = DATA / "eci_scores_long.csv.gz"
+PUBLISHED = DATA / "eci_published.csv.gz"
+
+
+def probabilities(n: int = 100, n_items: int = 50, seed: int = 0) -> tuple[Any, Any, Any]:
+    """Probabilities of a 2PL, and the abilities and slopes they are of."""
+    generator = np.random.default_rng([seed, n, n_items])
+    ability, slope = generator.normal(size=n), generator.lognormal(0, 0.4, n_items)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    return items.probability(ability), ability, slope
+
+
+def beta(p: Any, trials: float, seed: int = 1) -> Any:
+    """Scores that vary as shares of so many trials."""
+    size = trials - 1
+    return np.random.default_rng(seed).beta(size * p, size * (1 - p))
+
+
+def worth(result: irtkit.FitResult) -> float:
+    return float(result.patterns.score_worth(result.settings.trial_correlation).max())
+
+
+@pytest.fixture(scope="module")
+def scored() -> irtkit.FitResult:
+    scores = beta(probabilities(60, 20)[0], 8)
+    scores[::3, ::4] = np.nan
+    scores[:, -1] = 1 - scores[:, -1]
+    return fit(scores)
+
+
+@pytest.mark.parametrize(("draw", "low", "high"), [
+    (lambda p, g: g.binomial(16, p) / 16, 15, 17),
+    (lambda p, g: g.binomial(16, g.beta(4 * p, 4 * (1 - p))) / 16, 3.8, 4.2),
+    (lambda p, _: beta(p, 8), 7.5, 8.5),
+    (lambda p, _: p, 1e3, SCORE_TRIALS),
+])  # fmt: skip
+def test_a_score_counts_for_the_trials_that_it_varies_as(
+    draw: Callable[..., Any], low: float, high: float
+) -> None:
+    p, ability, _ = probabilities()
+    with warnings.catch_warnings(action="ignore"):  # of scores without noise
+        result = fit(draw(p, np.random.default_rng(2)))
+    assert low < worth(result) <= high
+    assert result.converged
+    assert np.corrcoef(result.ability, ability)[0, 1] > 0.98
+    held = np.abs(result.ability - ability) < 1.96 * result.ability_se
+    assert held.mean() > 0.85
+
+
+def test_marks_count_once_each_beside_scores() -> None:
+    p = probabilities()[0]
+    generator = np.random.default_rng(3)
+    marks = (generator.random(p.shape) < p).astype(float)
+    result = fit(marks)
+    assert result.settings.trial_correlation is None
+    assert result.dispersion is None
+    assert "dispersion" not in result.items
+    half = np.where(np.arange(50) < 25, beta(p, 12), marks)
+    mixed = fit(half)
+    assert 9 < worth(mixed) < 16
+    assert np.isnan(mixed.dispersion).tolist() == [False] * 25 + [True] * 25
+    weights = mixed.patterns.with_trial_correlation(1 / 12).trials
+    np.testing.assert_allclose(weights[:, :25], 12, rtol=2e-3)
+    assert (weights[:, 25:] == 1).all()
+    errors = mixed.items["intercept_se"]
+    assert errors[:25].mean() < 0.7 * errors[25:].mean()
+
+
+def test_scores_agree_with_counts_of_as_many_trials() -> None:
+    p = probabilities(80, 20)[0]
+    shares = np.round(1000 * beta(p, 8)) / 1000
+    counts = ResponseMatrix.from_counts(np.rint(1000 * shares), np.full(p.shape, 1000))
+    with warnings.catch_warnings(action="ignore"):  # that trials repeat each other
+        one, other = fit(shares), fit(counts)
+    np.testing.assert_allclose(one.ability, other.ability, atol=0.02)
+    np.testing.assert_allclose(one.parameters.intercept, other.parameters.intercept, atol=0.02)
+
+
+def test_the_trials_of_a_score_can_be_given() -> None:
+    scores = ResponseMatrix(beta(probabilities(60, 20)[0], 8))
+    result = fit(scores.with_trial_correlation(1 / 5), standard_errors=False)
+    assert worth(result) == pytest.approx(5, rel=1e-3)
+    larger = fit(scores.with_trial_correlation(1 / 5), prior=None, standard_errors=False)
+    smaller = fit(scores.with_trial_correlation(1 / 5), "1PL", prior=None, standard_errors=False)
+    assert irtkit.likelihood_ratio_test(smaller, larger).p_value < 0.01
+
+
+def test_items_that_vary_more_have_larger_errors() -> None:
+    p = probabilities(150, 30)[0]
+    trials = np.where(np.arange(30) < 15, 4.0, 40.0)
+    found = []
+    for seed in range(6):
+        result = fit(beta(p, trials, seed))
+        ratio = np.median(result.dispersion[:15]) / np.median(result.dispersion[15:])
+        found.append(ratio)
+        noisy, clean = (
+            result.items["intercept_se"][part].mean() for part in (slice(0, 15), slice(15, 30))
+        )
+        assert noisy > 1.3 * clean
+    assert 4 < np.mean(found) < 20
+
+
+def edge_cases() -> dict[str, Any]:
+    """Matrices at which estimates may fail."""
+    p = probabilities(40, 12)[0]
+    scores = beta(p, 8)
+    cases = {"no noise": p, "few": scores[:4, :3], "all the same": np.full((10, 6), 0.5)}
+    cases["sparse"] = np.where(np.random.default_rng(0).random(p.shape) < 0.9, np.nan, scores)
+    cases["one score"] = (scores > 0.5).astype(float)
+    cases["one score"][0, 0] = 0.5
+    columns = {"exact": p[:, 0], "half": 0.5, "right": 1.0, "copy": scores[:, 1]}
+    columns["reversed"] = 1 - scores[:, 0]
+    for name, column in columns.items():
+        cases[name] = scores.copy()
+        cases[name][:, 0] = column
+    cases["two cells"] = scores.copy()
+    cases["two cells"][2:, 0] = np.nan
+    return cases
+
+
+@pytest.mark.parametrize("name", edge_cases())
+def test_estimates_and_errors_are_finite_at_the_edges(name: str) -> None:
+    scores = edge_cases()[name]
+    with warnings.catch_warnings(action="ignore"):
+        result = fit(scores)
+    assert result.converged
+    some = ~np.isnan(scores).all(axis=0)
+    kept = result.items.loc[some, ["discrimination", "discrimination_se", "intercept_se"]]
+    assert np.isfinite(kept).all(axis=None)
+    assert (kept["intercept_se"] > 0).all()
+    errors = result.respondents[["ability", "ability_se", "board_se", "posterior_sd"]]
+    assert np.isfinite(errors).all(axis=None)
+    assert (errors["ability_se"] > 0.05).all()
+
+
+@pytest.mark.parametrize(("model", "method"), [
+    ("1PL", "em"), ("Rasch", "em"), ("3PL", "em"), ("2PL", "vi"),
+])  # fmt: skip
+def test_every_model_takes_scores(model: Any, method: Any, scored: irtkit.FitResult) -> None:
+    responses: Any = scored.responses
+    result = fit(responses, model, method=method)
+    assert np.isfinite(result.ability_se).all()
+    assert 3 < worth(result) < 12
+    assert np.corrcoef(result.ability, scored.ability)[0, 1] > 0.9
+    sparse = fit(responses.to_sparse(), model, method=method, standard_errors=False)
+    np.testing.assert_allclose(sparse.ability, result.ability, atol=1e-6)
+
+
+def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(
+    scored: irtkit.FitResult, tmp_path: Path
+) -> None:
+    scored.save(tmp_path / "result.npz")
+    again = irtkit.load(tmp_path / "result.npz")
+    assert again.responses == scored.responses
+    pd.testing.assert_frame_equal(again.items, scored.items)
+    pd.testing.assert_frame_equal(again.respondents, scored.respondents)
+    text = " ".join(str(scored).split())
+    assert f"A score says as much as {worth(scored):.3g} right or wrong answers" in text
+    assert "repeated trials" not in text
+
+
+def test_new_scores_count_as_those_of_the_calibration(scored: irtkit.FitResult) -> None:
+    responses: Any = scored.responses
+    with warnings.catch_warnings(action="ignore"):
+        for method in ("ML", "MAP", "WLE"):
+            table = irtkit.score(responses, scored, method)
+            np.testing.assert_allclose(table["ability"], scored.ability, atol=0.5)
+        table = irtkit.score(responses, scored)
+    np.testing.assert_allclose(table["ability"], scored.ability, atol=1e-4)
+    ratio = table["ability_se"] / scored.posterior_sd
+    assert 0.7 < ratio.min() < ratio.max() < 1.5
+    # all of these are 0 or 1, and are scores nevertheless
+    extreme = ResponseMatrix([[1, 0] * 10], ["new"], responses.items)
+    with warnings.catch_warnings(action="ignore"):
+        found = irtkit.score(extreme, scored)["ability_se"]
+        one_each = irtkit.score(extreme, scored.items)["ability_se"]
+    assert (found < 0.6 * one_each).all()
+
+
+def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path: Path) -> None:
+    responses: Any = scored.responses
+    accuracy = np.nanmean(responses.scores, axis=1)
+    np.testing.assert_allclose(scored.respondents["accuracy"], accuracy, rtol=1e-6)
+    first, second = scored.leaderboard().index[:2]
+    complete = responses.part(np.arange(60), np.flatnonzero(responses.trials.all(axis=0)))
+    compared = irtkit.compare_systems(fit(complete), first, second)
+    rows = [complete.respondents.index(name) for name in (first, second)]
+    wanted = complete.scores[rows[0]].mean() - complete.scores[rows[1]].mean()
+    assert compared.difference == pytest.approx(wanted, abs=1e-6)
+    verdict = irtkit.gate(complete.part(rows[:1]), complete.part(rows[1:]), max_drop=0.9)
+    assert "passed" in str(verdict)
+    audit = irtkit.audit(scored)
+    assert audit.suspects.index.tolist() == ["item-20"]
+    assert audit.suspects["reasons"].iloc[0] == ("negative",)
+    with warnings.catch_warnings(action="ignore"):
+        keys = irtkit.wrong_keys(scored)
+    assert keys["p_wrong_key"].isna().all()
+    assert any(one.code == "scores-without-keys" for one in audit.findings)
+    assert len(irtkit.select_items(scored, 5).items) == 5
+    assert irtkit.compare_difficulties(scored).table["average_error"].between(0, 1).all()
+    irtkit.report(scored, tmp_path / "report.html")
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(irtkit.characteristic_curves(scored))
+    assert scored.health() is not None
+
+
+@pytest.mark.parametrize("name", ["item_fit", "model_fit", "local_dependence", "respondent_fit"])
+def test_statistics_of_marks_refuse_scores(name: str, scored: irtkit.FitResult) -> None:
+    with pytest.raises(ValueError, match=f"{name} is for right and wrong answers.*threshold="):
+        getattr(irtkit, name)(scored)
+    with pytest.raises(ValueError, match="pass_k is for right and wrong answers"):
+        irtkit.pass_k(scored.responses)
+
+
+def test_patterns_of_scores_count_cells_once() -> None:
+    patterns = patterns_of(ResponseMatrix([[0.5, 1], [1, 0]]), synthetic_is_real=False)
+    assert patterns.counts.item_right.tolist() == [1.5, 1]
+    assert patterns.counts.item_responses.tolist() == [2, 2]
+    assert patterns.scored.tolist() == [True, False]  # type: ignore[union-attr]
+    assert patterns.score_worth(1.0).tolist() == [1, 1]
+    assert patterns.score_worth(None).tolist() == [SCORE_TRIALS, 1]
+
+
+@pytest.mark.skipif(not BOARD.exists(), reason="the board is not here")
+def test_a_published_index_is_obtained_again() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        result = fit(str(BOARD), item="benchmark")
+    index = pd.read_csv(PUBLISHED).set_index("Model")["eci"].reindex(result.respondent_labels)
+    ability = result.respondents["ability"]
+    assert ability.corr(index, method="spearman") >= 0.999
+    assert ability.corr(index, method="kendall") >= 0.984
+    scores = result.responses.scores  # type: ignore[union-attr]
+    out = (np.random.default_rng(0).random(scores.shape) < 0.1) & ~np.isnan(scores)
+    training = np.where(out, np.nan, scores)
+    found = []
+    for matrix in (
+        ResponseMatrix(training),
+        ResponseMatrix.from_counts(np.rint(100 * training), np.where(np.isnan(training), 0, 100)),
+    ):
+        with warnings.catch_warnings(action="ignore"):
+            one = fit(matrix, standard_errors=False)
+        found.append(np.sqrt(np.mean((one.probability() - scores)[out] ** 2)))
+    assert found[0] <= found[1] + 0.0005

@@ -1,0 +1,150 @@
+"""Scores between right and wrong: reading, ranges, storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ResponseMatrix
+from irtkit.io import read_responses, write_responses
+from irtkit.io.merging import merge_responses
+from irtkit.responses.cells import Cells
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCORES = np.array([[0.25, 1.0, np.nan], [0.5, 0.0, 0.75], [1.0, 1.0, 0.125]])
+LONG = pd.DataFrame(
+    {"model": list("aabbbccc"), "item": list("xyxyzxyz"), "score": SCORES[~np.isnan(SCORES)]}
+)
+NAMES = {"respondents": [*"abc"], "items": [*"xyz"]}
+
+
+def matrix() -> ResponseMatrix:
+    return ResponseMatrix(SCORES, **NAMES)
+
+
+def test_scores_take_five_bytes_a_cell_and_are_kept_apart_from_marks() -> None:
+    found = matrix()
+    assert (found.has_scores, found.has_repeats, found.cells.n_bytes) == (True, False, 9 * 5)
+    assert found.scores.dtype == np.float32
+    np.testing.assert_array_equal(found.scores, SCORES)
+    assert found.trials.tolist() == [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
+    np.testing.assert_array_equal(found.to_frame(), SCORES)
+    assert "scores" in repr(found)
+    with pytest.raises(ValueError, match=r"Use \.scores"):
+        _ = found.values
+
+
+def test_a_matrix_of_0_and_1_alone_holds_marks_whatever_it_is_read_from() -> None:
+    plain = ResponseMatrix([[1, 0], [0, 1]])
+    assert ResponseMatrix([[1.0, 0.0], [0.0, 1.0]]) == plain
+    assert ResponseMatrix([[50, 0], [0, 50]], score_range=(0, 50)) == plain
+    assert matrix().part(np.arange(3), [1]).values.tolist() == [[1], [0], [1]]
+    assert Cells(np.array([[0.0, 1.0, -1.0]])).values.dtype == np.int8
+    np.testing.assert_array_equal(plain.scores, [[1, 0], [0, 1]])
+    counts = ResponseMatrix.from_counts([[1, 3]], [[4, 4]])
+    np.testing.assert_array_equal(counts.scores, [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_long_and_wide_tables_have_the_same_scores(tmp_path: Path, *, sparse: bool) -> None:
+    long = ResponseMatrix.from_long(LONG, sparse=sparse)
+    assert (long.is_sparse, long == matrix()) == (sparse, True)
+    assert long.to_dense() == matrix().to_sparse()
+    for ending in (".csv", ".parquet"):
+        write_responses(long, tmp_path / f"scores{ending}", format="long")
+        assert read_responses(tmp_path / f"scores{ending}") == matrix()
+    if not sparse:
+        write_responses(long, tmp_path / "wide.csv", format="wide")
+        assert read_responses(tmp_path / "wide.csv") == matrix()
+        with pytest.raises(ValueError, match="py-irt"):
+            write_responses(long, tmp_path / "scores.jsonl", format="py-irt")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("repeats", "successes", "trials"), [
+    ("first", 0.5, 1), ("last", 0.25, 1), ("count", 0.75, 2), ("mean>=0.3", 1, 1),
+])  # fmt: skip
+def test_several_scores_of_a_cell_are_taken_as_trials_are(
+    repeats: str, successes: float, trials: int, *, sparse: bool
+) -> None:
+    rows = pd.DataFrame(
+        {"model": list("aab"), "item": list("xxx"), "score": np.array([0.5, 0.25, 0.125])}
+    )
+    with pytest.raises(ValueError, match="several rows"):
+        ResponseMatrix.from_long(rows, sparse=sparse)
+    found = ResponseMatrix.from_long(rows, repeats=repeats, sparse=sparse).to_dense()
+    assert (found.successes[0, 0], found.trials[0, 0]) == (successes, trials)
+
+
+def test_scores_survive_what_is_done_with_matrices() -> None:
+    found = matrix()
+    np.testing.assert_array_equal(found.T.scores, SCORES.T)
+    np.testing.assert_array_equal(found.drop("a").scores, SCORES[1:])
+    other = ResponseMatrix([[1, 0, 1]], ["d"], [*"xyz"])
+    both = merge_responses([found, other])
+    np.testing.assert_array_equal(both.scores, np.vstack([SCORES, [1, 0, 1]]))
+    assert merge_responses([found.part([0]), found.part([1, 2])]) == found
+    crowd = irtkit.add_synthetic(found, ("always-right",))
+    np.testing.assert_array_equal(crowd.scores[-1], np.ones(3))
+    mixed = Cells(np.array([[2.5, 0.0]]), np.array([[4, 3]], np.uint8))
+    assert mixed.rows()[2].tolist() == [1, 1, 0.5, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("values", "how", "want"), [
+    ([[50, 20], [30, np.nan]], {"score_range": (0, 100)}, [[0.5, 0.2], [0.3, np.nan]]),
+    ([[50, 20], [30, 0]], {"score_range": (100, 0)}, [[0.5, 0.8], [0.7, 1.0]]),
+    ([[50, 0.2], [30, 1]], {"score_range": {"x": (0, 100)}}, [[0.5, 0.2], [0.3, 1.0]]),
+    ([[-1, 2], [1, 2]], {"score_range": (-2, 2)}, [[0.25, 1.0], [0.75, 1.0]]),
+    ([["25 %", "0,5"], ["NA", "1"]], {}, [[0.25, 0.5], [np.nan, 1.0]]),
+])  # fmt: skip
+def test_ranges_are_declared_for_all_items_or_by_item(values: Any, how: Any, want: Any) -> None:
+    found = ResponseMatrix(values, items=["x", "y"], **how)
+    np.testing.assert_allclose(found.scores, want, rtol=1e-6)
+    frame = pd.DataFrame(values, ["a", "b"], ["x", "y"])
+    np.testing.assert_allclose(ResponseMatrix.from_frame(frame, **how).scores, want, rtol=1e-6)
+    sideways = frame.T.rename_axis("item").reset_index()
+    turned = ResponseMatrix.from_frame(sideways, transpose=True, **how)
+    np.testing.assert_allclose(turned.scores, want, rtol=1e-6)
+    long = frame.rename_axis("model").reset_index().melt("model", None, "item", "score")
+    np.testing.assert_allclose(ResponseMatrix.from_long(long, **how).scores, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("values", "how", "message"), [
+    ([[0.5, 40], [0.3, 60]], {}, r"respondent 'a', item 'y' has 40.*score_range=\(0, 100\)"),
+    ([[0.5, 0.2], [0.3, -0.1]], {}, "respondent 'b', item 'y' has -0.1.*score_range="),
+    ([[0.5, np.inf], [0.3, 0.1]], {}, "respondent 'a', item 'y' has inf.*score_range="),
+    ([[50, 20], [130, 7]], {"score_range": (0, 100)},
+     "between 0 and 100: respondent 'b', item 'x' has 130.*score_range="),
+    ([[50, 2], [30, 1]], {"score_range": {"x": (0, 100)}},
+     "between 0 and 1: respondent 'a', item 'y' has 2"),
+    ([[1, 0], [1, 0]], {"score_range": {"z": (0, 9)}}, "score_range names 'z'"),
+])  # fmt: skip
+def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, message: str) -> None:
+    for make in (
+        lambda: ResponseMatrix(values, ["a", "b"], ["x", "y"], **how),
+        lambda: ResponseMatrix.from_frame(pd.DataFrame(values, ["a", "b"], ["x", "y"]), **how),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:
+    frame = pd.DataFrame(np.eye(6), [*"abcdef"], [*"uvwxyz"])
+    shares = frame.assign(share=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    with pytest.raises(ValueError, match="may not be items: 'share'"):
+        ResponseMatrix.from_frame(shares)
+    assert ResponseMatrix.from_frame(shares, score_range=(0, 1)).n_items == 7
+    assert ResponseMatrix.from_frame(shares, ignore="share").n_items == 6
+    with pytest.raises(ValueError, match="may sum up other rows: 'mean'"):
+        ResponseMatrix.from_frame(pd.concat([frame, frame.mean().to_frame("mean").T]))
+
+
+def test_a_threshold_still_makes_marks_of_scores() -> None:
+    found = ResponseMatrix(SCORES, threshold=0.5)
+    assert found.values.tolist() == [[0, 1, -1], [1, 0, 1], [1, 1, 0]]
