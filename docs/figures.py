@@ -202,6 +202,30 @@ def trends(key: str) -> Iterator[Record]:
     return (study for study in stored("trend")["studies"] if key in study)
 
 
+def score_boards() -> Iterator[Record]:
+    """Boards of scores between 0 and 1."""
+    return ({"board": name} | one for name, one in stored("scores")["boards"].items())
+
+
+def by_levels(part: str) -> Iterator[Record]:
+    """Studies of ordered levels, with their shape."""
+    for one in stored("rubrics")[part]:
+        yield one | {"sizes": " × ".join(f"{n:,}" for n in one["shape"])}
+
+
+def rubric_coverage() -> Iterator[Record]:
+    """How often intervals of ordered levels cover the truth."""
+    names = "slopes", "thresholds", "abilities"
+    return (one | {name: one[name]["coverage"] for name in names} for one in by_levels("coverage"))
+
+
+def rubric_seconds() -> Iterator[Record]:
+    """Seconds of fits of ordered levels."""
+    return (
+        one | {"fit": one["seconds"][0], "both": one["seconds"][1]} for one in by_levels("seconds")
+    )
+
+
 def posteriors() -> Iterator[Record]:
     """Coverage of the variational posterior."""
     yield from stored("variational")["calibration"]["figures"]
@@ -480,6 +504,26 @@ doubling time / true one {days / true days:.2f} | its intervals cover {coverage 
 ranks given these items = trends median width
 systems {systems} | items {items} | missing {missing:.0%} |
 intervals of ranks cover {coverage of ranks:.1%} | median width {median width:.0f}
+
+score boards = score_boards
+board {board} | RMSE of held-out scores {RMSE:.4f} | minus RMSE of 100 trials {beyond counts:+.5f} |
+trials that a score is worth {trials:.1f} | SD of z between halves {SD of z:.2f}
+
+score families = scores/families
+scores {family} | systems {n} | items {n_items} | trials found {trials:.2f} |
+intervals cover: ability {ability:.1%} | slope {slopes:.1%} | intercept {intercepts:.1%}
+
+levels of items = rubric_coverage
+model {model} | systems × items × levels {sizes} | intervals cover: ability {abilities:.1%} |
+slope {slopes:.1%} | threshold {thresholds:.1%}
+
+models of levels = by_levels fractions
+truth {truth} | systems × items × levels {sizes} | RMSE of ability: GPCM {ratios[GPCM]:.2f} |
+GRM {ratios[GRM]:.2f} | scores in the 2PL {ratios[2PL]:.2f}
+
+time of levels = rubric_seconds
+model {model} | systems × items × levels {sizes} | missing {missing:.0%} |
+s: fit {fit:.2f} | with standard errors {both:.2f}
 """
 """Name and records of every table, and its columns: a heading, and a cell that begins with a field.
 

@@ -392,7 +392,7 @@ class LevelParameters(ItemParameters):
     @property
     def places(self) -> NDArray[np.intp]:
         """Number, among those reached, of each level, or of the one below, (n_items, n_levels)."""
-        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1) - 1, 0)
+        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1, dtype=np.intp) - 1, 0)
 
     def log_probability(self, abilities: Array) -> Array:
         """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""

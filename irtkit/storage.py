@@ -101,7 +101,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 
 def with_parts(record: dict[str, Any], **kinds: Callable[..., Any]) -> dict[str, Any]:
-    """Return the record with the named parts made again, except parts that are None."""
+    """Return the record with the named parts made again, except parts equal to None."""
     known = {name: kind for name, kind in kinds.items() if record[name] is not None}
     return {**record, **{name: kind(**record[name]) for name, kind in known.items()}}
 

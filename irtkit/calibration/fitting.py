@@ -169,7 +169,7 @@ def fit(
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items: a ResponseMatrix, or what
+        Right and wrong answers, scores or levels, respondents × items: a ResponseMatrix, or what
         :func:`irtkit.read_responses` takes (a path, a data frame, an array, records).
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),

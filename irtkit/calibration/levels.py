@@ -7,6 +7,7 @@ intercepts, which are the mean logit of the thresholds; these spread around it b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -247,27 +248,20 @@ def with_levels(
     status = np.array(result.status, dtype=object)
     n_reached = (~np.isnan(steps)).sum(axis=1)
     status[(n_reached == 1) & (status != "no responses")] = "no variance"
-    reached = ~np.isnan(steps)
-    absent = (np.arange(steps.shape[1]) <= top[:, None]) & ~reached & reached.any(axis=1)[:, None]
-    findings = result.findings
+    findings, absent = result.findings, (n_reached > 0) & (n_reached <= top)
     if absent.any():
-        which = np.flatnonzero(absent.any(axis=1))
-        names = [result.item_labels[k] for k in which]
+        names = [*compress(result.item_labels, absent)]
         about = {"n": len(names), "n_items": n_items, "items": names, "model": model}
         findings = (*findings, Finding("levels-not-reached", "note", about))
-    joint = result.item_covariance
-    if items is None and joint is not None:  # intercept and step are the same
-        joint = joint._replace(own=joint.own)
     return replace(
         result,
         model=model,
         counts=patterns.points,
         parameters=parameters,
         status=tuple(status),
-        n_parameters=int(np.maximum(n_reached, 0)[n_reached > 0].sum()),
+        n_parameters=int(n_reached.sum()),
         findings=findings,
-        item_covariance=joint,
-        threshold_errors=threshold_errors(parameters, joint),
+        threshold_errors=threshold_errors(parameters, result.item_covariance),
     )
 
 
@@ -317,17 +311,18 @@ class LevelCells(NamedTuple):
         """Scores by slope and steps at θ + point · SD, as tables."""
         theta = self.ability + point * self.sd
         _, by_logit, by_step = level_curves(self.items, theta)
-        reached = np.maximum(self.codes, 0).T[:, None].astype(np.intp)
-        seen, tables = self.codes >= 0, [theta * by_logit, *np.moveaxis(by_step, 2, 0)]
-        found = [np.take_along_axis(one, reached, axis=1)[:, 0].T * seen for one in tables]
-        return found[:size]
+        return [*map(self._reached, [theta * by_logit, *np.moveaxis(by_step, 2, 0)])][:size]
 
     def by_ability(self) -> tuple[Array, Array]:
         """Scores and information by ability, as tables."""
-        seen, by_logit = self.codes >= 0, level_curves(self.items, self.ability)[1]
+        score = self._reached(level_curves(self.items, self.ability)[1]) * self.items.slope
+        return score, level_information(self.items, self.ability).T * (self.codes >= 0)
+
+    def _reached(self, of_levels: Array) -> Array:
+        """Values of the levels that were reached, of (n_items, n_levels, n), as a table."""
         reached = np.maximum(self.codes, 0).T[:, None].astype(np.intp)
-        score = np.take_along_axis(by_logit, reached, axis=1)[:, 0].T * self.items.slope
-        return score * seen, level_information(self.items, self.ability).T * seen
+        found = np.take_along_axis(of_levels, reached, axis=1)[:, 0].T
+        return np.asarray(found * (self.codes >= 0))
 
 
 def level_cells(
@@ -366,20 +361,17 @@ def _start(problem: Problem) -> Array:
         typical, noise = float(np.mean(slope)), float(np.mean(1 / (n * variance)))
         kept = np.clip(1 - noise / max(float(np.var(slope)), 1e-9), 0.1, 1.0)
         slope = typical + kept * (slope - typical)
+    hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
     number = engine.counts * np.concatenate([np.ones((len(scores), 1)), free], axis=1) + 0.5
     if engine.model == "GPCM":
         steps = np.log(number[:, 1:] / number[:, :1])
-        return problem.parameters.vector(  # levels spread less at one ability than over all
-            engine.items(slope, steps), Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
-        )
+        return problem.parameters.vector(engine.items(slope, steps), hyper)
     slope = 1.7 * slope * np.sqrt(variance)
     number *= np.concatenate([np.ones((len(scores), 1)), free], axis=1)
     above = np.cumsum(number[:, ::-1], axis=1)[:, ::-1][:, 1:] / number.sum(axis=1, keepdims=True)
     odds = np.log(np.where(free, above / (1 - above), 1.0))
     steps = odds * np.sqrt(1 + slope**2 / 2.9)[:, None]
-    return problem.parameters.vector(
-        engine.items(slope, steps), Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
-    )
+    return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 
 def _covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:

@@ -1,8 +1,8 @@
 """Differential item functioning: items harder for one of two groups than ability explains.
 
-The procedure is due to Mantel & Haenszel (1959). In stratum k of respondents of equal ability, A_k
-and B_k of the focal group are right and wrong, C_k and D_k of the reference group, and N_k are
-there in all. With the hypergeometric mean and variance,
+In stratum k of respondents of equal ability, A_k and B_k of the focal group are right and wrong,
+C_k and D_k of the reference group, N_k in all (Mantel & Haenszel 1959). With the hypergeometric
+mean and variance,
 
     χ² = (Σ A_k − Σ E[A_k])² / Σ Var[A_k]
 
@@ -81,13 +81,11 @@ def differential_functioning(
         A result of :func:`irtkit.fit` with its responses, a ResponseMatrix, or anything that
         :func:`irtkit.read_responses` takes, with its settings as ``reading``.
     groups : mapping, Series, list or str
-        Group of every respondent: a mapping or Series from label to group, a list in the order of
-        the respondents, or a column of ``responses.respondent_table``. Respondents without a group
-        are left out, and so are synthetic ones.
+        Group of every respondent, by label or in the order of the respondents, or a column of
+        ``responses.respondent_table``. Those without a group, and synthetic ones, are left out.
     method : {"mantel-haenszel", "likelihood-ratio"}, default "mantel-haenszel"
-        "mantel-haenszel" compares the odds of a right answer at equal scores (10 respondents per
-        group or more). "likelihood-ratio" compares 2PL models (30 or more) and also finds crossing
-        curves.
+        "mantel-haenszel" compares odds of a right answer at equal scores (from 10 respondents per
+        group on). "likelihood-ratio" compares 2PL models (from 30 on) and finds crossing curves.
     fdr : float, default 0.05
         False-discovery rate (Benjamini & Hochberg 1995).
     anchors : list of str, optional
@@ -295,8 +293,7 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     """Factor by which dependence widens the variance of a difference between groups, ≥ 1.
 
     If n respondents in a group answer like m independent ones, a difference of means has the
-    variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all respondents is used if
-    larger.
+    variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all is used if larger.
     """
     whole = near_duplicates(patterns)
     if not whole.found:
@@ -435,8 +432,7 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
 
     With proportions correct on the other items in SDs, a correlation of ρ is a difference of
     ρ/√(p(1 − p)) between the means of right and wrong respondents, and a variance of 1 − ρ² within
-    them. The ratio is the logistic slope (Fisher's discriminant). Slopes are shrunk towards their
-    mean.
+    them. The ratio is the logistic slope (Fisher's discriminant). Slopes are shrunk to their mean.
     """
     totals = np.zeros((2, patterns.n))
     for _, right, answered in _item_blocks(patterns):

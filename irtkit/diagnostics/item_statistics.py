@@ -74,8 +74,7 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is not a FitResult, or its responses were not saved, are sparse, or hold
-        repeated trials.
+        If ``result`` is not a FitResult, or its responses are not saved, sparse or repeated.
 
     Notes
     -----
@@ -361,8 +360,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is not a FitResult, or its responses were not saved, are sparse, or hold
-        repeated trials.
+        If ``result`` is not a FitResult, or its responses are not saved, sparse or repeated.
 
     Notes
     -----
@@ -374,10 +372,6 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     Drasgow, Levine & Williams (1985), *Brit. J. Math. Stat. Psychol.* 38, 67–86: lz.
     Snijders (2001), *Psychometrika* 66, 331–342: lz*, with an estimated ability.
     Lugannani & Rice (1980), *Adv. Appl. Prob.* 12, 475–490: tail probability by saddlepoint.
-
-    See Also
-    --------
-    irtkit.item_fit, irtkit.compare_systems
 
     Examples
     --------

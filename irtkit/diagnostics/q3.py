@@ -2,7 +2,7 @@
 
 Abilities are fitted to the items, which draws Q3 below 0 if the model holds. Let e = y − P(θ), and
 θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1). The residuals of items j and k have about the
-covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ. The variance of item j is ∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
+covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ. Item j has the variance ∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def local_dependence(
     Parameters
     ----------
     result : FitResult
-        A result of :func:`irtkit.fit` with its responses.
+        With its responses.
     threshold : float, default 0.2
         Least absolute Q3, from 0 to 1.
     top : int, default 1000
@@ -50,8 +50,7 @@ def local_dependence(
 
         - item, other
         - q3: correlation of y − P(θ) between the two items, over respondents who answered both, at
-          the fitted abilities (EAP). Items with fewer than five right, or wrong, responses are left
-          out.
+          the fitted abilities (EAP). Items with under five right, or wrong, responses are left out.
         - excess: q3 less its expectation if the model holds, which is below 0.
         - n_respondents: who answered both.
         - p_value: two-sided, by Fisher's transform of q3, for a single pair. It is too small for

@@ -89,7 +89,7 @@ def n_tied(of: Levels) -> int:
 
 
 def same_order(first: Levels, second: Levels) -> bool:
-    """Whether no two items are ordered in opposite ways. Ties do not count as opposite."""
+    """Whether no two items are ordered in opposite ways. Ties are not opposite."""
     both = np.lexsort((second, first))
     return bool((np.diff(second[both]) >= 0).all())
 

@@ -174,7 +174,7 @@ def _frame(table: Any, **how: Any) -> pd.DataFrame:
 
 
 def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
-    """Return the format of a log that begins with `head`, `BESIDE`, or None if it is another file.
+    """Return the format of a log by its `head`, `BESIDE`, or None for other files.
 
     A description of logs that leads to them is itself a log if it is read `alone`.
     """

@@ -27,7 +27,7 @@ def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
     ----------
     given
         A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
-        The 1PL and the 2PL are fitted with the weak prior, unless the result is already one.
+        The 1PL and the 2PL are fitted with prior="weak", unless the result is already one.
     **reading
         Settings of :func:`irtkit.read_responses`.
 

@@ -44,7 +44,7 @@ STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 15) for k in (4, 5, 6, 7)))
-"""Node counts in use.
+"""Numbers of nodes in use.
 
 They are few, for fits to share compiled programs, and divisible by 8. Six items with 10⁷ trials
 each need 24,576, and twice as many to check them.

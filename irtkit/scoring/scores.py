@@ -152,7 +152,10 @@ def score(
     if design is not None:
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
-    calibrated, matrix = items_for_scores(items, latent_sd), as_responses(responses, **reading)
+    calibrated = items_for_scores(items, latent_sd)
+    if isinstance(calibrated.parameters, LevelParameters) and not hasattr(responses, "cells"):
+        reading["levels"] = True
+    matrix = as_responses(responses, **reading)
     calibrated = replace(calibrated, design=design or calibrated.design)
     table, findings = score_table(matrix, calibrated, method, level, random_items)
     for finding in findings:

@@ -2,7 +2,7 @@
 
 The drop is the mean difference between old and new accuracy over the items of both runs, paired and
 clustered. The gate *fails* if a drop of ``max_drop`` would look like this with a probability below
-1 − ``level``. It *passes* if, with the same certainty, the drop is no larger.
+1 − ``level``. It *passes* if, with the same certainty, the drop is at most that large.
 
 If few answers changed, Student's t is too sure. The upper bound of the drop is at least the larger
 root U of (U − d̄)² = max(z², −log α) · (wU − U²)/J (Wilson 1927, *JASA* 22). The factor for

@@ -85,8 +85,8 @@ def leaderboard(
         - n_responses.
         - group: letters. Systems that share one do not differ significantly. "b-d" is b, c and d.
           Others may not either, see :func:`irtkit.compare_systems`.
-        - status: "misfit" if answers may have leaked: the system is right on more items that are
-          improbable at its ability than chance allows (p < 0.05 over all systems). Otherwise "ok".
+        - status: "ok" or "misfit". A misfit is right on more items that are improbable at its
+          ability than chance allows (p < 0.05 over all systems), as if answers had leaked.
         - family: empty if unknown. component: given if the data form groups without a common
           response. Ranks are then within the part, and parts follow each other.
 

@@ -230,6 +230,7 @@ def test_scores_are_the_abilities_of_the_fit(model: ModelName) -> None:
     result = fit(levels, model, score_range=(0, 3))
     found = score(result.responses, result)
     assert found["ability"].to_numpy() == pytest.approx(result.ability, abs=1e-6)
+    pd.testing.assert_frame_equal(score(levels, result, score_range=(0, 3)), found)
     mode = score(result.responses, result, "MAP")
     assert mode["ability"].to_numpy() == pytest.approx(result.ability, abs=0.15)
     assert (found["n_responses"] == (~np.isnan(levels)).sum(axis=1)).all()

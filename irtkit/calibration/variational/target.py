@@ -3,7 +3,7 @@
 Slopes are a = τ·f(u), with a scale τ that all items share and that is itself a coordinate (as is
 the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
 shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
-more than respondents, intercepts are measured from m·a for the same reason. The weak prior has f =
+more than respondents, intercepts are measured from m·a for the same reason. prior="weak" has f =
 sinh, a learned prior f = λ·sinh, a prior on log |a| f = ±exp. Other priors have u = a.
 
 A learned distribution is held as it was learned, with items integrated out. Only its location and
