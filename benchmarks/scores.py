@@ -42,7 +42,7 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
 def _beta(p: Array, trials: Any, generator: np.random.Generator) -> Array:
     """Scores of the variance of a share of so many trials."""
-    return generator.beta((trials - 1) * p, (trials - 1) * (1 - p))
+    return np.asarray(generator.beta((trials - 1) * p, (trials - 1) * (1 - p)))
 
 
 FAMILIES: dict[str, Family] = {
@@ -80,7 +80,7 @@ def of_board(scores: Array) -> dict[str, Any]:
             for one in (kept, irtkit.ResponseMatrix.from_counts(*counts))
         ]
         errors.append([np.sqrt(np.mean((expected(one) - scores)[out] ** 2)) for one in fits])
-        trials.append(1 / fits[0].settings.trial_correlation)
+        trials.append(1 / (fits[0].settings.trial_correlation or np.nan))
     spread = []
     for seed in range(_HALVES):
         first = np.random.default_rng(100 + seed).random(scores.shape) < 0.5

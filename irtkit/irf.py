@@ -436,9 +436,12 @@ class LevelParameters(ItemParameters):
 
 def level_information(items: LevelItems, theta: Array) -> Array:
     """Fisher information about ability, (n_items, n)."""
-    log_p, by_logit, _ = level_curves(items, theta)
-    p = np.exp(log_p)
+    p = np.exp(level_logs(items, theta))
     p[:, 1:] *= items.free[:, :, None]
+    if items.model == "GPCM":
+        by_logit = items.scores[:, :, None] - (items.scores[:, :, None] * p).sum(axis=1)[:, None]
+    else:
+        by_logit = level_curves(items, theta)[1]
     return np.asarray(items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1))
 
 

@@ -143,3 +143,47 @@ def test_the_glossary_explains_every_column(examples: Path) -> None:
 def _stem(name: str, told: set[str]) -> str:
     """A column, or the one that it is an error or an end of the interval of."""
     return name if name in told else re.sub("_(?:se|low|high)$", "", name)
+
+
+# The question, its page on the first page's table, the text with which the answer is complete.
+_ANSWERS = [
+    ("load lm-eval", "howto/load_logs.md", 'irtkit.read_responses("runs/")'),
+    ("difficulty of −1.2", "irt_for_engineers.md#what-does-a-difficulty-mean", "an easy item"),
+    ("saturated", "howto/saturated.md", "fewer than a tenth of the items separate them"),
+    ("fix first", "howto/fix_items.md", "Start at the top and read the item and its key"),
+    ("A better than B", "howto/compare_two.md", "do not show a difference"),
+    ("How many items", "howto/how_many_items.md", "Plan for 0.8 or more"),
+    ("different items", "howto/incomplete_data.md", "Ranks use `expected_score`"),
+    ("Which model", "which_model.md", "every estimate is finite"),
+    ("Multidimensional", "howto/multidimensional.md", "**1. Several tasks.** Fit each task alone"),
+    ("cite irtkit", "howto/cite_and_compare.md", "Two settings give mirt's model"),
+]
+
+
+def test_common_questions_are_answered_within_a_minute() -> None:
+    table = ["| question | page | links followed | words |", "| --- | --- | --- | --- |"]
+    for asked, link, answer in _ANSWERS:
+        words = _words_until(link, answer)
+        assert words < 300, link
+        row = rf"(?m)^\| ([^|]*{re.escape(asked)}[^|]*) \| .*\]\({re.escape(link)}\)"
+        found = re.search(row, (DOCS / "index.md").read_text(encoding="utf-8"))
+        assert found, link
+        page = (DOCS / link.split("#")[0]).read_text(encoding="utf-8")
+        title = re.findall(r"(?m)^# (.*)", page)[0]
+        table.append(f"| {found[1]} | [{title}]({link}) | 1 | {words} |")
+    manual = (DOCS / "accuracy.md").read_text(encoding="utf-8").split("\n## The manual\n")[1]
+    assert re.findall(r"(?m)^\|.*", manual) == table, "\n".join(table)
+
+
+def _words_until(link: str, answer: str) -> int:
+    """Words from where a link leads to the end of an answer, with code, output and tables."""
+    page, _, anchor = link.partition("#")
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if anchor:
+        headings = re.finditer(r"(?m)^#+ (.*)", text)
+        starts = {
+            re.sub(r"[^\w-]", "", h[1].lower().replace(" ", "-")): h.start() for h in headings
+        }
+        text = text[starts[anchor] :]
+    assert answer in text, (link, answer)
+    return len(re.findall(r"[^\W_][\w’'.,/-]*", text[: text.index(answer) + len(answer)]))

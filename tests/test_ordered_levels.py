@@ -11,6 +11,7 @@ import pytest
 import irtkit
 from irtkit import ResponseMatrix, read_responses
 from irtkit.responses.levels import check_levels
+from tests.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +78,12 @@ def test_a_matrix_that_holds_no_levels_is_refused() -> None:
         check_levels(synthetic, "GPCM")
     with pytest.raises(ValueError, match="sparse"):
         check_levels(ResponseMatrix([[0, 1], [1, 1]]).to_sparse(), "GPCM")
+
+
+def test_the_command_line_fits_and_scores_levels(tmp_path: Path) -> None:
+    marks = np.random.default_rng(0).integers(1, 5, (30, 6))
+    frame = pd.DataFrame(marks, [f"m{k}" for k in range(30)], [f"q{k}" for k in range(6)])
+    frame.rename_axis("model").to_csv(tmp_path / "judge.csv")
+    assert run("fit judge.csv --model GPCM --out out", tmp_path).returncode == 0
+    assert "threshold_3" in (tmp_path / "out" / "items.csv").read_text()
+    assert "m7" in run("score judge.csv out --levels", tmp_path).stdout

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.levels import LevelCells, level_cells, threshold_errors
+from irtkit.calibration.levels import level_cells, threshold_errors
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
 from irtkit.irf import NORMAL_POINTS, LevelParameters, logistic
@@ -90,7 +90,7 @@ class _Cells(NamedTuple):
         return score, self.table(rate**2 * self.answered * p * (1 - p))
 
 
-def _cells(result: FitResult, patterns: Patterns) -> Iterator[_Cells | LevelCells]:
+def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
     from scipy.sparse import csr_array
 

@@ -210,7 +210,7 @@ def maximum_likelihood(
     dispersion = None
     if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
         known = problem, maximum, correlation or 0.0
-        dispersion = dispersions(scores, *known, distinct.cells.shape[1])[columns]
+        dispersion = dispersions(scores, *known, distinct.scored)[columns]
     at = parameters.values(x)
     items, population = at.items, at.populations[0]
     found = joint = information = population_se = None

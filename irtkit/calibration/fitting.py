@@ -173,7 +173,7 @@ def fit(
         :func:`irtkit.read_responses` takes (a path, a data frame, an array, records).
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
-        "2PL" or "3PL" (with guessing); for ordered levels such as a judge's marks "GPCM" or "GRM".
+        "2PL" or "3PL" (with guessing). "GPCM" or "GRM" for ordered levels, such as a judge's marks.
         Discrimination of all but 1PL and Rasch may have either sign.
     method
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
@@ -232,6 +232,10 @@ def fit(
 
     Repeated trials of a cell may repeat each other. Their correlation is estimated, unless the
     responses have a ``trial_correlation``. n trials weigh n/(1 + (n − 1) · correlation).
+
+    Scores between 0 and 1 have a quasi-likelihood (Papke & Wooldridge 1996). The weight of a score,
+    in right or wrong answers, is estimated from its variance. Standard errors of all but 3PL items
+    allow for items whose scores vary more or less than others.
 
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).

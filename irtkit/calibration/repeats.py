@@ -110,7 +110,7 @@ def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: floa
 
 
 def dispersions(
-    cells: Cells, problem: Problem, maximum: Maximum, correlation: float, n_columns: int
+    cells: Cells, problem: Problem, maximum: Maximum, correlation: float, scored: NDArray[np.bool_]
 ) -> Array:
     """Variance of the scores of every item, in that of all items, shrunk to these (Smyth 2004).
 
@@ -121,12 +121,11 @@ def dispersions(
     from scipy.special import gammaln
 
     mean, square, _, learned = moments(cells, problem, maximum)
-    share, score = cells.right / cells.trials, cells.trials >= SCORE_TRIALS
+    share, score = cells.right / cells.trials, scored[cells.column]
 
     def sums(values: Any) -> Array:
-        return np.bincount(
-            cells.column[score], np.broadcast_to(values, score.shape)[score], n_columns
-        )
+        weights = np.broadcast_to(values, score.shape)[score]
+        return np.asarray(np.bincount(cells.column[score], weights, len(scored)), np.float64)
 
     n = sums(1.0)
     of = np.flatnonzero(n)
@@ -143,7 +142,7 @@ def dispersions(
 
     start = np.log([max(float(df @ q / df.sum()), 1e-6), 8.0])
     q0, d0 = np.exp(np.clip(minimize(loss, start, method="Nelder-Mead").x, -14, 14))
-    found = np.ones(n_columns)
+    found = np.ones(len(scored))
     common = max(correlation, 1 / SCORE_TRIALS)
     found[of] = np.maximum((d0 * q0 + df * q) / (d0 + df) / common, _LEAST_DISPERSION)
     return found

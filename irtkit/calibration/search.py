@@ -148,12 +148,14 @@ class GridSchedule:
 
     def density(
         self,
-        items: Items,
+        items: Items | LevelItems,
         patterns: Patterns,
         half_width: float = 0.0,
         populations: Sequence[Population] = STANDARD,
     ) -> NodeDensity:
         """How dense nodes must be, as far as abilities go: in SDs of the first population."""
+        if isinstance(items, LevelItems):
+            return NodeDensity.of(items, max(half_width, HALF_WIDTH))
         (mean, sd), precision = populations[0], 1.0
         if populations != STANDARD:
             items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds
@@ -164,8 +166,6 @@ class GridSchedule:
             precision = max(precision, ratio**-2)
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
-        if isinstance(items, LevelItems):
-            return NodeDensity.of(items, half_width)
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
         # interpolation pays with products over items, or many items, and far fewer points
         by_product = not patterns.complete or items.logit_guessing is not None

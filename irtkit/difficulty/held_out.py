@@ -168,7 +168,7 @@ class _Predictor:
         from irtkit.scoring.abilities import log_likelihood, posterior_of
 
         if not np.isscalar(self.worth):  # trials are known beside scores
-            right, trials = right * self.worth, trials * self.worth  # type: ignore[operator]
+            right, trials = right * self.worth, trials * self.worth
         each = [
             log_likelihood(curves, right[:, part], None if trials is None else trials[:, part])
             for curves, part in zip(self.curves, self.parts, strict=True)

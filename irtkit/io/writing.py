@@ -173,8 +173,8 @@ def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
     parts: Any = responses.cells.rows()
     if not responses.is_sparse:
         rows, columns = np.nonzero(responses.trials == 0)
-        absent = rows, columns, np.full(len(rows), -1, np.int8)
-        parts = [*map(np.concatenate, zip(parts, absent, strict=True))]
+        absent: Any = rows, columns, np.full(len(rows), -1, np.int8)
+        parts = [np.concatenate([parts[k], absent[k]]) for k in range(3)]
     order = np.lexsort((parts[1], parts[0]))
     return tuple(part[order] for part in parts)
 

@@ -158,9 +158,9 @@ class LevelEngine:
     def scored(self, codes: Any) -> Array:
         """Scores of some cells, 0 where they are missing."""
         if (self.scores == np.arange(self.scores.shape[1])).all():
-            return np.maximum(codes, 0).astype(np.float64)
+            return np.asarray(np.maximum(codes, 0), np.float64)
         found = self.scores[np.arange(codes.shape[1]), np.maximum(codes, 0)]
-        return np.where(codes >= 0, found, 0.0)
+        return np.asarray(np.where(codes >= 0, found, 0.0))
 
     def _log_p(self, items: LevelItems, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""

@@ -66,7 +66,7 @@ class Marking(NamedTuple):
     ) -> Marking:
         """Check arguments of the same names and return the marking."""
         given = {"right": right, "wrong": wrong, "missing": missing}
-        words = {name: _words(name, value) for name, value in given.items()}
+        words: Any = {name: _words(name, value) for name, value in given.items()}
         if wrong is not None and right is None:
             raise ValueError("wrong needs right: name the words for both")
         if right is not None and threshold is not None:
@@ -78,10 +78,10 @@ class Marking(NamedTuple):
             return cls(None if threshold is None else check_number("threshold", threshold), **words)
         if right is not None or threshold is not None:
             raise ValueError("score_range is for scores, and threshold and right are for marks")
-        by_item = hasattr(score_range, "items") and {
-            str(item): _range(pair) for item, pair in score_range.items()
-        }
-        return cls(**words, score_range=by_item or _range(score_range))
+        if not hasattr(score_range, "items"):
+            return cls(**words, score_range=_range(score_range))
+        by_item = {str(item): _range(pair) for item, pair in score_range.items()}
+        return cls(**words, score_range=by_item)
 
     def number(self, value: object) -> float:
         """Return a number as it is written, 1 or 0 if it is marked; NaN: missing; inf: invalid."""
@@ -184,7 +184,7 @@ class Coder:
             if not self.n_invalid and self.marking.score_range is not None:
                 place = int((codes == INVALID).argmax())
                 ends = (np.broadcast_to(end, codes.shape).flat[place] for end in (low, high))
-                self.outside = tuple(map(float, ends))
+                self.outside = float(next(ends)), float(next(ends))
             self._note_invalid(cells, codes, rows, columns)
         return codes
 

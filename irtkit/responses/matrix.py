@@ -100,8 +100,8 @@ class ResponseMatrix:
         if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
         coder = Coder(marking)
-        places = np.ogrid[: cells.shape[0], : cells.shape[1]]
-        codes = coder.codes(cells, *places, items=names[1])
+        rows, columns = np.ogrid[: cells.shape[0], : cells.shape[1]]
+        codes = coder.codes(cells, rows, columns, names[1])
         coder.refuse(*names)
         self._keep(Cells(codes), names, synthetic)
 
@@ -312,7 +312,8 @@ class ResponseMatrix:
         """Return the matrix with the correlation of repeated trials of a cell.
 
         n trials count for n/(1 + (n − 1) · correlation) in `fit`: at 0 trials are independent, and
-        at 1 all together count as one. With None `fit` estimates the correlation.
+        at 1 all together count as one. A score between 0 and 1 is the mean of 10,000 trials. With
+        None `fit` estimates the correlation.
 
         Examples
         --------

@@ -99,7 +99,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
                 own.update(values.tolist())
         if key is None:
             places = row[:, None], np.array(positions)[None, :]
-            of_items = header
+            of_items: Sequence[str] = header
             if turned:
                 of_items = row_labels.names if at else label_names(None, start, "item")
             found = coder.codes(found, *places, of_items, by_row=turned)

@@ -76,7 +76,7 @@ class ItemCurves:
         if answered is not None:
             return np.asarray(answered @ self.each(curve))
         if isinstance(self.items, LevelParameters):
-            return self.each(curve).sum(axis=0)[None]
+            return np.asarray(self.each(curve).sum(axis=0)[None])
         if curve not in self._sums:  # items with the same parameters once
             of = self.items.discrimination, self.items.intercept, self.items.guessing
             distinct, copies = np.unique(np.stack(of), axis=1, return_counts=True)

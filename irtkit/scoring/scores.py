@@ -132,6 +132,9 @@ def score(
     · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals. Intervals use the
     t distribution with k − 1 degrees of freedom.
 
+    Scores between 0 and 1 count as in the result that items come from. On a table of items each
+    counts for one answer.
+
     Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
     Their expected_score_high is the score if all items not asked are right.
 

@@ -226,11 +226,12 @@ def audit(
     keys = prior = known = None
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
-    marks = responses is not None and result.model not in OF_LEVELS
-    if marks and not responses.is_sparse:
+    marks = result.model not in OF_LEVELS
+    if marks and responses is not None and not responses.is_sparse:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
-        first = _read_first(result, table.head(_READ_FIRST))
+        searched = table[table["log_bayes_factor"].notna()]
+        first = _read_first(result, searched.head(_READ_FIRST))
     thresholds = fdr, extreme_difficulty, chance
     items, findings = flagged(
         result, *thresholds, families, predictions, poor_fit=poor_fit, keys=keys

@@ -242,6 +242,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     labels = np.array(result.item_labels, dtype=object)
     counts = result.counts
     varied = result.parameters.known & ~(counts.all_right | counts.all_wrong)
+    if result.patterns.scored is not None:  # scores that are near each other are not alike
+        varied &= ~result.patterns.scored
     places = np.flatnonzero(varied & (counts.item_responses > 0))
     who = result.near_duplicates.distinct
     who = who[:: -(-len(who) // _MOST_SYSTEMS)]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from irtkit.systems.paired import Clusters
 
 MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB.
+_SAME = 1e-6  # Difference of scores in 32 bits that is rounding.
 MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, Holm 5.07).
 
 
@@ -48,17 +49,26 @@ class Shares(NamedTuple):
 
     right: Array  # Proportion right of the trials of each cell, 0 if missing, (n, n_items).
     trials: Array
+    scored: bool = False  # Whether some are scores between 0 and 1.
 
     @classmethod
     def of(cls, patterns: Patterns) -> Shares:
         """Return the accuracies of patterns."""
         right, trials = patterns.dense()
-        return cls(right if patterns.trials is None else right / np.maximum(trials, 1), trials)
+        share = right if patterns.trials is None else right / np.maximum(trials, 1)
+        return cls(share, trials, patterns.scored is not None)
 
     @property
     def steps(self) -> Array:
-        """Least change of the accuracy of each system by one other answer, (n,)."""
-        return np.asarray(1 / np.maximum(self.trials.max(axis=1), 1))
+        """Least change of the accuracy of each system by one other answer, (n,).
+
+        For scores it is their least difference.
+        """
+        steps = np.asarray(1 / np.maximum(self.trials.max(axis=1), 1))
+        if self.scored:
+            gaps = np.diff(np.sort(np.pad(self.right, ((0, 0), (0, 1)), constant_values=1), axis=1))
+            steps = np.minimum(steps, np.where(gaps > _SAME, gaps, 1).min(axis=1))
+        return steps
 
 
 @dataclass(frozen=True, eq=False)

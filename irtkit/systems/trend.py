@@ -228,7 +228,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     >>> print(irtkit.horizon(result, [2 ** (k / 8) for k in range(80)]))
     Difficulty rises by 0.56 logits per doubling of minutes. Tasks of one length
       differ with an SD of 0.67 logits. The longest 50 % horizon is 168 minutes
-      (respondent-5, 95% interval 65.2 to 431).
+      (respondent-5, 95% interval 71.1 to 395).
     """
     from irtkit.calibration.regression import latent_regression
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|Beyond the calibration)"
 )
 GRID = (61, 6.0)
-MODELS: Any = pytest.mark.parametrize("model", ["GPCM", "GRM"])
+MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
 def drawn(
@@ -55,11 +55,12 @@ def test_science_has_the_digits_of_mirt(shared_data: Path, model: ModelName, nam
     frame = pd.read_csv(shared_data / "science.csv.gz")
     expected = json.loads((shared_data / "science_mirt.json").read_text())[name]
     result = fit(frame.to_numpy(), model, prior=None, quadrature=GRID)
-    items = np.array(expected["items"])
+    items, parameters = np.array(expected["items"]), result.parameters
+    assert isinstance(parameters, LevelParameters)
     assert result.converged
     assert result.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-3)
-    assert result.parameters.discrimination == pytest.approx(items[:, 0], abs=1e-3)
-    assert result.parameters.steps[:, 1:] == pytest.approx(items[:, -3:], abs=1e-3)  # type: ignore[attr-defined]
+    assert parameters.discrimination == pytest.approx(items[:, 0], abs=1e-3)
+    assert parameters.steps[:, 1:] == pytest.approx(items[:, -3:], abs=1e-3)
     assert (result.aic, result.bic) == pytest.approx((expected["aic"], expected["bic"]), abs=3e-3)
     assert result.ability[:10] == pytest.approx(expected["eap_first10"], abs=1e-3)
     assert result.posterior_sd[:10] == pytest.approx(expected["eap_se_first10"], abs=1e-3)
@@ -103,7 +104,7 @@ def test_binomial_trials_are_levels_with_binomial_coefficients() -> None:
     engine, nodes = LevelEngine(patterns, "GPCM"), fixed_nodes(*GRID)
     k = np.arange(1, 5)
     steps = np.log(comb(4, k)) + k * items.intercept[:, None]
-    likelihood = MarginalLikelihood(engine, nodes)  # type: ignore[arg-type]
+    likelihood = MarginalLikelihood(engine, nodes)
     levels: Any = engine.items(items.discrimination, steps)
     p = items.probability(nodes.theta)
     joint = binom.logpmf(successes[:, None], 4, p).sum(axis=2) + nodes.normal_log_weights(1.0)
@@ -123,10 +124,10 @@ def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float)
     responses = irtkit.read_responses(levels, levels=True)
     engine = LevelEngine(patterns_of(responses, synthetic_is_real=False), model)
     parameters: Any = of_levels.LevelParameterisation(engine, learns=True)
-    likelihood = MarginalLikelihood(engine, fixed_nodes(41, 5.0))  # type: ignore[arg-type]
+    likelihood = MarginalLikelihood(engine, fixed_nodes(41, 5.0))
     prior: Any = of_levels.LevelPrior.of(WeakPrior(), engine)
     objective = PenalisedLikelihood(likelihood, parameters, prior)
-    problem: Any = Problem(engine, parameters, prior)  # type: ignore[arg-type]
+    problem: Any = Problem(engine, parameters, prior)
     x = of_levels._start(problem)
     x = x + 0.05 * np.arange(len(x)) % 0.2
     gradient = objective.evaluate(x).gradient

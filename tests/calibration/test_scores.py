@@ -207,6 +207,8 @@ def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path
     rows = [complete.respondents.index(name) for name in (first, second)]
     wanted = complete.scores[rows[0]].mean() - complete.scores[rows[1]].mean()
     assert compared.difference == pytest.approx(wanted, abs=1e-6)
+    differences = complete.scores[rows[0]] - complete.scores[rows[1]]
+    assert compared.se == pytest.approx(differences.std(ddof=1) / len(differences) ** 0.5, rel=0.05)
     verdict = irtkit.gate(complete.part(rows[:1]), complete.part(rows[1:]), max_drop=0.9)
     assert "passed" in str(verdict)
     audit = irtkit.audit(scored)
@@ -220,8 +222,8 @@ def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path
     assert irtkit.compare_difficulties(scored).table["average_error"].between(0, 1).all()
     irtkit.report(scored, tmp_path / "report.html")
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert len(irtkit.characteristic_curves(scored))
-    assert scored.health() is not None
+    assert irtkit.characteristic_curves(scored) is not None
+    assert not len(scored.health().near_duplicates)
 
 
 @pytest.mark.parametrize("name", ["item_fit", "model_fit", "local_dependence", "respondent_fit"])
@@ -236,7 +238,7 @@ def test_patterns_of_scores_count_cells_once() -> None:
     patterns = patterns_of(ResponseMatrix([[0.5, 1], [1, 0]]), synthetic_is_real=False)
     assert patterns.counts.item_right.tolist() == [1.5, 1]
     assert patterns.counts.item_responses.tolist() == [2, 2]
-    assert patterns.scored.tolist() == [True, False]  # type: ignore[union-attr]
+    assert patterns.scored.tolist() == [True, False]
     assert patterns.score_worth(1.0).tolist() == [1, 1]
     assert patterns.score_worth(None).tolist() == [SCORE_TRIALS, 1]
 
@@ -249,7 +251,7 @@ def test_a_published_index_is_obtained_again() -> None:
     ability = result.respondents["ability"]
     assert ability.corr(index, method="spearman") >= 0.999
     assert ability.corr(index, method="kendall") >= 0.984
-    scores = result.responses.scores  # type: ignore[union-attr]
+    scores = result.responses.scores
     out = (np.random.default_rng(0).random(scores.shape) < 0.1) & ~np.isnan(scores)
     training = np.where(out, np.nan, scores)
     found = []
