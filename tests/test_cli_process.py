@@ -108,7 +108,7 @@ def test_what_steers_a_terminal_is_spelled_out_in_a_line_of_bounded_length(tmp_p
 
 def test_errors_and_warnings_speak_of_options() -> None:
     values = {"respondent": "a", "item": "q", "value": 9}
-    finding = Finding("scores", "error", values, (Remedy({"threshold": 5}, "threshold"),))
+    finding = Finding("levels", "error", values, (Remedy({"threshold": 5}, "threshold"),))
     spelled = {"max_drop": "--max-drop", "k": "-k", "prior": "--prior"}
     with spelled_as_options():
         for problem in (ReadingError(finding, "runs.csv"), IRTWarning(finding)):

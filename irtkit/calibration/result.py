@@ -522,7 +522,7 @@ class FitResult:
         Examples
         --------
         >>> import irtkit
-        >>> result = irtkit.fit([[0, 2], [1, 1], [2, 0], [2, 2]] * 20, "GPCM")
+        >>> result = irtkit.fit([[0, 0], [0, 1], [1, 2], [2, 1], [2, 2]] * 20, "GPCM")
         >>> result.category_probability([0.0]).shape
         (1, 2, 3)
         """

@@ -73,8 +73,8 @@ def score(
         ``reading``. Items are found by label, and some of the calibrated items are enough.
     items
         A result of :func:`irtkit.fit`, a table with discrimination and intercept or difficulty (and
-        guessing), or a selection of :func:`irtkit.select_items`. Each can be given by its path.
-        :class:`irtkit.ItemParameters` must have the items of the responses in the same order.
+        guessing), a selection of :func:`irtkit.select_items`, or the path of one of these.
+        :class:`irtkit.ItemParameters` must have the items of the responses in order.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood). EAP and MAP shrink towards the population mean.

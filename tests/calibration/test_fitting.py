@@ -350,7 +350,11 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"model": "4PL"}, ValueError, "model must be one of Rasch, 1PL, 2PL, 3PL, got '4PL'"),
+        (
+            {"model": "4PL"},
+            ValueError,
+            "model must be one of Rasch, 1PL, 2PL, 3PL, GPCM, GRM, got '4PL'",
+        ),
         ({"method": "mcmc"}, ValueError, "method must be 'em', 'vi', an irtkit.EM or"),
         ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
         ({"quadrature": "fine"}, ValueError, "quadrature"),

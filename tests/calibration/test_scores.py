@@ -175,7 +175,7 @@ def test_a_result_of_scores_is_saved_and_says_what_a_score_counts_for(
     pd.testing.assert_frame_equal(again.items, scored.items)
     pd.testing.assert_frame_equal(again.respondents, scored.respondents)
     text = " ".join(str(scored).split())
-    assert f"A score says as much as {worth(scored):.3g} right or wrong answers" in text
+    assert f"A score has the weight of {worth(scored):.3g} right or wrong answers" in text
     assert "repeated trials" not in text
 
 

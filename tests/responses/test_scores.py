@@ -141,7 +141,7 @@ def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:
         ResponseMatrix.from_frame(shares)
     assert ResponseMatrix.from_frame(shares, score_range=(0, 1)).n_items == 7
     assert ResponseMatrix.from_frame(shares, ignore="share").n_items == 6
-    with pytest.raises(ValueError, match="may sum up other rows: 'mean'"):
+    with pytest.raises(ValueError, match="may be summaries of other rows: 'mean'"):
         ResponseMatrix.from_frame(pd.concat([frame, frame.mean().to_frame("mean").T]))
 
 

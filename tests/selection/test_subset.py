@@ -176,7 +176,7 @@ def test_scores_are_estimated_from_the_file_of_a_selection(
             for given in (selection, str(tmp_path / "s.npz"))
         )
         pd.testing.assert_frame_equal(found, wanted)
-    with pytest.raises(ValueError, match="latent_sd is that of the result"):
+    with pytest.raises(ValueError, match="latent_sd belongs to the selection"):
         score(answers, tmp_path / "s.npz", latent_sd=2.0)
 
 

@@ -268,8 +268,8 @@ def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) ->
     ("arguments", "message"),
     [
         ({"prior": None}, "prior must not be None for method='vi'"),
-        ({"prior": ItemPrior(Normal(1, 1))}, "intercept of the prior is None"),
-        ({"model": "3PL", "prior": NORMAL}, "guessing of the prior is None"),
+        ({"prior": ItemPrior(Normal(1, 1))}, "proper prior, and this one has intercept=None"),
+        ({"model": "3PL", "prior": NORMAL}, "proper prior, and this one has guessing=None"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
