@@ -179,7 +179,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
     system = answers["respondent"].iloc[0]
     ax = plots.learning_surface(surface, system)
     assert (ax.get_title(), ax.get_xscale()) == (system, "log")
-    with pytest.raises(ValueError, match="no surface over difficulty of 'nobody'"):
+    with pytest.raises(ValueError, match="'nobody' lacks a surface over difficulty"):
         plots.learning_surface(surface, "nobody")
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RIGHT = [1, True, 1.0, "1", "true", "TRUE", " 1 ", "1.0", np.int8(1), np.float32(1), np.bool_(1)]
 WRONG = [0, False, 0.0, -0.0, "0", "false", "0.0", np.uint8(0), np.float16(0)]
 MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, np.float64("nan")]
-INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, "x", "correct", "\x1b[2J", 1j,
+INVALID = [2, -3, 1.5, math.inf, -math.inf, 1e308, "x", "correct", "\x1b[2J", 1j,
            date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
            np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
 CODES: list[tuple[list[Any], int]] = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
