@@ -12,7 +12,7 @@ PACKAGE := $(VENV)/installed
 STAMP := $(VENV)/installed-test
 PEERS := $(VENV)/installed-peers
 BENCHMARKS := peers default_call floor scaling threads
-STUDIES := recovery coverage empirical planted_wrong_keys wrong_keys near_copies ability_intervals sparse variational guessing \
+STUDIES := recovery abilities coverage empirical planted_wrong_keys wrong_keys near_copies ability_intervals sparse variational guessing \
 	standard_errors warnings_of_fit at_chance repeated_trials held_out fuzzed_logs read_logs \
 	read_long model_fit systems few_items differential few_families anchors \
 	stored_difficulties difficulty_prediction expected_difficulty curves report_page \

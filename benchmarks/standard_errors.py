@@ -248,7 +248,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         method, prior = irtkit.EM(tol=1e-10), PRIORS[case.prior]
-        result = irtkit.fit(responses, case.model, prior=prior, method=method)  # type: ignore[arg-type]
+        result = irtkit.fit(responses, case.model, prior=prior, method=method)  # type: ignore[call-overload]
     c = result.parameters.guessing
     of_fit = result.standard_errors.T[[0, 3, 2]].copy()
     of_fit[2] /= c * (1 - c) if case.model == "3PL" else np.nan

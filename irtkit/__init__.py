@@ -6,6 +6,7 @@ the modules.
 """
 
 from irtkit import plots
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.fitting import EM, Variational
 from irtkit.calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "EM",
+    "AbilitiesResult",
     "Beta",
     "Density",
     "DifficultyPredictor",

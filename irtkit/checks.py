@@ -47,6 +47,11 @@ def short(value: object) -> str:
 def check_type(name: str, value: object, kind: type) -> None:
     """Refuse what is not a ResponseMatrix, FitResult or the like."""
     if not isinstance(value, kind):
+        if type(value).__name__ == "AbilitiesResult":
+            raise TypeError(
+                f"{name} must be a fit with one ability, got {value!r}. "
+                "Use irtkit.fit(…, abilities=1)"
+            )
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise TypeError(
             f"{name} must be {article} {kind.__name__}, got {type(value).__name__}. "

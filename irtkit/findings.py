@@ -587,6 +587,14 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "further-ability": "Not unidimensional: the largest residual eigenvalue is {z:.1f} SD above "
     "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
     "some of {n_systems:system} are near-duplicates]]. Verdicts on wrong keys are unreliable",
+    "one-ability": "One ability: [[with {n_systems:system} a further ability is not "
+    "distinguishable from chance]][[a further ability does not predict held-out answers better "
+    "(log loss {loss:.4f})]]",
+    "abilities-chosen": "Several abilities: {chosen!s} predict held-out answers best (log loss "
+    "{best:.4f}, one ability {one:.4f})",
+    "abilities-alike": "Similar abilities: {pairs!s} correlate by {least:.2f} or more",
+    "errors-conditional": "Standard errors: for {n_items:item} they take abilities as known up to "
+    "their own errors, and can be some percent too small",
     "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
     "explains (reference: {bound:.1f}). Items form groups, such as questions on one passage[[, or "
     "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",

@@ -20,13 +20,14 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 LAYERS = (
     "checks", "findings", "files", "printed", "progress", "responses", "io", "storage", "irf",
     "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "suspects",
-    "systems", "selection", "difficulty", "prediction", "curves", "datasets", "pictures", "plots",
-    "report", "cli", "__main__",
+    "abilities", "systems", "selection", "difficulty", "prediction", "curves", "datasets",
+    "pictures", "plots", "report", "cli", "__main__",
 )
 # fmt: on
 SHOWN = {"report"}
 DOWNWARD = {
-    CALIBRATED / "result.py": {"systems", "suspects", "difficulty", *SHOWN},
+    CALIBRATED / "fitting.py": {"abilities"},
+    CALIBRATED / "result.py": {"abilities", "systems", "suspects", "difficulty", *SHOWN},
     CALIBRATED / "summary.py": {"difficulty"},
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,
@@ -37,7 +38,8 @@ DOWNWARD = {
     PACKAGE / "cli" / "commands.py": {""},  # `irtkit` itself: a command calls a public function
 }
 """Imports from layers below, inside a method: people look for `result.leaderboard()` on the result,
-and ranks need scores, which are a layer below results; notebooks ask objects how to show them."""
+and ranks need scores, which are a layer below results; `irtkit.fit` fits several abilities too, and
+needs families of systems to choose their number; notebooks ask objects how to show them."""
 
 
 def layer_of(path: Path) -> str:

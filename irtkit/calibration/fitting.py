@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     from jax.sharding import Mesh
 
+    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.priors import Prior, PriorName
+    from irtkit.findings import Finding
     from irtkit.irf import ModelName
 
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
@@ -151,10 +153,12 @@ class Variational:
             raise FileNotFoundError(f"checkpoint must be in a folder, and {path.parent} is missing")
 
 
+@overload
 def fit(
     responses: object,
     model: ModelName = "2PL",
     *,
+    abilities: Literal[1] = 1,
     method: Literal["em", "vi"] | EM | Variational = "em",
     prior: PriorName | Prior | None = "weak",
     fixed: object = None,
@@ -163,7 +167,25 @@ def fit(
     standard_errors: bool = True,
     progress: bool | None = None,
     **reading: Any,
-) -> FitResult:
+) -> FitResult: ...
+@overload
+def fit(
+    responses: object, model: ModelName = ..., *, abilities: Any, **settings: Any
+) -> FitResult | AbilitiesResult: ...
+def fit(
+    responses: object,
+    model: ModelName = "2PL",
+    *,
+    abilities: Any = 1,
+    method: Literal["em", "vi"] | EM | Variational = "em",
+    prior: PriorName | Prior | None = "weak",
+    fixed: object = None,
+    seed: int = 0,
+    quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
+    standard_errors: bool = True,
+    progress: bool | None = None,
+    **reading: Any,
+) -> FitResult | AbilitiesResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
     Parameters
@@ -175,6 +197,9 @@ def fit(
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). "GPCM" or "GRM" for ordered levels, such as a judge's marks.
         Discrimination of all but 1PL and Rasch may have either sign.
+    abilities
+        How many abilities (2PL): 1, 2, 3, …, "auto" (as many as held-out answers show), "task"
+        (one per task), "bifactor" (a general one too), or a mapping from item to ability.
     method
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
         or :class:`irtkit.Variational` with settings such as tolerance, devices and batches.
@@ -204,6 +229,8 @@ def fit(
         Tables of items and respondents, and findings. Ability rises with the proportion right and
         has mean 0 and SD 1 in the population of the real respondents (Rasch: ``latent_sd``). Slopes
         are in logits per SD of ability, without a factor of 1.7.
+    irtkit.abilities.result.AbilitiesResult
+        With several abilities, see Notes.
 
     Raises
     ------
@@ -239,6 +266,14 @@ def fit(
 
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).
+
+    With several abilities both sides have normal posteriors, and "weak" and "empirical" are the
+    same prior: a normal distribution of items, learned from all of them, with a mean per task.
+    ``prior=None`` is the maximum of the marginal likelihood up to four abilities and for
+    "bifactor", and of a lower bound beyond. Axes of 2, 3, … are a choice (oblimin), on which
+    probabilities and expected scores do not depend. Their errors take the rotation as known.
+    "auto" holds families of near-duplicate systems out together, also tries the tasks, and finds
+    one ability with fewer than 30 systems or 15 families. It then returns a FitResult.
 
     Examples
     --------
@@ -304,6 +339,9 @@ def fit(
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
         reading["levels"] = True
+    several = not (is_whole(abilities) and abilities == 1)
+    if several:
+        _check_several(model, method, prior, quadrature, fixed)
     responses = as_responses(responses, **reading)
     if model in OF_LEVELS:
         check_levels(responses, model)
@@ -319,6 +357,9 @@ def fit(
         devices=None if method.mesh is None else method.mesh.size,
         batch=None if method.batch is None else int(method.batch),
     )
+    if several:
+        given = {"prior": prior, "seed": seed, "standard_errors": standard_errors}
+        return _several(responses, abilities, settings, given, progress=progress)
     from irtkit.calibration.estimation import fitted
 
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
@@ -330,9 +371,51 @@ def fit(
             checkpoint=checkpoint,
             report=report,
         )
-    for finding in () if _SILENT.get() else result.findings:
+    _warned(result.findings)
+    return result
+
+
+def _warned(findings: tuple[Finding, ...]) -> None:
+    for finding in () if _SILENT.get() else findings:
         if finding.severity == "warning":
             warn(finding)
+
+
+def _check_several(
+    model: str, method: object, prior: object, quadrature: object, fixed: object
+) -> None:
+    """Refuse settings that several abilities do not have."""
+    known = {
+        "model='2PL'": model == "2PL",
+        "method='em'": method == EM(),
+        "prior='weak' or None": prior is None or prior in ("weak", "empirical"),
+        "quadrature='adaptive'": quadrature == "adaptive",
+        "fixed=None": fixed is None,
+    }
+    for setting, is_met in known.items():
+        if not is_met:
+            raise ValueError(f"several abilities need {setting}. Use it, or abilities=1")
+
+
+def _several(
+    responses: ResponseMatrix,
+    abilities: Any,
+    settings: Settings,
+    given: dict[str, Any],
+    *,
+    progress: bool | None,
+) -> FitResult | AbilitiesResult:
+    """Fit several abilities."""
+    from irtkit.abilities.fitting import fitted_abilities
+
+    def of_one() -> FitResult:
+        with silently():
+            one: FitResult = fit(responses, progress=False, **given)
+        return one
+
+    with progress_line("fitting abilities", "change", shown=progress) as report, one_thread():
+        result = fitted_abilities(responses, abilities, settings, of_one=of_one, report=report)
+    _warned(result.findings)
     return result
 
 

@@ -327,6 +327,11 @@ class FitResult:
         return None if self.posterior is None else self.posterior.elbo_se
 
     @property
+    def n_abilities(self) -> int:
+        """1: with more, :func:`irtkit.fit` returns another class."""
+        return 1
+
+    @property
     def n_real(self) -> int:
         """Number of respondents that are not synthetic."""
         return int((~self.synthetic).sum())
@@ -644,8 +649,8 @@ class FitResult:
         return in_words(self)
 
 
-def load(path: str | PathLike[str]) -> FitResult:
-    """Read a result written by :meth:`FitResult.save`, or in a folder by ``irtkit fit --out``.
+def load(path: str | PathLike[str]) -> Any:
+    """Read a result written by its `save`, or in a folder by ``irtkit fit --out``.
 
     Raises
     ------
@@ -654,7 +659,12 @@ def load(path: str | PathLike[str]) -> FitResult:
     OSError
         If the file does not exist, or the folder lacks a result.
     """
-    return storage.read(saved_in(path), FORMAT, _restored)
+    from irtkit.abilities import result as of_several
+
+    saved = saved_in(path)
+    if saved.is_file() and storage.name_of(saved) == of_several.FORMAT.name:
+        return storage.read(saved, of_several.FORMAT, of_several.restored)
+    return storage.read(saved, FORMAT, _restored)
 
 
 def saved_in(path: str | PathLike[str]) -> Path:

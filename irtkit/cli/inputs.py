@@ -152,7 +152,7 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitRes
             f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
             "fitted again. Give the responses instead"
         )
-    result = load(saved)
+    result: FitResult = load(saved)
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)

@@ -1,0 +1,1 @@
+"""Several abilities: fitting, the choice of their number, and results."""

@@ -1,0 +1,409 @@
+"""What a fit with several abilities returns: tables, expected scores, and a file of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit import storage
+from irtkit.abilities.engine import Design, Fitted, Side, probabilities
+from irtkit.calibration.result import FitResult, Settings
+from irtkit.checks import check_number, check_one_of, counted
+from irtkit.data.patterns import Counts
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
+from irtkit.findings import Finding
+from irtkit.printed import in_lines, plain, shortened, table_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.irf import Array
+    from irtkit.responses import ResponseMatrix
+
+FORMAT = storage.Format("irtkit result of several abilities", 1)
+_USUAL, _PSEUDO = 1.0, 20.0  # Pseudo-items: negative ones, and all, that the share is drawn to.
+_STEPS = 50  # Of the EM for the share of negative items.
+_SHOWN = 5  # Rows of a printed table.
+
+
+@dataclass(frozen=True, eq=False)
+class AbilitiesResult:
+    """A fit with several abilities; made by :func:`irtkit.fit` with ``abilities``.
+
+    logit P(right) = Σ discrimination · ability + intercept. Every ability has mean 0 and SD 1 in
+    the population, and rises with its slopes.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> crowd = irtkit.load_digits_crowd()
+    >>> result = irtkit.fit(crowd.responses, abilities=2, standard_errors=False)
+    >>> result.n_abilities, result.ability_names
+    (2, ('1', '2'))
+    """
+
+    structure: str  #: "exploratory", "task" (each item measures one ability) or "bifactor".
+    ability_names: tuple[str, ...]  #: Numbers, or tasks; of a bifactor model "general" first.
+    settings: Settings  #: The arguments of the fit, and what followed from them.
+    item_labels: tuple[str, ...]
+    respondent_labels: tuple[str, ...]
+    tasks: tuple[str, ...] | None  #: Task of each item, None if unknown.
+    fitted: Fitted = field(repr=False)  #: Posteriors of abilities and items, as arrays.
+    item_covariance: NDArray[np.float64] | None = field(repr=False)
+    """Covariances of slopes and intercept, (n_items, K + 1, K + 1); None without errors."""
+    correlation_se: NDArray[np.float64] = field(repr=False)  #: (K, K), NaN if not estimated.
+    counts: Counts = field(repr=False)
+    log_likelihood: float
+    """Marginal log-likelihood, without priors: by adaptive quadrature up to four abilities and
+    2·10⁹ products, else by Laplace's approximation."""
+    log_likelihood_by: str  #: "quadrature" or "Laplace".
+    responses: ResponseMatrix | None = field(repr=False)
+    findings: tuple[Finding, ...] = ()  #: What limits the result.
+
+    model = "2PL"
+    method = "em"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {*FitResult.__dataclass_fields__, *dir(FitResult)} and name[0] != "_":
+            raise AttributeError(
+                f"{name} is not defined for several abilities. Use irtkit.fit(…, abilities=1)"
+            )
+        raise AttributeError(f"'AbilitiesResult' object has no attribute {name!r}")
+
+    @property
+    def n_abilities(self) -> int:
+        """Number of abilities, a general one included."""
+        return len(self.ability_names)
+
+    @property
+    def converged(self) -> bool:
+        """Whether slopes had settled."""
+        return self.fitted.converged
+
+    @property
+    def n_iterations(self) -> int:
+        """Half steps of respondents."""
+        return self.fitted.n_iterations
+
+    @property
+    def n_parameters(self) -> int:
+        """Slopes, intercepts and correlations, less the rotations of free axes."""
+        k, design = self.n_abilities, self.fitted.design
+        turns = k * (k - 1) // 2
+        n = int(design.pattern.sum()) + len(self.item_labels)
+        return n + (turns if design.correlated else -turns if design.free else 0)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Messages of the findings that are warnings."""
+        return tuple(str(one) for one in self.findings if one.severity == "warning")
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """Table of items by label, a copy.
+
+        - discrimination_<name> for every ability, and intercept, each followed by its standard
+          error (``_se``). A slope that the item may not have is 0, with an error of NaN.
+        - average_error: share of the observed respondents that got the item wrong.
+        - n_responses.
+        - p_negative: probability that the item falls with the abilities that it measures, given all
+          of them.
+        - status: "ok", "no variance" or "no responses".
+        """
+        return self._items.copy()
+
+    @property
+    def respondents(self) -> pd.DataFrame:
+        """Table of respondents by label, a copy.
+
+        - ability_<name> for every ability: posterior mean, followed by its error (``_se``).
+        - accuracy: share right of what was answered.
+        - expected_score: share right of all items, missing answers as the model expects them.
+        - n_responses.
+        """
+        return self._respondents.copy()
+
+    @cached_property
+    def _items(self) -> pd.DataFrame:
+        import pandas as pd
+
+        side, pattern = self.fitted.items, self.fitted.design.pattern
+        errors = np.full(side.mean.shape, np.nan)
+        if self.item_covariance is not None:
+            variance = np.diagonal(self.item_covariance, axis1=1, axis2=2)
+            errors = np.sqrt(np.where(np.column_stack([pattern, pattern.any(axis=1)]), variance, 0))
+            errors[errors == 0] = np.nan
+        columns: dict[str, Any] = {}
+        for k, name in enumerate(
+            [*(f"discrimination_{n}" for n in self.ability_names), "intercept"]
+        ):
+            columns |= {name: side.mean[:, k], f"{name}_se": errors[:, k]}
+        silent = self.counts.all_right | self.counts.all_wrong
+        status = np.where(silent, "no variance", "ok").astype(object)
+        status[self.counts.item_responses == 0] = "no responses"
+        columns |= {
+            "average_error": self.counts.average_error,
+            "n_responses": self.counts.item_responses,
+            "p_negative": p_negative(self.fitted, self.item_covariance),
+            "status": status,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
+
+    @cached_property
+    def _respondents(self) -> pd.DataFrame:
+        import pandas as pd
+
+        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
+        columns: dict[str, Any] = {}
+        for k, name in enumerate(self.ability_names):
+            columns |= {
+                f"ability_{name}": self.fitted.ability[:, k],
+                f"ability_{name}_se": np.sqrt(variance[:, k]),
+            }
+        columns |= {
+            "accuracy": self.counts.accuracy,
+            "expected_score": self._scores()[0],
+            "n_responses": self.counts.respondent_responses,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
+
+    def _scores(self, chosen: NDArray[np.intp] | slice = slice(None)) -> tuple[Array, Array]:
+        """Expected shares right of some items, and their errors by missing answers."""
+        if self.responses is None:
+            raise ValueError("expected scores need the responses, which were not saved")
+        trials = np.asarray(self.responses.trials)[:, chosen]
+        seen = trials > 0
+        share = np.asarray(self.responses.successes)[:, chosen] / np.maximum(trials, 1)
+        items = self.fitted.known_items
+        items = Side(items.mean[chosen], items.covariance[chosen])
+        p = probabilities(self.fitted.respondents, items)
+        missing = ~seen * p * (1 - p)
+        slopes = missing @ items.mean[:, :-1]
+        spread = np.einsum("ni,nij,nj->n", slopes, self.fitted.ability_covariance, slopes)
+        error = np.sqrt(missing.sum(axis=1) + spread) / p.shape[1]
+        return np.where(seen, share, p).mean(axis=1), error
+
+    @property
+    def ability_correlations(self) -> pd.DataFrame:
+        """Correlations of abilities in the population, one row per pair, with 95 % intervals.
+
+        Columns: ability, other, correlation, correlation_se, low, high. Errors are NaN where the
+        correlation is not a parameter: rotated exploratory axes, and a bifactor model (all 0).
+        """
+        import pandas as pd
+
+        one, other = np.triu_indices(self.n_abilities, 1)
+        r, se = (m[one, other] for m in (self.fitted.correlations, self.correlation_se))
+        with np.errstate(divide="ignore"):
+            z, reach = np.arctanh(r), 1.959964 * se / np.maximum(1 - r**2, 1e-9)
+        names = np.array(self.ability_names, dtype=object)
+        return pd.DataFrame(
+            {
+                "ability": names[one],
+                "other": names[other],
+                "correlation": r,
+                "correlation_se": se,
+                "low": np.tanh(z - reach),
+                "high": np.tanh(z + reach),
+            }
+        )
+
+    @cached_property
+    def _omegas(self) -> tuple[float, float]:
+        if self.structure != "bifactor":
+            raise ValueError(
+                "omega needs a general ability. Use irtkit.fit(…, abilities='bifactor')"
+            )
+        b = self.fitted.items.mean
+        t = np.linspace(-5, 5, 61)
+        w = np.exp(-(t**2) / 2)
+        w /= w.sum()
+        general, specific, noise = np.zeros_like(t), 0.0, 0.0
+        which = np.where(b[:, 1:-1].any(axis=1), np.abs(b[:, 1:-1]).argmax(axis=1), -1)
+        for k in np.unique(which):
+            own = b[which == k]
+            extra = own[:, 1 + k] if k >= 0 else np.zeros(len(own))
+            z = own[:, 0] * t[:, None, None] + extra * t[:, None] + own[:, -1]
+            p = 1 / (1 + np.exp(-z))  # general × specific × items
+            score = p.sum(axis=2)
+            mean = score @ w
+            general += mean
+            specific += float(w @ ((score - mean[:, None]) ** 2 @ w))
+            noise += float(w @ ((p * (1 - p)).sum(axis=2) @ w))
+        shared = float(w @ (general - w @ general) ** 2)
+        total = shared + specific + noise
+        return (shared + specific) / total, shared / total
+
+    @property
+    def omega(self) -> float:
+        """Reliability of the number right: its variance by all abilities, of the whole variance.
+
+        For a bifactor model and complete answers.
+        """
+        return self._omegas[0]
+
+    @property
+    def omega_h(self) -> float:
+        """Share of the variance of the number right that the general ability explains."""
+        return self._omegas[1]
+
+    def probability(self, abilities: Any = None) -> pd.DataFrame:
+        """P(right) of respondents (rows) on items (columns).
+
+        Parameters
+        ----------
+        abilities
+            Shape (n, n_abilities), or a DataFrame whose index labels the rows. By default the
+            fitted respondents, averaged over their posteriors and the errors of items.
+        """
+        import pandas as pd
+
+        items = pd.Index(self.item_labels, name="item")
+        if abilities is None:
+            p = probabilities(self.fitted.respondents, self.fitted.known_items)
+            return pd.DataFrame(p, pd.Index(self.respondent_labels, name="respondent"), items)
+        theta = np.asarray(abilities, dtype=np.float64)
+        if theta.ndim != 2 or theta.shape[1] != self.n_abilities or not np.isfinite(theta).all():
+            rule = f"numbers of shape (n, {self.n_abilities})"
+            raise ValueError(f"abilities must be {rule}, got shape {theta.shape}")
+        index = abilities.index if isinstance(abilities, pd.DataFrame) else None
+        b = self.fitted.items.mean
+        p = 1 / (1 + np.exp(-(theta @ b[:, :-1].T + b[:, -1])))
+        return pd.DataFrame(p, index, items)
+
+    def leaderboard(self, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+        """Rank the systems by expected score, best first.
+
+        Parameters
+        ----------
+        by
+            None for the share right of all items. "task" for the mean over tasks, with a score for
+            each task.
+        level
+            Coverage of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index "respondent": rank, accuracy, expected_score with _low and _high, n_responses, and
+            a score for each task with ``by="task"``. Intervals are about the items not answered.
+        """
+        from scipy.special import ndtri
+
+        if by is not None:
+            check_one_of("by", by, ("task",))
+        level = check_number("level", level, above=0, below=1)
+        score, error = self._scores()
+        by_task = {}
+        if by == "task":
+            if self.tasks is None:
+                raise ValueError("by='task' needs tasks: a column 'task' of the item table")
+            names = np.array(self.tasks, dtype=object)
+            by_task = {
+                f"score_{task}": self._scores(np.flatnonzero(names == task))
+                for task in dict.fromkeys(self.tasks)
+            }
+            parts = np.array([*by_task.values()])
+            # errors of tasks add up, as if their abilities were one: at worst too wide
+            score, error = parts[:, 0].mean(axis=0), parts[:, 1].mean(axis=0)
+        reach = ndtri((1 + level) / 2) * error
+        board = self._respondents[["accuracy"]].assign(
+            expected_score=score,
+            expected_score_low=np.maximum(score - reach, 0),
+            expected_score_high=np.minimum(score + reach, 1),
+            n_responses=self.counts.respondent_responses,
+            **{name: values for name, (values, _) in by_task.items()},
+        )
+        board = board[self.counts.respondent_responses > 0]
+        board = board.sort_values("expected_score", ascending=False, kind="stable")
+        ranks = board["expected_score"].rank(ascending=False, method="min").astype(int)
+        board.insert(0, "rank", ranks)
+        return board
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the result to one file, to be read back with :func:`irtkit.load`."""
+        record = storage.fields_of(self)
+        record["findings"] = [one.stored() for one in self.findings]
+        if self.responses is not None:
+            record["responses"] = storage.stored_responses(self.responses)
+        storage.write(path, FORMAT, record, compressed=True)
+
+    def __repr__(self) -> str:
+        n = counted(len(self.respondent_labels), "respondent")
+        n_items = counted(len(self.item_labels), "item")
+        state = "converged" if self.converged else "not converged"
+        return f"AbilitiesResult({self.structure}, {self.n_abilities}, {n} × {n_items}, {state})"
+
+    def __str__(self) -> str:
+        names = ", ".join(self.ability_names[:_SHOWN]) + ", …" * (self.n_abilities > _SHOWN)
+        lines = [
+            f"{self!r}. Abilities: {names}",
+            f"log-likelihood {self.log_likelihood:,.2f} ({self.log_likelihood_by})",
+            f"{self.n_parameters:,} parameters",
+        ]
+        if self.structure == "bifactor":
+            lines.append(f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}")
+        text = in_lines([*lines, *map(str, self.findings)])
+        pairs = self.ability_correlations
+        if self.structure != "bifactor":
+            pairs = pairs.sort_values("correlation", ascending=False).head(_SHOWN)
+            pairs = pairs.set_index("ability")
+            text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
+        board = self.leaderboard().head(_SHOWN)
+        board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
+        return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"
+
+
+def p_negative(fitted: Fitted, covariance: Array | None) -> Array:
+    """Probability that the slopes of an item are turned round, given the others.
+
+    −2 μ'(Ω + C_j)⁻¹ a_j is the log-odds that −a_j rather than a_j comes from the distribution of
+    slopes. It is the same for every rotation. The share of such items is learned, and μ and Ω with
+    them turned back.
+    """
+    free, design = fitted.design.pattern, fitted.design
+    both, k = free[:, :, None] & free[:, None, :], np.arange(free.shape[1])
+    kinds = k if design.free else design.kind
+    same = (kinds[:, None] == kinds).astype(np.float64)
+    pool = same / np.maximum(same @ free.sum(axis=0), 1)[:, None]  # sums by ability to kinds' means
+    own = (fitted.items.covariance if covariance is None else covariance)[:, :-1, :-1] * both
+    slopes = fitted.items.mean[:, :-1] * free
+    second = np.einsum("ni,nj->ij", slopes, slopes) + own.sum(axis=0)
+    second = second / len(free) if design.free else np.diag(pool @ np.diag(second))
+    share, p = _USUAL / _PSEUDO, np.zeros(len(slopes))
+    for _ in range(_STEPS):
+        centre = pool @ ((1 - 2 * p) @ slopes)
+        spread = second - (np.outer(centre, centre) if design.free else np.diag(centre**2))
+        spread = (spread + own + 1e-6 * np.eye(len(k))) * both
+        spread[:, k, k] += ~free
+        odds = -2 * ((centre * free) * np.linalg.solve(spread, slopes[:, :, None])[:, :, 0]).sum(
+            axis=1
+        )
+        p = 1 / (1 + np.exp(-np.clip(odds + np.log(share / (1 - share)), -500, 500)))
+        share = float((p.sum() + _USUAL) / (len(p) + _PSEUDO))
+    return np.asarray(p)
+
+
+def negative_items(fitted: Fitted, covariance: Array | None) -> Finding | None:
+    """How many items are called negative, given all abilities."""
+    n = int(called_negative(p_negative(fitted, covariance)).sum())
+    values = {"n": n, "n_items": len(fitted.items.mean), "fdr": FALSE_DISCOVERY_RATE, "n_unsure": 0}
+    return Finding("negative-items", "note", values) if n else None
+
+
+def restored(record: dict[str, Any]) -> AbilitiesResult:
+    """Put a result together again."""
+    fitted = storage.with_parts(record["fitted"], design=Design, respondents=Side, items=Side)
+    made = storage.with_parts(record, settings=Settings, counts=Counts)
+    made["fitted"] = Fitted(**fitted)
+    made["findings"] = tuple(map(Finding.restored, record["findings"]))
+    if record["responses"] is not None:
+        labels = record["respondent_labels"], record["item_labels"]
+        made["responses"] = storage.restored_responses(record["responses"], *labels)
+    return AbilitiesResult(**made)

@@ -1,0 +1,222 @@
+"""`irtkit.fit` with several abilities: what is chosen, said, shown, stored and refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import AbilitiesResult, FitResult, ResponseMatrix
+from tests.abilities.test_engine import drawn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASK = np.arange(40) % 2
+NAMES = np.array(["maths", "law"])[TASK]
+
+
+def board(seed: int = 1, n: int = 300, correlation: float = 0.4, *, tasks: bool = True) -> Any:
+    cells, theta, _ = drawn(seed, n, TASK, correlation)
+    responses = ResponseMatrix(cells.y.astype(np.int8))
+    table = pd.DataFrame({"task": NAMES}, index=responses.items)
+    return (responses.with_tables(table) if tasks else responses), theta
+
+
+def fit(responses: ResponseMatrix, abilities: Any, **how: Any) -> Any:
+    return irtkit.fit(responses, abilities=abilities, progress=False, **how)
+
+
+@pytest.fixture(scope="module")
+def by_task() -> AbilitiesResult:
+    result: AbilitiesResult = fit(board()[0], "task")
+    return result
+
+
+def test_one_ability_is_the_fit_without_the_argument() -> None:
+    responses = board(n=60)[0]
+    one, same = fit(responses, 1), irtkit.fit(responses)
+    assert isinstance(one, FitResult)
+    assert one.n_abilities == 1
+    pd.testing.assert_frame_equal(one.items, same.items, check_exact=True)
+
+
+def test_tables_have_a_column_for_every_task(by_task: AbilitiesResult) -> None:
+    assert by_task.ability_names == ("maths", "law")
+    items, respondents = by_task.items, by_task.respondents
+    assert (items.loc[NAMES == "law", "discrimination_maths"] == 0).all()
+    assert items.loc[NAMES == "law", "discrimination_maths_se"].isna().all()
+    assert items["intercept_se"].between(0.05, 1).all()
+    theta = board()[1]
+    for k, name in enumerate(by_task.ability_names):
+        z = (respondents[f"ability_{name}"] - theta[:, k]) / respondents[f"ability_{name}_se"]
+        assert np.std(z) == pytest.approx(1, abs=0.15)
+    pair = by_task.ability_correlations.iloc[0]
+    assert pair["low"] < 0.4 < pair["high"]
+
+
+def test_a_mapping_and_tasks_are_the_same_fit(by_task: AbilitiesResult) -> None:
+    responses = board(tasks=False)[0]
+    result = fit(responses, dict(zip(responses.items, NAMES, strict=True)))
+    assert result.log_likelihood == by_task.log_likelihood
+
+
+def test_the_leaderboard_fills_in_missing_answers() -> None:
+    responses, _ = board(n=400)
+    values = responses.values.copy()
+    values[:200, TASK == 0] = -1  # half of the systems did not take one task
+    kept = ResponseMatrix(values, responses.respondents, responses.items)
+    result = fit(kept.with_tables(responses.item_table), "task", standard_errors=False)
+    ranks, truth = result.leaderboard(), responses.values.mean(axis=1)
+    assert ranks["rank"].is_monotonic_increasing
+    table = ranks.loc[list(responses.respondents)]
+    held = (table["expected_score_low"] <= truth) & (truth <= table["expected_score_high"])
+    assert held[:200].mean() > 0.9
+    assert table["expected_score"][200:].to_numpy() == pytest.approx(truth[200:])
+    by = result.leaderboard(by="task").loc[list(responses.respondents)]
+    assert by["expected_score"].to_numpy() == pytest.approx(
+        by[["score_maths", "score_law"]].mean(axis=1).to_numpy()
+    )
+
+
+def test_omega_is_that_of_simulated_scores() -> None:
+    result = fit(board()[0], "bifactor", standard_errors=False)
+    generator, b = np.random.default_rng(0), result.fitted.items.mean
+    theta = generator.normal(size=(100_000, 3))
+    p = result.probability(theta).to_numpy()
+    score = (generator.random(p.shape) < p).sum(axis=1)
+    assert result.omega == pytest.approx(p.sum(axis=1).var() / score.var(), abs=0.01)
+    general = theta.copy()
+    again = generator.normal(size=(100_000, 3))
+    general[:, 1:] = again[:, 1:]  # two scores that share the general ability alone
+    other = result.probability(general).to_numpy().sum(axis=1)
+    shared = np.cov(p.sum(axis=1), other)[0, 1]
+    assert result.omega_h == pytest.approx(shared / score.var(), abs=0.01)
+    assert b.shape == (40, 4)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("n", "n_items"), [(100, 100), (60, 300)])
+def test_auto_finds_one_ability_in_one_dimensional_data(n: int, n_items: int, seed: int) -> None:
+    cells, _, _ = drawn(seed, n, np.zeros(n_items, dtype=int), 0)
+    result = fit(ResponseMatrix(cells.y.astype(np.int8)), "auto", standard_errors=False)
+    assert isinstance(result, FitResult)
+    assert result.findings[-1].code == "one-ability"
+
+
+def test_auto_holds_families_of_near_duplicates_out_together() -> None:
+    cells, _, _ = drawn(1, 20, np.zeros(100, dtype=int), 0)
+    generator = np.random.default_rng(1)
+    copies = np.repeat(cells.y, 5, axis=0)
+    fresh = drawn(2, 100, np.zeros(100, dtype=int), 0)[0].y
+    values = np.where(generator.random(copies.shape) < 0.85, copies, fresh)
+    result = fit(ResponseMatrix(values.astype(np.int8)), "auto", standard_errors=False)
+    assert isinstance(result, FitResult)
+
+
+def test_auto_finds_two_abilities_and_prefers_tasks() -> None:
+    result = fit(board(tasks=False)[0], "auto", standard_errors=False)
+    assert (result.structure, result.n_abilities) == ("exploratory", 2)
+    assert fit(board()[0], "auto", standard_errors=False).structure == "task"
+
+
+def test_auto_keeps_to_one_ability_with_few_systems() -> None:
+    result = fit(board(n=20)[0], "auto", standard_errors=False)
+    assert result.n_abilities == 1
+    assert "20 systems" in str(result.findings[-1])
+
+
+def precision(score: Any, planted: Any) -> float:
+    found = planted[np.argsort(-np.asarray(score), kind="stable")]
+    return float((np.cumsum(found) / np.arange(1, len(found) + 1))[found].mean())
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_wrong_keys_in_two_dimensions_are_found() -> None:
+    task = (np.arange(200) % 10 > 6).astype(int)  # 70:30, uncorrelated
+    scores: dict[Any, list[float]] = {1: [], 2: [], "task": []}
+    for seed in range(3):
+        cells, _, _ = drawn(seed, 100, task, 0)
+        planted = np.isin(
+            np.arange(200), np.random.default_rng(seed).choice(200, 10, replace=False)
+        )
+        values = np.where(planted, 1 - cells.y, cells.y).astype(np.int8)
+        table = pd.DataFrame({"task": task.astype(str)}, [f"item-{k + 1}" for k in range(200)])
+        responses = ResponseMatrix(values)
+        for abilities, found in scores.items():
+            known = responses.with_tables(table) if abilities == "task" else responses
+            result = fit(known, abilities, standard_errors=False)
+            found.append(precision(result.items["p_negative"], planted))
+    assert np.mean(scores[2]) >= np.mean(scores[1])
+    assert np.mean(scores["task"]) > 0.98
+
+
+def test_a_result_comes_back_from_its_file(by_task: AbilitiesResult, tmp_path: Path) -> None:
+    by_task.save(tmp_path / "two.npz")
+    again = irtkit.load(tmp_path / "two.npz")
+    pd.testing.assert_frame_equal(again.items, by_task.items)
+    pd.testing.assert_frame_equal(again.leaderboard(), by_task.leaderboard())
+    assert str(again) == str(by_task)
+    assert "maths" in str(by_task)
+
+
+def test_probabilities_are_those_of_the_model(by_task: AbilitiesResult) -> None:
+    items = by_task.items
+    z = items["intercept"] + items["discrimination_maths"] - 2 * items["discrimination_law"]
+    p = by_task.probability([[1.0, -2.0]]).iloc[0]
+    assert p.to_numpy() == pytest.approx(1 / (1 + np.exp(-z.to_numpy())))
+    with pytest.raises(ValueError, match=r"shape \(n, 2\)"):
+        by_task.probability([[1.0]])
+
+
+def test_trials_weigh_as_their_correlation_says() -> None:
+    responses = board(n=100)[0]
+    trials = np.full(responses.values.shape, 4)
+    same = ResponseMatrix.from_counts(4 * responses.values, trials)
+    same = same.with_tables(responses.item_table).with_trial_correlation(1.0)
+    one, other = (fit(each, "task", standard_errors=False) for each in (responses, same))
+    assert other.items["intercept"].to_numpy() == pytest.approx(one.items["intercept"].to_numpy())
+
+
+def test_constant_items_and_empty_rows_stay_finite() -> None:
+    values = board(n=60)[0].values.copy()
+    values[:, 0], values[:, 1], values[:, 2], values[0] = 1, 0, -1, -1
+    result = fit(ResponseMatrix(values), 2)
+    assert list(result.items["status"][:4]) == ["no variance", "no variance", "no responses", "ok"]
+    assert np.isfinite(result.items["discrimination_1"]).all()
+    assert np.isfinite(result.respondents["ability_1_se"]).all()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"abilities": 0}, "abilities must be"),
+        ({"abilities": 2.5}, "abilities must be"),
+        ({"abilities": 14}, "abilities must be"),
+        ({"abilities": "tasks"}, "did you mean 'task'"),
+        ({"abilities": {"item-1": "a"}}, "'item-2' has none"),
+        ({"abilities": ["a"] * 40}, "two different"),
+        ({"abilities": "task"}, "column 'task'"),
+        ({"abilities": 2, "model": "3PL"}, "need model='2PL'"),
+        ({"abilities": 2, "method": "vi"}, "need method='em'"),
+        ({"abilities": 2, "quadrature": (61, 6.0)}, "need quadrature"),
+    ],
+)
+def test_what_is_not_possible_is_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        irtkit.fit(board(n=40, tasks=False)[0], **how)
+
+
+def test_what_is_not_defined_says_so(by_task: AbilitiesResult) -> None:
+    with pytest.raises(TypeError, match="must be a fit with one ability"):
+        irtkit.audit(by_task)
+    with pytest.raises(AttributeError, match="aic is not defined for several abilities"):
+        _ = by_task.aic
+    with pytest.raises(ValueError, match="general ability"):
+        _ = by_task.omega
+    crowd = irtkit.add_synthetic(board(n=40)[0], ("always-right",))
+    with pytest.raises(ValueError, match="synthetic"):
+        fit(crowd, 2)
