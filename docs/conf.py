@@ -24,8 +24,11 @@ html_show_copyright = False
 html_title = f"irtkit {release}"
 html_extra_path = ["llms.txt"]
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+smartquotes = False  # code in messages is copied
 nb_execution_mode = "off"  # notebooks hold their outputs
 
 

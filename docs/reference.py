@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ import irtkit
 from irtkit.cli.commands import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-ENTRIES = {"Parameters", "Other Parameters", "Returns", "Raises", "Warns", "See Also", "Attributes"}
+ENTRIES = {"Parameters", "Other Parameters", "Returns", "Raises", "Warns", "Attributes"}
 """Sections of a docstring that are lists of names with descriptions."""
 WIDTH = 88
 
@@ -49,27 +50,43 @@ def inline(text: str, links: Iterable[str] = ()) -> str:
     return re.sub(r"``([^`]+)``", r"`\1`", re.sub(r":(\w+):`~?([^`]+)`", shown, text))
 
 
-def described(doc: str, links: Iterable[str]) -> str:
-    """A docstring as Markdown."""
+def described(doc: str, links: Iterable[str], of: Any = None) -> str:
+    """A docstring as Markdown, with the types of what it describes beside its parameters."""
+    types = {} if of is None else inspect.signature(of).parameters
     first, *sections = re.split(r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.cleandoc(doc))
     parts = [inline(first, links)]
     for title, content in zip(sections[::2], sections[1::2], strict=True):
         if title in ENTRIES:
-            body = re.sub(r"(?m)^(\S.*)\n", lambda entry: f"- **{escaped(entry[1])}**:\n", content)
+            known = partial(entry, types=types if "Parameters" in title else {})
+            body = re.sub(r"(?m)^(\S.*)\n", known, content)
             body = inline(re.sub(r"(?m)^    ", "  ", body), links).replace(":\n  ", ": ")
         elif title == "Examples":
             body = re.sub(
                 r"(?ms)^>>>.*?(?=\n\n(?!>>>)|\Z)", r"```pycon\n\g<0>\n```", content.strip()
             )
+        elif title == "References":
+            body = inline(re.sub(r"(?m)^(?=[A-Z].*\(\d{4}\))", "- ", content), links)
         else:
-            body = inline(content, links)
+            named = r":func:`\g<0>`" if title == "See Also" else r"\g<0>"
+            body = inline(re.sub(r"\birtkit\.\w[\w.]*", named, content), links)
         parts.append(f"**{title}**\n\n{body.strip()}")
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def escaped(text: str) -> str:
-    """Names of parameters, whose stars are no emphasis."""
-    return text.replace("*", r"\*")
+def entry(head: re.Match[str], types: Mapping[str, inspect.Parameter]) -> str:
+    """Names of an entry of a docstring, with the type that it states or that of the signature."""
+    names, _, stated = head[1].replace("*", r"\*").partition(" : ")
+    one = types.get(names)
+    if one is not None and not stated:
+        default = "" if one.default is one.empty else f", default `{value(one)}`"
+        stated = f"`{one.annotation}`{default}"
+    return f"- **{names}**" + (f" ({stated})" if stated else "") + ":\n"
+
+
+def value(one: inspect.Parameter) -> str:
+    """Default of a parameter."""
+    shown = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
+    return shown.replace("<factory>", "...")
 
 
 def signature(name: str, of: Any) -> str:
@@ -84,9 +101,7 @@ def signature(name: str, of: Any) -> str:
             parts.append("*")
         part = stars + one.name + ("" if one.annotation is one.empty else f": {one.annotation}")
         if one.default is not one.empty:
-            value = one.default
-            shown = f'"{value}"' if isinstance(value, str) else repr(value)
-            part += " = " + shown.replace("<factory>", "...")
+            part += f" = {value(one)}"
         parts.append(part)
     returned = found.return_annotation
     end = "" if inspect.isclass(of) or returned is found.empty else f" -> {returned}"
@@ -114,7 +129,7 @@ def page(name: str, links: Iterable[str]) -> str:
     lines = [f"# irtkit.{name}", ""]
     if not (inspect.isclass(of) and ":func:" in of.__doc__.split(".\n")[0]):  # results are returned
         lines += ["```py", signature(f"irtkit.{name}", of), "```", ""]
-    lines += [described(of.__doc__, links)]
+    lines += [described(of.__doc__, links, of)]
     if inspect.isclass(of):
         entries = []
         for attribute, kind, doc in attributes(of):
@@ -122,11 +137,11 @@ def page(name: str, links: Iterable[str]) -> str:
             entries.append(f"- **{attribute}** (`{kind}`)" + (f": {text}" if text else ""))
         if entries:
             lines += ["## Attributes", "", *entries, ""]
-        for method, value in vars(of).items():
-            plain = getattr(value, "__func__", value)
+        for method, found in vars(of).items():
+            plain = getattr(found, "__func__", found)
             if inspect.isfunction(plain) and not method.startswith("_"):
                 call = signature(f"{of.__name__}.{method}", plain)
-                text = described(inspect.getdoc(plain) or "", links)
+                text = described(inspect.getdoc(plain) or "", links, plain)
                 lines += [f"## {method}", "", "```py", call, "```", "", text]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -58,7 +58,7 @@ class Finding:
         >>> remedy = Remedy({"ignore": ["moe"]}, "ignore")
         >>> finding = Finding("metadata-columns", "error", {"columns": ["moe"]}, (remedy,))
         >>> print(finding)
-        columns with these names may not be items: 'moe'. Pass ignore='moe' to leave it out
+        columns with these names are perhaps not items: 'moe'. Pass ignore='moe' to leave it out
         """
         options = _OPTIONS.get() if options is None else options
         spelled = [
@@ -299,8 +299,8 @@ PURPOSES = {  # What settings do, by code.
 TEXTS = {  # One template for each code. Lists are cut after five names.
     # From responses
     "outside-range": f"a score must be between {{low}} and {{high}}: {_CELL}",
-    "few-scores": "most columns hold 0 and 1 only, so those with numbers between them may not be "
-    "items: {columns}",
+    "few-scores": "most columns hold 0 and 1 only. Columns with numbers between them are perhaps "
+    "not items: {columns}",
     "percentages": f"responses are numbers up to 100: {_CELL}",
     "levels": f"responses are levels or answers, not right, wrong or from 0 to 1: {_CELL}",
     "numbers": f"responses are numbers outside 0 to 1: {_CELL}",
@@ -308,11 +308,11 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unnamed": f"a word is neither right, wrong nor missing: {_CELL}",
     "missing-word": f"a response must be from 0 to 1 or missing: {_CELL}",
     "answers": f"responses are answers, not marks: {_CELL}",
-    "not-items": "at least half of the cells are not responses in {columns}",
-    "metadata-columns": "columns with these names may not be items: {columns}",
+    "not-items": "in these columns at least half of the cells are not responses: {columns}",
+    "metadata-columns": "columns with these names are perhaps not items: {columns}",
     "summary": "rows with these labels may be summaries of other rows: {labels}",
-    "own-words": "nothing is right in the column {columns}, the only one with {words}",
-    "none-right": "no response is right: {words} does not occur",
+    "own-words": "the column {columns} lacks a right response, and holds words of its own: {words}",
+    "none-right": "no response is right: no cell holds {words}",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
     "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
     "labels-merged": "the labels {label} and {kept} differ only by blanks or Unicode form and are "
@@ -320,13 +320,13 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-respondent-column": "no column is recognised as the respondents among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
     "no-response-column": "no column is recognised as the responses among {columns}",
-    "several-columns": "several columns may be the {role!s} among {columns}",
+    "several-columns": "several columns may hold the {role!s}: {columns}",
     "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
     "{more:more row})]][[, which differ in {columns}]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "
     "and the same item has several",
     "threshold-flat": "all scores are on one side of the threshold {threshold}",
-    "some-tasks": "the column {column} of tasks is in some of the tables only",
+    "some-tasks": "only some of the tables have the column {column} of tasks",
     "no-label": "row {row} lacks a label in {column}",
     "no-task": "{task} is not a task of this table[[, whose tasks are {tasks}]]",
     "no-key": "the key {key} is neither a file nor the label of a row",
@@ -363,8 +363,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "counts: {files!s}[[. The newest run did not end well (status {status!s})]]",
     "several-metrics": "task {task} has several metrics: {names!s}",
     "several-filters": "metric {of} of task {task} has several filters: {names!s}",
-    "doubtful-mark": "{file!s}: sample {sample} has a score of {score} and {metric!s} {mark}, so "
-    "{metric} may be wrong",
+    "doubtful-mark": "{file!s}: sample {sample} has {metric!s} {mark} and a score of {score}, "
+    "which do not agree",
     "no-common-metric": "the systems of task {task} share no metric: {one} has {ones!s}, and "
     "{other} has {others!s}",
     "unknown-name": "no log has the {argument!s} {name}. The logs have: {known!s}",
@@ -376,8 +376,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
     # From diagnostics
-    "few-anchors": "Few anchors: {n} of {of} items differ between the groups. With so large a "
-    "number, items that really differ cannot be identified",
+    "few-anchors": "Few anchors: {n} of {of} items differ between the groups. With this number, "
+    "the test cannot show which ones really do",
     "groups-not-converged": "Not converged: the calibration of both groups stopped early. p-values "
     "are rough",
     "test-with-prior": "Not at a maximum: the {models!s} had a prior. The test is rough, and its "
@@ -425,8 +425,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "warned. Wrong keys may be missed, and flagged items may have correct keys. Audit each kind of "
     "item separately, or name the families of respondents",
     "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] reveal "
-    "about {power:.0%} of items with a reversed key and typical discrimination. More would reveal "
-    "more",
+    "about {power:.0%} of items with a reversed key and typical discrimination. Larger "
+    "numbers reveal more",
     "many-wrong-keys": "Many wrong keys: {share:.0%} of the items, more than {most:.0%}, behave as "
     "if their key were wrong. A further ability has the same effect. The order of the items is "
     "useful, the probability is not",
@@ -540,8 +540,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "earlier one, more often than ability explains",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
-    "most {highest:.0%}: {systems}. Guessing[[ between {n_options} options, as opposite answers "
-    "show,]] gives {level:.0%}. These systems can distort slopes and abilities",
+    "most {highest:.0%}: {systems}. Guessing[[ between {n_options} options (their number follows "
+    "from opposite answers)]] gives {level:.0%}. These systems can distort slopes and abilities",
     "not-converged": "Not converged: the fit stopped after {n_iterations:iteration} with a last "
     "change of {change:.2g} (tolerance {tol:.2g}). Its estimates may not be at the maximum",
     "elbo-not-settled": "Not converged: the evidence lower bound was {elbo:.4f} and had not "
@@ -593,8 +593,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "abilities-chosen": "Several abilities: {chosen!s} predict held-out answers best (log loss "
     "{best:.4f}, one ability {one:.4f})",
     "abilities-alike": "Similar abilities: {pairs!s} correlate by {least:.2f} or more",
-    "errors-conditional": "Standard errors: for {n_items:item} they take abilities as known up to "
-    "their own errors, and can be some percent too small",
+    "errors-conditional": "Standard errors: for {n_items:item} they leave out an uncertainty that "
+    "abilities and items share, and can be some percent too small",
     "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
     "explains (reference: {bound:.1f}). Items form groups, such as questions on one passage[[, or "
     "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",
@@ -611,9 +611,9 @@ LEGENDS = {
     "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
     "the reverse",
     "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong. separating: "
-    "items with P(right) between {low:.0%} and {high:.0%} (guessing apart) for the {best} best "
-    "systems. near duplicates: items answered like an earlier one. best score: accuracy of these "
-    "systems. headroom: 1 minus this score",
+    "items with P(right) between {low:.0%} and {high:.0%} (leaving guessing out) for the {best} "
+    "best systems. near duplicates: items answered like an earlier one. best score: accuracy of "
+    "these systems. headroom: 1 minus this score",
     "p_negative": "p negative: probability that the slope is below 0, from the responses to the "
     "item and the distribution of slopes over all items",
     "wrong_key": "wrong key: log Bayes factor of a wrong key. Above 3 is strong evidence",

@@ -49,8 +49,21 @@ def item_curves(
     """Draw item curves: fitted, dashed outside of the abilities seen, and observed accuracies.
 
     Dots are groups of respondents of about the same size, by ability. Bars are 95 % Wilson
-    intervals for independent respondents. `items` are up to 12 labels, and `ax` is one for each.
-    For one label the axes are returned, otherwise an array of axes.
+    intervals for independent respondents.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    items : str or list of str
+        Labels of 1 to 12 items.
+    ax : matplotlib.axes.Axes or list of them, optional
+        Axes to draw on, one for each item. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or numpy.ndarray
+        The axes if `items` is one label, otherwise an array of axes.
     """
     check_type("result", result, FitResult)
     labels = [items] if isinstance(items, str) else [*map(str, items)]
@@ -73,8 +86,21 @@ def item_map(
 ) -> Axes:
     """Draw difficulty against discrimination, points beyond the scale at the edge.
 
-    Axes show 99 % of the items, without all-correct and all-incorrect items. `suspects` are what
-    :func:`irtkit.flag_items` returns by default.
+    Axes show 99 % of the items, without all-correct and all-incorrect items.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    suspects : DataFrame, optional
+        Items to mark. Default: what :func:`irtkit.flag_items` returns.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     return _of_items(fitted.item_map, result, suspects, ax)
 
@@ -82,9 +108,23 @@ def item_map(
 def average_error(
     result: FitResult, suspects: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw average error against difficulty, with the arguments of :func:`item_map`.
+    """Draw average error against difficulty.
 
     Items without discrimination, with a negative slope, all-correct or all-incorrect are left out.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    suspects : DataFrame, optional
+        Items to mark. Default: what :func:`irtkit.flag_items` returns.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     return _of_items(fitted.error_map, result, suspects, ax)
 
@@ -94,7 +134,21 @@ def leaderboard(
 ) -> Axes:
     """Draw ranks of the `top` best systems, with their likely ranks.
 
-    `board` is what ``result.leaderboard()`` returns by default.
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned, with its responses.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+    board : DataFrame, optional
+        Leaderboard to draw. Default: ``result.leaderboard()``.
+    top : int, default 20
+        Number of systems.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
@@ -109,19 +163,57 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
 
     Bars are shares of the longest bar on their side. Items beyond the scale are in the outermost
     bars, items without a clear difficulty are left out.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("result", result, FitResult)
     return _draw(fitted.wright_map(result)[0], _one(ax))
 
 
 def information(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Draw the information of all items by ability, and real respondents as marks on the axis."""
+    """Draw the information of all items by ability, and real respondents as marks on the axis.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
     check_type("result", result, FitResult)
     return _draw(fitted.precision(result)[0], _one(ax))
 
 
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Draw the log-likelihood, or lower bound of "vi", in nats after every step of the fit."""
+    """Draw the log-likelihood, or lower bound of "vi", in nats after every step of the fit.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
     check_type("result", result, FitResult)
     return _draw(fitted.trace(result), _one(ax))
 
@@ -131,7 +223,19 @@ def characteristic_curves(
 ) -> Axes:
     """Draw accuracies of systems by difficulty, with intervals and the logistic curves.
 
-    `curves` are of :func:`irtkit.characteristic_curves`, by default of the first 12 systems.
+    Parameters
+    ----------
+    curves : CharacteristicCurves
+        What :func:`irtkit.characteristic_curves` returned.
+    systems : str or list of str, optional
+        Systems to draw. Default: the first 12.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("curves", curves, CharacteristicCurves)
     known = curves.table.index.unique(0)
@@ -152,7 +256,19 @@ def characteristic_curves(
 def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = None) -> Axes:
     """Draw contours of the log-odds of one system over its covariate and difficulty.
 
-    `surface` is of :func:`irtkit.learning_surface` with item difficulties.
+    Parameters
+    ----------
+    surface : LearningSurface
+        What :func:`irtkit.learning_surface` returned, with item difficulties.
+    system : str
+        System to draw.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("surface", surface, LearningSurface)
     grid, covariate = surface.grid, surface.axis.name
@@ -204,7 +320,7 @@ def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     check_type("result", result, FitResult)
     drawn: Picture = picture(result, flag_items(result) if suspects is None else suspects)
     axes = _draw(drawn, _one(ax))
-    if drawn.n_items["suspect"] or drawn.n_items["called negative"]:
+    if drawn.n_items["suspect"] or drawn.n_items["negative discrimination"]:
         axes.legend(frameon=False)
     return axes
 

@@ -194,7 +194,9 @@ def add_synthetic(
         rows.append(right.astype(np.int8))
     if taken := set(responses.respondents).intersection(names):
         added = short(min(taken))
-        raise ValueError(f"kinds would add a synthetic respondent {added}, a label that is taken")
+        raise ValueError(
+            f"kinds would add a synthetic respondent {added}, and a respondent has this label"
+        )
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.full(len(names), not ordinary)])
     cells = responses.cells.below(Cells(np.concatenate(rows)))

@@ -120,7 +120,7 @@ def draw(items: pd.Index, title: str) -> None:
     for place, item in zip(figure.subfigures(rows, 4).flat, items, strict=False):
         label, answers = crowd.labels[item], crowd.predictions[item]
         most, best = answers.mode()[0], answers[ablest].mode()[0]
-        place.suptitle(f"{item}, label {label}\nmost say {most}, ablest {best}", fontsize=10)
+        place.suptitle(f"{item}, label {label}\nmost say {most}, best quarter {best}", fontsize=10)
         image, votes = place.subplots(1, 2, width_ratios=[1, 1.1])
         image.imshow(images[crowd.labels.index.get_loc(item)], cmap="gray_r")
         image.set(xticks=[], yticks=[])
@@ -164,7 +164,7 @@ print(hardest[[*shown, "weakest_right", "ablest_right"]])
 helped = (sound["ablest_right"] > sound["weakest_right"]).sum()
 print(f"\nneither suspect nor uninformative: {len(sound)} of the {len(hardest)} hardest")
 print(f"of these with a slope above 0: {(sound['discrimination'] > 0).sum()}")
-print(f"of these better read by the ablest than by the weakest: {helped}")
+print(f"of these better read by the best quarter than by the weakest: {helped}")
 print(f"suspects that are not among the hardest: {len(suspects.index.difference(hardest.index))}")
 rank = result.items["average_error"].rank(ascending=False, method="min").astype(int)
 print("\nrank by average error of those with wrong_key above 3:")

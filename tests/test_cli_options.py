@@ -140,8 +140,8 @@ REFUSED = {
     "differential r.csv --groups groups.csv --out groups.csv": "is a file to read from",
     "audit o --out o/summary.json": "summary.json: is a file of the fit in ",
     # nor what would be read with the responses the next time
-    "fit runs --out runs": "write elsewhere",
-    "merge 'runs/*.csv' --out runs/all.csv": "write elsewhere",
+    "fit runs --out runs": "Write elsewhere",
+    "merge 'runs/*.csv' --out runs/all.csv": "Write elsewhere",
     # what cannot be written is refused before anything is fitted
     "audit r.csv --out loop.csv": "it is not an ordinary file",
     "audit r.csv --out pipe.csv": "it is not an ordinary file",

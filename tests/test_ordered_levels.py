@@ -54,7 +54,7 @@ def test_tables_of_any_form_have_the_same_levels(tmp_path: Path) -> None:
         ([[0, 11]], {}, "between 0 and 10"),
         ([[0, 10]], {}, "at most 10 levels.*item-2.*11"),
         ([[0, 6]], {"score_range": (1, 5)}, "between 1 and 5"),
-        ([[0, 1]], {"threshold": 1}, "levels are numbers"),
+        ([[0, 1]], {"threshold": 1}, "levels=True is for numbers"),
     ],
 )
 def test_what_is_no_level_is_refused(given: Any, reading: dict[str, Any], words: str) -> None:

@@ -75,7 +75,9 @@ def fitted_abilities(
     structure = "exploratory" if isinstance(abilities, int | np.integer) else abilities
     structure = structure if isinstance(structure, str) else "task"
     if structure in {"task", "bifactor"} and len(set(names or ())) < 2:
-        raise ValueError("abilities must name at least two different ones, and all are the same")
+        raise ValueError(
+            "abilities must name two abilities or more, and all items have the same one"
+        )
     patterns = patterns_of(responses, synthetic_is_real=False)
     first: FitResult | None = of_one() if structure == "auto" else None
     if patterns.repeated and settings.trial_correlation is None:

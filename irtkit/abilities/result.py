@@ -258,7 +258,7 @@ class AbilitiesResult:
 
         Parameters
         ----------
-        abilities
+        abilities : DataFrame or array, optional
             Shape (n, n_abilities), or a DataFrame whose index labels the rows. By default the
             fitted respondents, averaged over their posteriors and the errors of items.
         """
@@ -282,10 +282,10 @@ class AbilitiesResult:
 
         Parameters
         ----------
-        by
+        by : str, optional
             None for the share right of all items. "task" for the mean over tasks, with a score for
             each task.
-        level
+        level : float, default 0.95
             Coverage of the intervals.
 
         Returns

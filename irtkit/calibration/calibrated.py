@@ -122,7 +122,7 @@ def calibrated_items(
         given = read_items(as_path(given, name), name)
     if isinstance(given, FitResult):
         if latent_sd is not None:
-            raise ValueError("latent_sd is that of the result; give it with a table of items")
+            raise ValueError("latent_sd is for a table of items, and a result has its own")
         # Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it. Where ability has
         # SD 1 by definition the latter is luck of the unit; the unit of the Rasch model is the
         # logit. The scale of fixed items was set by others than these respondents.
@@ -207,11 +207,11 @@ def fixed_parameters(
     found = anchors.parameters.chosen(places[places >= 0])
     if model in {"1PL", "Rasch"} and np.ptp(found.discrimination) > _SAME_SLOPE:
         raise ValueError(
-            f"the {model} has one discrimination for all items, and fixed items have several; "
-            "use model='2PL'"
+            f"the {model} has one discrimination for all items, and fixed items have several. "
+            "Use model='2PL'"
         )
     if model != "3PL" and found.guessing.any():
-        raise ValueError(f"fixed items have guessing, which the {model} has not; use model='3PL'")
+        raise ValueError(f"fixed items have guessing, and the {model} has none. Use model='3PL'")
     whole = np.full((3, len(places)), np.nan)
     whole[:, places >= 0] = found.discrimination, found.intercept, found.guessing
     return ItemParameters(*whole)

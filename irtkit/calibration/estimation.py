@@ -448,7 +448,9 @@ def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns)
     if prior.chance is not None:
         found = {str(label): check_chance(value) for label, value in prior.chance.items()}
         if unknown := [label for label in found if label not in {*responses.items}]:
-            raise ValueError(f"chance of the prior: {short(unknown[0])} is none of the items")
+            raise ValueError(
+                f"chance of the prior must have labels of items, and {short(unknown[0])} is not one"
+            )
         chance = np.array([found.get(item, np.nan) for item in responses.items])
     elif table is not None and "n_options" in table:
         options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)

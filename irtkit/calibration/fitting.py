@@ -49,27 +49,48 @@ _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
 class EM:
     """Marginal maximum likelihood, for ``irtkit.fit(method=irtkit.EM(...))``.
 
+    This is the default method. Use the class to change its tolerance, its number of iterations or
+    the devices on which it runs.
+
     Parameters
     ----------
     tol : float, default 1e-7
-        The fit has converged when a full step promises to raise the log-likelihood (with prior) by
-        less than this, twice in a row, or once by a tenth of the step before.
+        Tolerance, in units of the log-likelihood (nats). The fit has converged when a full step
+        promises to raise the penalised log-likelihood by less than this, twice in a row.
     max_iterations : int, default 1000
-        Most evaluations of the likelihood. A fit that needs more gets a finding.
+        Largest number of evaluations of the likelihood. A fit that needs more warns "Not
+        converged".
     mesh : jax.sharding.Mesh, optional
         Devices that share the respondents, such as ``jax.make_mesh((jax.device_count(),),
         ("all",))``. Default: NumPy, or the default device of JAX for large matrices.
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has another type or is out of range.
+    TypeError
+        If `tol` is not a number, or `mesh` is not a mesh.
+    ValueError
+        If `tol` or `max_iterations` is out of range.
 
     Notes
     -----
-    Estimates are within about √(2·tol) standard errors of the maximum, 0.0004 by default. Of
-    several processes (after ``jax.distributed.initialize``) each calls ``fit`` with the same
-    arguments and the whole matrix, and gets the same result.
+    Abilities are integrated out over a normal population (Bock & Aitkin 1981). A quasi-Newton
+    search whose metric is an EM step finds the maximum (Jamshidian & Jennrich 1997). Missing cells
+    take no part in the likelihood. The page "How it computes" describes the search.
+
+    One step that promises less than `tol`, and less than a tenth of the step before, is enough.
+    Estimates are then within about √(2·tol) standard errors of the maximum: 0.0004 by default.
+
+    With several processes (after ``jax.distributed.initialize``) each process calls ``fit`` with
+    the same arguments and the whole matrix, and gets the same result.
+
+    References
+    ----------
+    Bock & Aitkin (1981), *Psychometrika* 46, 443–459.
+    Jamshidian & Jennrich (1997), *Journal of the Royal Statistical Society B* 59, 569–587.
+
+    See Also
+    --------
+    irtkit.fit, irtkit.Variational
 
     Examples
     --------
@@ -93,15 +114,19 @@ class EM:
 class Variational:
     """Variational posterior, for ``irtkit.fit(method=irtkit.Variational(...))``.
 
+    Use it for draws from the posterior, or to fit with some of the respondents at a time.
+    ``irtkit.fit(method="vi")`` has the default settings.
+
     Parameters
     ----------
     tol : float, default 0.03
-        The fit has converged when the smoothed evidence lower bound has stopped rising and the
-        Monte-Carlo error of posterior means is below this many posterior SDs.
+        Tolerance, in posterior SDs. The fit has converged when the smoothed evidence lower bound
+        has stopped rising and the Monte Carlo error of posterior means is below this.
     max_iterations : int, default 1000
-        Most steps. A fit that needs more gets a finding.
+        Largest number of steps. A fit that needs more warns "Not converged".
     batch : int, optional
-        Respondents of a step, drawn without replacement in passes through all. Default: all.
+        Number of respondents per step, drawn without replacement in passes through all. Default:
+        all.
     checkpoint : path, optional
         File for the state of the optimisation, written after every step. If it exists, the fit
         continues from there and ends with the numbers of an uninterrupted one. The file stays.
@@ -110,18 +135,36 @@ class Variational:
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has another type or is out of range.
+    TypeError
+        If `tol` is not a number, `mesh` is not a mesh, or `checkpoint` is not a path.
+    ValueError
+        If `tol`, `max_iterations` or `batch` is out of range, or `checkpoint` is a folder.
     FileNotFoundError
         If the folder of `checkpoint` does not exist.
 
     Notes
     -----
+    The posterior of the items is approximated by a joint normal distribution in suitable
+    coordinates. It maximises the evidence lower bound (Opper & Archambeau 2009). Abilities are
+    integrated out, as in EM. Missing cells take no part.
+
+    Intervals of 90 % covered 84 to 98 % of the true values in simulations with 12 to 500
+    respondents. The exception is 80 %, for abilities of 12 respondents with the weak prior. The
+    page "Speed and accuracy" has the table.
+
     In the result, discrimination, intercept and guessing are posterior means, and their ``_se``
     columns posterior SDs. The posterior of difficulty may lack a mean. Difficulty is therefore
     computed from the posterior means, and its error by the delta method. ``ability_se`` includes
     the uncertainty of the items. ``result.posterior`` gives draws and intervals. An
     :class:`irtkit.ItemPrior` needs all its densities.
+
+    References
+    ----------
+    Opper & Archambeau (2009), *Neural Computation* 21, 786–792.
+
+    See Also
+    --------
+    irtkit.fit, irtkit.EM
 
     Examples
     --------
@@ -188,54 +231,65 @@ def fit(
 ) -> FitResult | AbilitiesResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
+    Use :func:`irtkit.audit` on the result to find suspect items, its ``leaderboard`` to rank
+    systems, and :func:`irtkit.score` for new systems.
+
     Parameters
     ----------
-    responses
-        Right and wrong answers, scores or levels, respondents × items: a ResponseMatrix, or what
-        :func:`irtkit.read_responses` takes (a path, a data frame, an array, records).
-    model
+    responses : ResponseMatrix, path, DataFrame, array or records
+        Rows are respondents (systems), columns items. Cells are 1 (right), 0 (wrong), a score
+        between them, a level, or empty (missing). Anything that :func:`irtkit.read_responses`
+        takes.
+    model : {"2PL", "1PL", "Rasch", "3PL", "GPCM", "GRM"}, default "2PL"
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). "GPCM" or "GRM" for ordered levels, such as a judge's marks.
         Discrimination of all but 1PL and Rasch may have either sign.
-    abilities
-        How many abilities (2PL): 1, 2, 3, …, "auto" (as many as held-out answers show), "task"
-        (one per task), "bifactor" (a general one too), or a mapping from item to ability.
-    method
+    abilities : int, str or mapping, default 1
+        Number of abilities (2PL): 1, 2, 3, …, or "auto" (as many as predict held-out answers
+        best). "task" has one per task, "bifactor" also a general one. A mapping names the ability
+        of each item.
+    method : {"em", "vi"}, EM or Variational, default "em"
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
         or :class:`irtkit.Variational` with settings such as tolerance, devices and batches.
-    prior
+    prior : {"weak", "empirical"}, WeakPrior, ItemPrior or None, default "weak"
         "weak" keeps estimates finite. "empirical" also learns how items are distributed (2PL, 3PL).
         None is plain maximum likelihood ("em" only). Or an :class:`irtkit.WeakPrior` or
         :class:`irtkit.ItemPrior`.
-    fixed
-        Items that keep their parameters: an earlier result, a table of items, or the path of
-        either. New items and respondents are put on their scale. For "em" without a mesh.
-    seed
-        The same seed gives the same bytes. "em" draws nothing at random.
-    quadrature
-        "adaptive": nodes that follow the posteriors. Or a fixed grid (points, limit), equally
-        spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt.
-    standard_errors
+    fixed : FitResult, DataFrame or path, optional
+        Items that keep their parameters, from an earlier result, a table of items, or the path of
+        either. Labels identify them. New items are put on their scale. For "em" without a mesh.
+    seed : int, default 0
+        Seed of random draws. The same seed gives the same numbers. "em" draws nothing at random.
+    quadrature : "adaptive" or (int, float), default "adaptive"
+        Quadrature points over ability. "adaptive" follows the posteriors. (points, limit) is a
+        fixed grid, equally spaced on [−limit, limit] in SDs: (61, 6.0) is that of R's mirt.
+    standard_errors : bool, default True
         Whether to compute standard errors, from the observed information.
-    progress
+    progress : bool, optional
         Whether to show progress. Default: on a terminal and in a notebook.
-    **reading
+    **reading : optional
         Settings of :func:`irtkit.read_responses`, such as ``right="correct"`` or
         ``threshold=0.5``, for responses that are not a ResponseMatrix.
 
     Returns
     -------
     FitResult
-        Tables of items and respondents, and findings. Ability rises with the proportion right and
-        has mean 0 and SD 1 in the population of the real respondents (Rasch: ``latent_sd``). Slopes
-        are in logits per SD of ability, without a factor of 1.7.
-    irtkit.abilities.result.AbilitiesResult
-        With several abilities, see Notes.
+        One ability. ``items`` and ``respondents`` are tables with standard errors, and ``findings``
+        says what limits them. Ability has mean 0 and SD 1 in the population of the real respondents
+        (Rasch: SD ``latent_sd``). Discrimination is in logits per SD, without a factor of 1.7.
+    AbilitiesResult
+        Several abilities.
 
     Raises
     ------
-    TypeError, ValueError
-        If responses cannot be read, or an argument has another type or is out of range.
+    TypeError
+        If an argument has a wrong type, or a name is not an argument of ``fit``.
+    irtkit.findings.ReadingError
+        If responses cannot be read, or need a choice, which the message lists. A ValueError.
+    ValueError
+        If an argument is out of range, or the model, method and prior do not go together.
+    FileNotFoundError
+        If a path does not exist.
 
     Warns
     -----
@@ -245,9 +299,18 @@ def fit(
 
     Notes
     -----
+    The 3PL has P(right) = c + (1 − c) / (1 + exp(−a(θ − b))), with ability θ, discrimination a,
+    difficulty b and guessing c. The 2PL has c = 0, the 1PL one common a, and Rasch a = 1. Items
+    are estimated with abilities integrated out (Bock & Aitkin 1981). Abilities are posterior means.
+
     Missing cells are taken as missing at random. Synthetic respondents take part in estimating
     items, with a wide ability distribution of their own. They do not enter the log-likelihood,
     average error or scale.
+
+    Intervals of 95 % (estimate ± 1.96 standard errors) covered 94 to 97 % of the true
+    discriminations and intercepts of the 1PL and 2PL, in simulations with 100 to 1,000
+    respondents. The page "Speed and accuracy" has the tables, also for fewer respondents. With
+    ``prior=None`` and mirt's grid, estimates agree with R's mirt.
 
     With ``fixed``, the mean and SD of ability of these respondents are estimated (fixed parameter
     calibration, Kim 2006). A score test finds fixed items that became easier or harder. Standard
@@ -275,6 +338,16 @@ def fit(
     "auto" holds families of near-duplicate systems out together, also tries the tasks, and finds
     one ability with fewer than 30 systems or 15 families. It then returns a FitResult.
 
+    References
+    ----------
+    Bock & Aitkin (1981), *Psychometrika* 46, 443–459.
+    Kim (2006), *Journal of Educational Measurement* 43, 355–381.
+    Papke & Wooldridge (1996), *Journal of Applied Econometrics* 11, 619–632.
+
+    See Also
+    --------
+    irtkit.audit, irtkit.score, irtkit.compare_systems, irtkit.report
+
     Examples
     --------
     >>> import irtkit
@@ -282,8 +355,19 @@ def fit(
     >>> abilities = [k / 50 - 2 for k in range(200)]
     >>> responses = irtkit.simulate_responses(items, abilities, seed=1)
     >>> result = irtkit.fit(responses, "2PL")
-    >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
-    (True, [False, False, True])
+    >>> print(result.items[["discrimination", "difficulty", "average_error"]].round(2))
+            discrimination  difficulty  average_error
+    item
+    item-1            1.41       -0.77           0.31
+    item-2            1.93       -0.00           0.50
+    item-3           -0.98        1.20           0.27
+
+    Empty cells are missing responses, not wrong ones:
+
+    >>> table = responses.to_frame()
+    >>> table.iloc[:100, 0] = None
+    >>> irtkit.fit(table).items["n_responses"].tolist()
+    [100, 200, 200]
     """
     for option in (name for name in reading if name not in READING):
         hint = did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])

@@ -140,7 +140,7 @@ def _design(values: Array) -> Array:
     missing = np.isnan(values)
     if (~missing).sum() < 3 or np.ptp(values[~missing]) == 0:
         raise ValueError(
-            "a trend needs two dates or amounts of compute, and three systems that have one"
+            "a trend needs three systems with a date (or compute), and two different dates"
         )
     x = np.where(missing, 0.0, values - values[~missing].mean())
     columns = [np.ones_like(x), x, missing.astype(np.float64)]

@@ -416,17 +416,17 @@ class FitResult:
 
         Parameters
         ----------
-        of
+        of : {"like these", "these"}, default "like these"
             "like these", or "these" for ranks by ability given these very items.
-        families
+        families : mapping, Series, list or str, optional
             Family of each respondent, by label, or a column of the respondent table. Errors of
             abilities are clustered by them.
-        clusters
+        clusters : mapping, Series, list or str, optional
             Cluster of each item, such as its passage or task, by label, or a column of the item
             table.
-        level
+        level : float, default 0.95
             Coverage of the intervals.
-        seed
+        seed : int, default 0
             Of the draws that tell how large the largest of many differences is by chance.
         """
         from irtkit.systems.leaderboard import leaderboard
@@ -442,10 +442,10 @@ class FitResult:
 
         Parameters
         ----------
-        families
+        families : mapping, Series, list or str, optional
             Family of each respondent: a mapping or Series by label, or the name of a column of the
             respondent table. One without a family is a family of its own.
-        clusters
+        clusters : mapping, Series, list or str, optional
             Cluster of each item, such as its passage: a mapping or Series by label, or the name of
             a column of the item table.
 
@@ -486,7 +486,7 @@ class FitResult:
 
         Parameters
         ----------
-        abilities
+        abilities : array or Series, optional
             Shape (n,), or a Series whose index labels the rows. Default: the fitted abilities.
             After a fit to a sparse matrix they must be given.
 
@@ -521,7 +521,7 @@ class FitResult:
 
         Parameters
         ----------
-        abilities
+        abilities : array, optional
             Shape (n,). Default: the fitted abilities.
 
         Examples
@@ -548,10 +548,10 @@ class FitResult:
 
         Parameters
         ----------
-        metrics
+        metrics : DataFrame, path, list of str or QualityStandard
             A long or wide table or its path, names of ``responses.metrics`` such as
             ``["total_tokens"]``, or a QualityStandard.
-        higher_is_better
+        higher_is_better : list of str, optional
             Metrics that are better when higher, ``[]`` for none. Left out if `metrics` is a
             QualityStandard.
 

@@ -25,7 +25,7 @@ _SHOWN = 5  # Rows of a table, as many as `head` of pandas shows.
 
 
 def in_words(result: FitResult) -> str:
-    """What ``print(result)`` says: sentences, the hardest items, and the ablest respondents."""
+    """What ``print(result)`` says: sentences, the hardest items, and the best respondents."""
     return "\n".join([in_lines(about(result)), "", *_tables(result)])
 
 
@@ -48,7 +48,7 @@ def about(result: FitResult) -> list[str]:
     )
     return [
         f"{result.model} fitted to {n}{synthetic} × {n_items}",
-        f"{state} after {steps} on {counted(result.quadrature.n_nodes, 'node')}",
+        f"{state} after {steps} on {counted(result.quadrature.n_nodes, 'quadrature point')}",
         criteria,
         *([] if source is None else [printable(str(source))]),
         *(f"{one.severity}: {one}" for one in found),
@@ -127,7 +127,7 @@ def silent_items(result: FitResult) -> Iterator[Finding]:
 
 
 def _tables(result: FitResult) -> list[str]:
-    """The hardest items, and the ablest respondents."""
+    """The hardest items, and the best respondents."""
     component = ["component"] * (result.components is not None)
     added = ["guessing"] * (result.model == "3PL")
     shown = ["discrimination", "difficulty", *added, "average_error", "n_responses"]
@@ -135,18 +135,20 @@ def _tables(result: FitResult) -> list[str]:
     if len(hardest := hardest_first(result.items)[[*shown, *component, "status"]]):
         room = LABEL - sum(len(f"{name} ") for name in (*added, *component))
         first, _ = folded(hardest, result.alike, _SHOWN, room)
-        lines.append("items with the highest average error, of those that some get right")
+        lines.append(
+            "items with the highest average error (without those that no system gets right)"
+        )
         if first["difficulty"].isna().any():
             lines.append("(difficulty is blank where an item is flat or its slope is below 0)")
         lines[-1] += ":"
         lines += [plain(table_of(first, ["status"])), ""]
-    by = "highest-scoring" if result.at_chance else "ablest"
+    by = "score" if result.at_chance else "ability"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
     tied = n_first >= _SHOWN and not result.at_chance
-    tie = f" ({n_first:,} are as able as the first)" if tied else ""
+    tie = f" ({n_first:,} are equally high)" if tied else ""
     ablest = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
-    lines += [f"{by} respondents{tie}:", plain(table_of(ablest))]
+    lines += [f"respondents with the highest {by}{tie}:", plain(table_of(ablest))]
     return [*lines, *["(rows of different components cannot be compared)"] * len(component)]
 
 

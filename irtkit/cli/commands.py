@@ -154,7 +154,9 @@ def _demo(given: SimpleNamespace) -> None:
     click.echo("\nSystems by ability:")
     systems = result.respondents.iloc[result.best_first[:_LISTED]]
     Console().print(table_of(systems[["ability", "ability_se", "accuracy"]]))
-    click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}{written}")
+    if result.warnings:
+        click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}")
+    click.echo(written.removeprefix("\n"))
     program = "irtkit" if which("irtkit") else f"{quote(sys.executable)} -m irtkit"
     click.echo(f"\nTo make a page of these results, type:\n{program} report {quote(str(out))}")
 

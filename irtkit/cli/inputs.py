@@ -67,7 +67,7 @@ def read_rows(path: Any, **how: Any) -> ResponseMatrix:
         if path.is_dir():
             within = real.is_relative_to(place) and is_table(real) and not holds_logs(path)
         if within or real == place / RESULT_FILE:
-            raise ValueError(f"{name}: would be read with {path} the next time: write elsewhere")
+            raise ValueError(f"{name}: would be read with {path} the next time. Write elsewhere")
     return read_responses(path, **how)
 
 

@@ -183,8 +183,8 @@ def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
 
     if result.n_answering < _LEAST_SYSTEMS:
         raise ValueError(
-            f"result has {result.n_answering} systems, too few to estimate difficulties without "
-            "each system. Give difficulties of another source: difficulties="
+            f"result has {result.n_answering} systems, too few to leave each one out in turn. "
+            "Give difficulties from another source: difficulties="
         )
     of_all = fitted_difficulties(result)
     if not np.isfinite(of_all).any():

@@ -133,8 +133,8 @@ def expected_performance(
     level = check_number("level", level, above=0, below=1)
     if isinstance(result, FitResult) and result.parameters.guessing.any():
         raise ValueError(
-            "result is of the 3PL: curves that fall to 0 expect too little of hard items that are "
-            "guessed right"
+            "result must not be of the 3PL. These curves fall to 0, and accuracy with guessing "
+            "does not"
         )
     given = difficulties is not None or difficulty_se is not None
     if given and original_difficulties is None and isinstance(result, FitResult):
@@ -148,8 +148,7 @@ def expected_performance(
     known = old.difficulty[np.isfinite(old.difficulty)]
     if len(known) > 1 and not np.ptp(known):
         raise ValueError(
-            "original items must differ in difficulty: with one difficulty, how performance falls "
-            "with it is unknown"
+            "original items must differ in difficulty, to show how accuracy falls with it"
         )
     if original_difficulties is None and isinstance(result, FitResult):
         n, model = int(old.real.sum()), result.model

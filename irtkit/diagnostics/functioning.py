@@ -228,7 +228,9 @@ def _anchors(anchors: Any, labels: tuple[str, ...], answered: Places) -> Marks |
         raise TypeError(f"anchors must be several labels of items, got {short(anchors)}")
     wanted = {str(label) for label in anchors}
     if strange := sorted(wanted.difference(labels)):
-        raise ValueError(f"anchors: not among the items: {first_names(strange)}")
+        raise ValueError(
+            f"anchors must be labels of items, and these are not: {first_names(strange)}"
+        )
     known = np.array([label in wanted for label in labels])
     if (n := int(known[answered].sum())) < _FEWEST_ANCHORS:
         rule = f"{_FEWEST_ANCHORS} items or more that somebody answered"
@@ -246,7 +248,7 @@ def _groups(
     values = by_label("groups", groups, responses.respondents, responses, "group")
     if cut is not None:
         if reference is not None or focal is not None:
-            raise ValueError("cut makes the two groups itself: leave reference and focal out")
+            raise ValueError("cut defines both groups. Leave out reference and focal")
         return _by_cut(values, cut), (f"before {cut}", f"from {cut} on")
     labels = [category_name(value) for value in values]
     known = sorted({label for label in labels if not is_missing_label(label)})

@@ -29,7 +29,9 @@ def merge_responses(
     if not matrices:
         raise ValueError("matrices must hold at least one matrix")
     if repeats in {"first", "last"} and any(matrix.has_repeats for matrix in matrices):
-        raise ValueError(f"repeats={short(repeats)} needs trials in order, but they were counted")
+        raise ValueError(
+            f"repeats={short(repeats)} needs the order of trials, but a file has only counts"
+        )
     import pandas as pd
 
     labels: Any = [

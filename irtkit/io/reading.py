@@ -160,11 +160,13 @@ def read_responses(
     check_repeats(repeats)
     if key is not None and not (threshold is None and right is None and score_range is None):
         raise ValueError(
-            "key marks answers, and threshold, right and score_range are for marks: pass one"
+            "key is for answers, and threshold, right and score_range are for marks. Pass one"
         )
     declared, others = score_range, (key, threshold, right)
     if levels and any(one is not None for one in others):
-        raise ValueError("levels are numbers, and key, threshold and right are for other marks")
+        raise ValueError(
+            "levels=True is for numbers, and key, threshold and right are for other marks"
+        )
     if levels and score_range is None:
         given["score_range"] = WIDEST
     settings = Settings(**(given if key is None else given | {"key": _key(key)}))
@@ -278,7 +280,9 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         return "py-irt"
     harness = logs.log_format(file, head, alone=True)
     if harness == logs.BESIDE:
-        raise ValueError("the file belongs to evaluation logs and is not one: pass the folder")
+        raise ValueError(
+            "the file belongs to evaluation logs and is not a log itself. Pass the folder"
+        )
     for form, found in (
         (harness or "", harness is not None),
         ("parquet", head.startswith(table_files.MAGIC)),

@@ -123,7 +123,7 @@ def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, som
     looks: tuple[tuple[Shape, str, str], ...] = (
         ("cloud", "item", "items"),
         ("rings", "odd", "suspect"),
-        ("triangles", "odd", "called negative"),
+        ("triangles", "odd", "negative discrimination"),
     )
     for k, (shape, colour, name) in enumerate(looks):
         items = np.flatnonzero(some & (kind == k))

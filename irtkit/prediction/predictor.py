@@ -226,14 +226,14 @@ class DifficultyPredictor:
 
         Parameters
         ----------
-        features
+        features : DataFrame, array, list, Series, ResponseMatrix or FitResult
             A DataFrame by item label, an array whose first axis is the items in the order of the
             target (images are flattened), a list or Series of texts, or a ResponseMatrix or
             FitResult whose item table has a text.
-        target
+        target : FitResult, DataFrame or Series
             A FitResult with its responses, the table of :func:`difficulty_targets`, or a Series by
             item label. Items without a finite target or without features are left out.
-        errors
+        errors : Series, optional
             Standard errors of a Series, by item label.
 
         Returns
@@ -274,9 +274,9 @@ class DifficultyPredictor:
 
         Parameters
         ----------
-        features
+        features : DataFrame, array, list, Series, ResponseMatrix or FitResult
             As in :meth:`fit`. Further columns are ignored.
-        items
+        items : list of str, optional
             Labels of the rows of an array or of a list of texts.
 
         Returns
@@ -305,7 +305,7 @@ class DifficultyPredictor:
 
         Parameters
         ----------
-        features, items
+        features, items : optional
             As in :meth:`predict`. Rows of an array or a list must have labels as in the fit.
 
         Returns

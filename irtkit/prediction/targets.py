@@ -25,10 +25,10 @@ def difficulty_targets(given: object, **reading: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    given
+    given : FitResult, ResponseMatrix, DataFrame or path
         A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
         The 1PL and the 2PL are fitted with prior="weak", unless the result is already one.
-    **reading
+    **reading : optional
         Settings of :func:`irtkit.read_responses`.
 
     Returns

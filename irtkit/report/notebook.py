@@ -44,15 +44,23 @@ def of_result(result: FitResult) -> str:
     blank = "Difficulty is blank where an item is flat or its discrimination is below 0."
     columns = ["ability", "ability_se", "accuracy", "n_responses"]
     real = result.respondents.iloc[result.best_first[:_ROWS]][columns]
-    by = "highest-scoring" if result.at_chance else "ablest"
+    by = "score" if result.at_chance else "ability"
     called = items[called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())]
     worst = list(called.nlargest(_CURVES, "p_negative").index)
     return _shown(
         about(result),
-        ("items with the highest average error that some get right", hardest, ["status"]),
+        (
+            "items with the highest average error (without those that no system gets right)",
+            hardest,
+            ["status"],
+        ),
         [blank] if hardest["difficulty"].isna().any() else [],
-        (f"{by} respondents", real),
-        ("items called negative, the most probable first", worst, item_curves(result, worst)),
+        (f"respondents with the highest {by}", real),
+        (
+            "items with negative discrimination, the most probable first",
+            worst,
+            item_curves(result, worst),
+        ),
     )
 
 

@@ -75,7 +75,7 @@ def check_levels(matrix: ResponseMatrix, model: str) -> None:
     if wrong.any():
         k = int(wrong.any(axis=0).argmax())
         raise ValueError(
-            f"model={model} needs from_counts(levels, highest level), the same for all cells of an "
-            f"item and at most {MOST_POINTS}, and item {short(matrix.items[k])} has "
-            f"{tried[:, k][tried[:, k] > 0].min()} to {top[k]}"
+            f"model={model} needs one highest level for all cells of an item, at most "
+            f"{MOST_POINTS}, and item {short(matrix.items[k])} has "
+            f"{tried[:, k][tried[:, k] > 0].min()} to {top[k]}. Use from_counts(levels, highest)"
         )

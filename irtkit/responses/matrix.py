@@ -36,19 +36,19 @@ class ResponseMatrix:
 
     Parameters
     ----------
-    values
+    values : array of shape (n_respondents, n_items)
         Table of 1 or True (right), 0 or False (wrong), scores between them, and NaN, None or
         masked (missing). In an array of integers −1 is missing as well.
-    respondents, items
+    respondents, items : sequence of labels, optional
         Unique labels, kept as text. The default is ``respondent-1``, … and ``item-1``, ….
-    synthetic
+    synthetic : array of bool, optional
         Which rows are synthetic respondents, shape (n_respondents,). The default is none.
-    threshold
+    threshold : float, optional
         If given, cells are scores, and a score at or above the threshold is right.
-    right, wrong, missing
+    right, wrong, missing : str, float or list, optional
         Words or numbers that mean right, wrong and missing, in any case. Without `wrong` every
         other word is wrong, or every other number if `right` is a number.
-    score_range
+    score_range : pair or mapping, optional
         Worst and best score, (0, 100), or (100, 0) where lower is better. A mapping has a pair for
         each item that it names, and others have (0, 1), the default.
 
@@ -161,10 +161,10 @@ class ResponseMatrix:
 
         Parameters
         ----------
-        successes, trials
+        successes, trials : DataFrame or array of int
             Tables of whole numbers, 0 ≤ successes ≤ trials. A cell is missing if its trials are 0,
             NaN or masked. Two DataFrames must have the same labels.
-        respondents, items, synthetic
+        respondents, items, synthetic : optional
             As for the class. The default labels are those of the DataFrames.
 
         Examples
@@ -187,10 +187,10 @@ class ResponseMatrix:
 
         Parameters
         ----------
-        frame
+        frame : DataFrame
             A data frame of pandas, polars, PyArrow or another library that narwhals supports. The
             index of a pandas frame holds the respondents, unless it is only numbered.
-        **reading
+        **reading : optional
             Settings of `irtkit.read_responses`: respondent, ignore, keep, right, repeats, ….
 
         Examples
@@ -213,9 +213,9 @@ class ResponseMatrix:
 
         Parameters
         ----------
-        frame
+        frame : DataFrame
             A data frame, as for `from_frame`.
-        **reading
+        **reading : optional
             Settings of `irtkit.read_responses`: respondent, item, response, repeats, sparse, ….
 
         Examples

@@ -75,12 +75,12 @@ def link(
 
     Parameters
     ----------
-    first, second
+    first, second : FitResult, DataFrame or path
         Results of :func:`irtkit.fit`, tables of items, or paths of either, as :func:`irtkit.score`
         takes them. Items are found by label.
-    method
+    method : str, default "Stocking-Lord"
         "Stocking-Lord", "Haebara", "mean-sigma" or "mean-mean".
-    fdr
+    fdr : float, default 0.05
         False-discovery rate for drifting items (Benjamini & Hochberg 1995). 0 keeps all items, and
         so do calibrations without standard errors.
 

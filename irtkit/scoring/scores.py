@@ -66,32 +66,36 @@ def score(
 ) -> pd.DataFrame:
     """Score respondents on calibrated items.
 
+    Use it for new systems. The items keep their parameters, so that scores of different days are on
+    one scale.
+
     Parameters
     ----------
-    responses
-        A ResponseMatrix or anything that :func:`irtkit.read_responses` takes, with its settings as
-        ``reading``. Items are found by label, and some of the calibrated items are enough.
-    items
-        A result of :func:`irtkit.fit`, a table with discrimination and intercept or difficulty (and
-        guessing), a selection of :func:`irtkit.select_items`, or the path of one of these.
+    responses : ResponseMatrix, path, DataFrame, array or records
+        Rows are respondents, columns items. Cells are 1, 0, a score between them, or empty
+        (missing). Labels identify items, and some of the calibrated items are enough.
+    items : FitResult, DataFrame, Selection, ItemParameters or path
+        Calibrated items. A table needs discrimination, and intercept or difficulty (and guessing).
         :class:`irtkit.ItemParameters` must have the items of the responses in order.
-    method
+    method : {"EAP", "MAP", "ML", "WLE"}, default "EAP"
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood). EAP and MAP shrink towards the population mean.
-    level
-        Coverage of the intervals.
-    latent_sd
-        SD of ability in the population, with a table of items. The default is 1.
-    design
+    level : float, default 0.95
+        Coverage of the intervals, between 0 and 1.
+    latent_sd : float, optional
+        SD of ability in the population, on the scale of a table of items. The default is 1.
+    design : {"random", "stratified"}, optional
         How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
         Expected scores are then unbiased for all respondents. A selection has its own default.
-    random_items
+    random_items : list of str, optional
         Labels of items drawn at random from those not asked before. They bound the expected score
         of respondents who answered some (Clopper–Pearson).
+    **reading : optional
+        Settings of :func:`irtkit.read_responses`, for responses that are not a ResponseMatrix.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         Index "respondent", in the order of the responses. Columns:
 
         - ability, ability_se: on the scale of the items.
@@ -106,22 +110,24 @@ def score(
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has a wrong type.
+    ValueError
         If no item of the responses is calibrated, a table of items lacks a column or parameters, or
-        an argument has a wrong type or value or contradicts another.
+        an argument is out of range or contradicts another.
     FileNotFoundError
         If the path of items does not exist.
 
     Warns
     -----
-    irtkit.findings.IRTWarning
+    irtkit.IRTWarning
         With the code "uncalibrated-items", "beyond", "unknown-misfit" or "selected-items".
 
     Notes
     -----
     Standard errors take item parameters as known. They are the posterior SD (EAP), or come from
     the second derivative of what is maximised (MAP, ML) or from the information of the items
-    answered (WLE: Warm 1989).
+    answered (WLE: Warm 1989). Missing cells take no part.
 
     The expected score counts answers as they are and other items by their mean probability over the
     posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include the uncertainty of
@@ -137,6 +143,19 @@ def score(
 
     Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
     Their expected_score_high is the score if all items not asked are right.
+
+    On four real boards, 95 % intervals of expected scores from 10 to 100 selected items covered 93
+    to 97 % of the scores of held-out systems. The page "Speed and accuracy" has the table.
+
+    References
+    ----------
+    Polo et al. (2024), *tinyBenchmarks: evaluating LLMs with fewer examples*, arXiv 2402.14992.
+    Särndal, Swensson & Wretman (1992), *Model Assisted Survey Sampling*, Springer.
+    Warm (1989), *Psychometrika* 54, 427–450.
+
+    See Also
+    --------
+    irtkit.fit, irtkit.select_items, irtkit.adaptive, irtkit.link
 
     Examples
     --------

@@ -421,7 +421,7 @@ def select_items(
         places = covariance.drawn(min(k, there), design, np.random.default_rng(seed))
     if not there:
         raise ValueError(
-            "no item is fit to be chosen: all are suspect (irtkit.flag_items lists them), or their "
+            "no item can be chosen: all are suspect (irtkit.flag_items lists them), or their "
             "slopes are not above 0"
         )
     if k > there:

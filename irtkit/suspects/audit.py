@@ -163,7 +163,8 @@ class Audit:
         return "p_wrong_key" in self.items and not self.items["p_wrong_key"].isna().all()
 
     def __repr__(self) -> str:
-        return f"Audit({len(self.suspects)} suspect items, {self.n_negative} called negative)"
+        negative = f"{self.n_negative} with negative discrimination"
+        return f"Audit({len(self.suspects)} suspect items, {negative})"
 
     def _repr_html_(self) -> str:
         from irtkit.report.notebook import of_audit
@@ -186,25 +187,61 @@ def audit(
 ) -> Audit:
     """List suspect items, uninformative items, and respondents that answer alike.
 
+    Start at the top of ``suspects``, and read each item and its key. ``print`` the audit for what
+    ``irtkit audit`` shows.
+
     Parameters
     ----------
-    result
-        What :func:`irtkit.fit` returned.
-    fdr, extreme_difficulty, chance, families, predictions, poor_fit
-        As in :func:`irtkit.flag_items`. The default of `predictions` is those of the responses.
+    result : FitResult
+        What :func:`irtkit.fit` returned. If it was saved without responses, wrong keys are not
+        searched for.
+    fdr : float, default 0.05
+        False-discovery rate: the expected share of false alarms among items that are flagged as
+        negative, and among those with evidence of a wrong key.
+    extreme_difficulty : float, default 6
+        Distance of a difficulty from the mean ability, in SDs of ability, beyond which an item is
+        extreme.
+    chance : float, optional
+        3PL: probability of guessing right, such as 0.25 for four choices. Items with significantly
+        more guessing are listed.
+    families : mapping, Series, list or str, optional
+        Family of every respondent, as in :func:`irtkit.flag_items`.
+    predictions : DataFrame, optional
+        The answers as text, respondents × items. Cells may be missing. Default: the answers of the
+        responses, if they have any.
+    poor_fit : bool, default False
+        Whether to list items with a significant S-X² (:func:`irtkit.item_fit`).
 
     Returns
     -------
     Audit
-        ``suspects``, ``uninformative``, ``families``, ``findings``; what ``irtkit audit`` prints.
-        Its items are those of :func:`irtkit.flag_items`, but evidence of a wrong key is that of
-        :func:`irtkit.wrong_keys`, whose order suspects have: wrong_key is its log_bayes_factor, and
-        p_wrong_key a further column. At most 20 items, or 1 % of them, are listed for this reason.
+        - suspects: table of :func:`irtkit.flag_items` with the columns p_wrong_key and wrong_key
+          of :func:`irtkit.wrong_keys`, in its order.
+        - uninformative: items that hardly discriminate, or are extreme.
+        - read_first: the 20 items with the most evidence of a wrong key, flagged or not.
+        - families: respondents that answer alike.
+        - findings: what limits the audit.
 
     Raises
     ------
-    TypeError, ValueError
-        As :func:`irtkit.flag_items`, whose warnings are ``findings``.
+    TypeError
+        If an argument has a wrong type.
+    ValueError
+        If a threshold is out of range or has no meaning for the model, or families or predictions
+        do not match the respondents.
+
+    Notes
+    -----
+    Evidence of a wrong key is a Bayes factor of a wrong key against a right one. At most 20 items,
+    or 1 % of all items, are listed for this reason alone. Missing cells take no part. Systems that
+    answer alike have less weight.
+
+    :func:`irtkit.flag_items` and :func:`irtkit.wrong_keys` describe the methods, and how many wrong
+    keys they find.
+
+    See Also
+    --------
+    irtkit.flag_items, irtkit.wrong_keys, irtkit.FitResult.health
 
     Examples
     --------

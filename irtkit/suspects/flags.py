@@ -46,27 +46,30 @@ def flag_items(
 ) -> pd.DataFrame:
     """List the suspect items of a fit, and then the uninformative ones, with the reasons.
 
+    :func:`irtkit.audit` is the short way. This table has all flags and their evidence.
+
     Parameters
     ----------
-    result
-        What :func:`irtkit.fit` returned.
-    fdr
-        False-discovery rate: the share of the items called negative that may be called so wrongly.
-    extreme_difficulty
-        Distance of a difficulty from the mean ability, in SDs, beyond which an item is extreme.
-    chance
+    result : FitResult
+        What :func:`irtkit.fit` returned. It may have been saved without responses.
+    fdr : float, default 0.05
+        False-discovery rate: the expected share of false alarms among items that are flagged as
+        negative.
+    extreme_difficulty : float, default 6
+        Distance of a difficulty from the mean ability, in SDs of ability, beyond which an item is
+        extreme.
+    chance : float, optional
         3PL: probability of guessing right, such as 0.25 for four choices. Items are listed whose
         guessing lies above it by more than 1.96 standard errors.
-    families
-        Family of every respondent, by which evidence on slopes is clustered: a mapping or Series by
-        label, a list, or a column of the respondent table. "similar" joins the pairs of
-        :func:`irtkit.similar_respondents`.
-    predictions
-        What each respondent answered, index = respondents, columns = items, missing cells allowed.
-        :func:`irtkit.audit` and :func:`irtkit.wrong_keys` compare keys by them.
-    poor_fit
+    families : mapping, Series, list or str, optional
+        Family of every respondent: by label, a list, or a column of the respondent table. "similar"
+        joins the pairs of :func:`irtkit.similar_respondents`. Evidence on slopes is clustered by
+        family.
+    predictions : DataFrame, optional
+        The answers as text, index = respondents, columns = items. Cells may be missing.
+    poor_fit : bool, default False
         Whether to list items whose S-X² (:func:`irtkit.item_fit`) is significant at the rate
-        ``fdr`` once those that fit worse are left out.
+        ``fdr`` in a fit without the items that fit worse.
 
     Returns
     -------
@@ -74,34 +77,56 @@ def flag_items(
         One row per listed item, index "item", suspects first, in the order of ``p_negative``:
 
         - reasons: tuple of "negative" (discrimination), "wrong_key" (evidence of one), "guessing"
-          (above chance), "poor_fit"; "flat" (discrimination) and "extreme" (difficulty).
+          (above chance), "poor_fit", "flat" (discrimination) and "extreme" (difficulty).
         - suspect: False if the item is merely flat or extreme.
         - p_negative: probability that the slope is below 0.
         - wrong_key: log of how many times likelier the responses are if the item is reversed.
-        - trend: of the responses with the number right of respondents, in standard errors.
-        - discrimination, discrimination_se, difficulty, average_error, n_responses.
-        - with ``predictions``: strong_answer, strong_share (of the ablest quarter, who gave it),
-          marked_right (missing if no answer or several count as right).
+        - trend: slope of the responses against the number right, in standard errors.
+        - discrimination and discrimination_se (logits per SD), difficulty (SDs of ability),
+          average_error, n_responses.
+        - with ``predictions``: strong_answer, the commonest answer of the quarter with the highest
+          ability, and strong_share, who gave it. marked_right is the answer that counts as right,
+          and missing if there is none or more than one.
         - text and target, where ``result.responses.item_table`` has them.
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an argument has a wrong type.
+    ValueError
         If a threshold is out of range or has no meaning for the model, families or predictions do
-        not go with the respondents, or the responses that they need are sparse or not saved.
+        not match the respondents, or they need responses that are sparse or were not saved.
 
     Warns
     -----
     irtkit.IRTWarning
-        With the code "low-power" (most inverted items are missed), "only-noise", "fit-not-tested"
-        or "verdicts-doubted" (one ability does not explain the responses).
+        With the code "low-power" (most items with a reversed key are missed), "only-noise",
+        "fit-not-tested" or "verdicts-doubted" (one ability does not explain the responses).
 
     Notes
     -----
-    p_negative and wrong_key are about trends with the number right, and so are the same for every
-    model. Above 3, wrong_key is a reason. An item whose fitted slope is above 0 is not called
+    A score test compares each item with the proportion correct on all items (Rao 1948). All tests
+    together estimate the distribution of slopes (empirical Bayes: Efron 2008). So p_negative and
+    wrong_key are the same for every model. Missing cells take no part.
+
+    A wrong_key above 3 is a reason. An item whose fitted slope is above 0 is not flagged as
     negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are not listed.
     An item with poor fit may be sound if one ability does not explain the responses.
+
+    In simulated data with 1,000 items and 2 % wrong keys, 1 % of the wrong keys were flagged as
+    negative with 12 systems, 60 % with 30, and 99 % with 100. At most 0.6 % of these flags were
+    false, and at most 6.8 % of the suspects. On real data with wrong keys planted, up to 30 % of
+    the flags were false. The page "Speed and accuracy" has the table.
+
+    References
+    ----------
+    Efron (2008), *Statistical Science* 23, 1–22.
+    Kass & Raftery (1995), *Journal of the American Statistical Association* 90, 773–795.
+    Rao (1948), *Mathematical Proceedings of the Cambridge Philosophical Society* 44, 50–57.
+
+    See Also
+    --------
+    irtkit.audit, irtkit.wrong_keys, irtkit.shuffle_control
 
     Examples
     --------
@@ -141,7 +166,9 @@ def flagged(
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
     if chance is not None and result.model != "3PL":
-        raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
+        raise ValueError(
+            f"chance is for the 3PL, which has guessing, and the model is {result.model}"
+        )
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict, findings = result.verdict, []

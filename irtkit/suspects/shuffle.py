@@ -73,16 +73,16 @@ def shuffle_control(
 
     Parameters
     ----------
-    responses
+    responses : ResponseMatrix, path, DataFrame, array or records
         Responses of respondents (rows) to items, or what :func:`irtkit.read_responses` takes;
         synthetic respondents are left out.
-    model
+    model : str, default "2PL"
         As in :func:`irtkit.fit`.
-    seeds
+    seeds : list of int, default (0, 1, 2, 3, 4)
         One shuffle for each.
-    fdr, extreme_difficulty, chance
+    fdr, extreme_difficulty, chance : float, optional
         The thresholds of :func:`irtkit.flag_items`.
-    progress
+    progress : bool, optional
         Whether to show progress; by default on a terminal and in a notebook.
 
     Raises

@@ -51,14 +51,14 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
     if np.isfinite(found.gain):
         decides = "this test decides" if found.decisive == "weighted" else "the plain test decides"
         yield (
-            "With items weighted by how well they separate the other systems, "
-            f"{p_words(found.weighted_p_value, 4)}. The plain test would need {found.gain:.2f} "
-            f"times the items on this board, so that {decides}."
+            "A second test weights items by how well they separate the other systems: "
+            f"{p_words(found.weighted_p_value, 4)}. On this board the plain test needs "
+            f"{found.gain:.2f} times as many items for the same power, so {decides}."
         )
     if found.n_systems > 2:
         yield (
-            "This is about a pair chosen beforehand. The best of many are ahead by chance, and "
-            f"a comparison of all pairs of the {found.n_systems} systems allows for that."
+            "The p-values assume that you chose the pair before you saw results. If not, compare "
+            f"all pairs of the {found.n_systems} systems, since the best of many lead by chance."
         )
     if found.n_clusters not in {1, found.n_items}:
         yield f"Errors are clustered by {found.n_clusters} clusters of items."

@@ -121,8 +121,8 @@ def standings(
     real, n = patterns.answering, patterns.n_answering
     if n > MOST_SYSTEMS:
         raise ValueError(
-            f"every pair of systems is compared, so that result may have at most {MOST_SYSTEMS:,} "
-            f"systems, and has {n:,} (result.respondents lists all, without ranks)"
+            f"result must have at most {MOST_SYSTEMS:,} systems, since every pair is compared, and "
+            f"has {n:,} (result.respondents lists all, without ranks)"
         )
     if not n:
         raise ValueError("result lacks a real respondent with a response to rank")

@@ -114,15 +114,15 @@ def trend(
 
     Parameters
     ----------
-    result
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses.
-    date
+    date : mapping, Series, list or str, optional
         Date of each respondent: a mapping or Series by label, a list, or a column of the respondent
         table. Dates, text such as "2025-03-31", or decimal years. Some may be missing.
-    compute
+    compute : mapping, Series, list or str, optional
         Instead of a date, the training compute of each respondent in any unit. The slope is then
         per doubling.
-    level
+    level : float, default 0.95
         Coverage of the interval.
 
     Returns
@@ -188,15 +188,15 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
 
     Parameters
     ----------
-    result
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses.
-    minutes
+    minutes : mapping, Series, list or str
         Time that people need for each item: a mapping or Series by label, a list, or a column of
         the item table. Items without one take no part in the regression.
-    date
+    date : mapping, Series, list or str, optional
         Dates of respondents, as in :func:`irtkit.trend`, for the doubling time. Systems whose p50
         is beyond the tasks are taken as without a date.
-    level
+    level : float, default 0.95
         Coverage of the intervals.
 
     Returns
@@ -238,10 +238,12 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     length = np.log2(_amounts("minutes", minutes, result, "item"))
     used = np.isfinite(length) & (result.counts.item_responses > 0)
     if used.sum() < 3 or np.ptp(length[used]) == 0:
-        raise ValueError("minutes must have two values or more, on three items with responses")
+        raise ValueError(
+            "minutes must have two different values or more, for three items with responses"
+        )
     found, line, covariance, omega = _by_length(result, length, used)
     if line[1] <= 0:
-        raise ValueError("minutes: difficulty does not rise with them, so that there is no horizon")
+        raise ValueError("difficulty does not rise with minutes, so there is no horizon")
     who, typical = found.answering, float(found.parameters.discrimination[used].mean())
     reach = float(t_quantile(np.float64(np.inf), level))
     table: dict[str, Any] = {}
@@ -276,11 +278,11 @@ def doubling_time(values: Any, date: Any, *, level: float = 0.95) -> Doubling:
 
     Parameters
     ----------
-    values
+    values : array
         Such as published horizons, above 0, shape (n,).
-    date
+    date : array or list
         As many dates, as in :func:`irtkit.trend`.
-    level
+    level : float, default 0.95
         Coverage of the interval.
 
     Returns
@@ -304,11 +306,13 @@ def doubling_time(values: Any, date: Any, *, level: float = 0.95) -> Doubling:
     numbers, dates = list(values), list(date)
     places = [*range(max(len(numbers), len(dates)))]
     if len(numbers) != len(dates):
-        raise ValueError(f"values and date must be as many: {len(numbers)} and {len(dates)}")
+        raise ValueError(
+            f"values and date must have one length, got {len(numbers)} and {len(dates)}"
+        )
     y, x = np.log2(_above_0("values", numbers, places)), _DAYS * _as_years(dates, places)
     x, y = x[kept := np.isfinite(x + y)], y[kept]
     if len(x) < 3 or np.ptp(x) == 0:
-        raise ValueError("date must have two values or more, on three systems")
+        raise ValueError("date must have two different values or more, for three systems")
     off = x - x.mean()
     rate = float(off @ y / (off @ off))
     residual = y - y.mean() - rate * off

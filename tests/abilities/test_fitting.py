@@ -198,7 +198,7 @@ def test_constant_items_and_empty_rows_stay_finite() -> None:
         ({"abilities": 14}, "abilities must be"),
         ({"abilities": "tasks"}, "did you mean 'task'"),
         ({"abilities": {"item-1": "a"}}, "'item-2' has none"),
-        ({"abilities": ["a"] * 40}, "two different"),
+        ({"abilities": ["a"] * 40}, "name two abilities or more"),
         ({"abilities": "task"}, "column 'task'"),
         ({"abilities": 2, "model": "3PL"}, "need model='2PL'"),
         ({"abilities": 2, "method": "vi"}, "need method='em'"),

@@ -275,7 +275,7 @@ def test_items_without_responses_and_refits_keep_the_chance_of_each_item(
         (1.0, "chance of the prior must be at least 0 and below 1"),
         ("four", "chance of the prior must be a number"),
         ({"item-1": -0.1}, "chance of the prior must be at least 0"),
-        ({"itm-1": 0.1}, "chance of the prior: 'itm-1' is none of the items"),
+        ({"itm-1": 0.1}, "chance of the prior must have labels of items, and 'itm-1' is not one"),
     ],
 )
 def test_what_is_no_chance_level_is_refused(

@@ -193,5 +193,5 @@ def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str)
     with pytest.raises(ValueError, match=message):
         expected_performance(result, again, **settings)
     guessed = fitted(60, "3PL", standard_errors=False)
-    with pytest.raises(ValueError, match="result is of the 3PL"):
+    with pytest.raises(ValueError, match="result must not be of the 3PL"):
         expected_performance(guessed, again)

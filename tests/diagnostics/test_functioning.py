@@ -185,7 +185,10 @@ def test_one_group_is_compared_with_all_others() -> None:
     [
         ({"groups": "family"}, "got 'family'"),
         ({"focal": "newer"}, "focal must be one of the groups"),
-        ({"anchors": ["item-1", "item-99", "item-2"]}, "not among the items: item-99"),
+        (
+            {"anchors": ["item-1", "item-99", "item-2"]},
+            "anchors must be labels of items, and these are not: item-99",
+        ),
         ({"anchors": ["item-1"]}, "3 items or more"),
         ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents with a response"),
     ],

@@ -51,7 +51,7 @@ def test_a_cell_of_several_is_an_error_or_repeats() -> None:
         assert merge_responses([ONE, again], repeats=repeats) == ONE
     assert merge_responses([ONE, again], repeats="last").values[0, 0] == 0
     for repeats in ("first", "last"):
-        with pytest.raises(ValueError, match=f"'{repeats}' needs trials in order"):
+        with pytest.raises(ValueError, match=f"'{repeats}' needs the order of trials"):
             merge_responses([counted, ONE], repeats=repeats)
     with pytest.raises(ValueError, match="at least one matrix"):
         merge_responses([])

@@ -45,7 +45,7 @@ def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, messag
     *((content, "line [12] is not") for content in ('{"a": 1, "b": [', '{"model": "a"}\n[1]\n')),
     ('[{"model": "a", "item": "q", "correct": [1]}]', "'correct' holds lists or objects"),
     ('{"model": {"x": 1}, "item": "q", "correct": 1}', "'model' holds lists or objects"),
-    ('[{"model": "a", "q1": [1], "q2": 1}]', r"not responses in 'q1'. Pass ignore='q1'"),
+    ('[{"model": "a", "q1": [1], "q2": 1}]', r"not responses: 'q1'. Pass ignore='q1'"),
 ])  # fmt: skip
 def test_json_other_than_a_table_of_single_values_is_refused(
     file: Any, content: str, message: str

@@ -137,7 +137,7 @@ def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, mes
 def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:
     frame = pd.DataFrame(np.eye(6), [*"abcdef"], [*"uvwxyz"])
     shares = frame.assign(share=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    with pytest.raises(ValueError, match="may not be items: 'share'"):
+    with pytest.raises(ValueError, match="perhaps not items: 'share'"):
         ResponseMatrix.from_frame(shares)
     assert ResponseMatrix.from_frame(shares, score_range=(0, 1)).n_items == 7
     assert ResponseMatrix.from_frame(shares, ignore="share").n_items == 6

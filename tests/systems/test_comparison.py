@@ -144,7 +144,7 @@ def test_weights_gain_where_items_differ_and_the_test_is_chosen_by_the_other_pai
     found = irtkit.compare_systems(result, "respondent-1", "respondent-2")
     assert found.gain > 1.3
     assert found.decisive == "weighted"
-    assert "so that this test decides" in " ".join(str(found).split())
+    assert "so this test decides" in " ".join(str(found).split())
     few = irtkit.compare_systems(fitted("few"), "respondent-1", "respondent-2")
     assert few.decisive == "plain"
     values[0, :] = 1 - values[0, :]  # of the pair itself
