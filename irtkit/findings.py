@@ -287,6 +287,7 @@ PURPOSES = {  # What settings do, by code.
     "unique": "for a unique estimate",
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
+    "several-abilities": "in a fit, for as many abilities as held-out answers show",
     "by-family": "for errors by family",
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
     # From diagnostics

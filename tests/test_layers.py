@@ -29,6 +29,8 @@ DOWNWARD = {
     CALIBRATED / "fitting.py": {"abilities"},
     CALIBRATED / "result.py": {"abilities", "systems", "suspects", "difficulty", *SHOWN},
     CALIBRATED / "summary.py": {"difficulty"},
+    PACKAGE / "scoring" / "scores.py": {"abilities"},
+    PACKAGE / "abilities" / "result.py": {"systems"},
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,
     PACKAGE / "suspects" / "audit.py": SHOWN,

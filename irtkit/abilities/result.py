@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.abilities.engine import Design, Fitted, Side, probabilities
-from irtkit.calibration.result import FitResult, Settings
+from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
+from irtkit.calibration.result import FitResult, Settings, saved_in
 from irtkit.checks import check_number, check_one_of, counted
-from irtkit.data.patterns import Counts
+from irtkit.data.patterns import Counts, Patterns, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
+from irtkit.files import as_path
 from irtkit.findings import Finding
 from irtkit.printed import in_lines, plain, shortened, table_of
 
@@ -30,6 +32,8 @@ FORMAT = storage.Format("irtkit result of several abilities", 1)
 _USUAL, _PSEUDO = 1.0, 20.0  # Pseudo-items: negative ones, and all, that the share is drawn to.
 _STEPS = 50  # Of the EM for the share of negative items.
 _SHOWN = 5  # Rows of a printed table.
+_NAMED, _LABEL = 3, 20  # Items and respondents named for an ability, and columns of a name.
+_RELIABLE = 0.5  # Reliability from which on they are named.
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,13 @@ class AbilitiesResult:
                 f"{name} is not defined for several abilities. Use irtkit.fit(…, abilities=1)"
             )
         raise AttributeError(f"'AbilitiesResult' object has no attribute {name!r}")
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The responses of the fit. Raises an error if they were not saved."""
+        if self.responses is None:
+            raise ValueError("the responses were not saved with this result")
+        return patterns_of(self.responses, synthetic_is_real=False)
 
     @property
     def n_abilities(self) -> int:
@@ -159,14 +170,7 @@ class AbilitiesResult:
     def _respondents(self) -> pd.DataFrame:
         import pandas as pd
 
-        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
-        columns: dict[str, Any] = {}
-        for k, name in enumerate(self.ability_names):
-            columns |= {
-                f"ability_{name}": self.fitted.ability[:, k],
-                f"ability_{name}_se": np.sqrt(variance[:, k]),
-            }
-        columns |= {
+        columns = self._of_abilities(self.fitted.respondents) | {
             "accuracy": self.counts.accuracy,
             "expected_score": self._scores()[0],
             "n_responses": self.counts.respondent_responses,
@@ -175,19 +179,94 @@ class AbilitiesResult:
 
     def _scores(self, chosen: NDArray[np.intp] | slice = slice(None)) -> tuple[Array, Array]:
         """Expected shares right of some items, and their errors by missing answers."""
-        if self.responses is None:
-            raise ValueError("expected scores need the responses, which were not saved")
-        trials = np.asarray(self.responses.trials)[:, chosen]
-        seen = trials > 0
-        share = np.asarray(self.responses.successes)[:, chosen] / np.maximum(trials, 1)
+        right, trials = (part[:, chosen] for part in self.patterns.dense())
         items = self.fitted.known_items
         items = Side(items.mean[chosen], items.covariance[chosen])
-        p = probabilities(self.fitted.respondents, items)
-        missing = ~seen * p * (1 - p)
-        slopes = missing @ items.mean[:, :-1]
-        spread = np.einsum("ni,nij,nj->n", slopes, self.fitted.ability_covariance, slopes)
-        error = np.sqrt(missing.sum(axis=1) + spread) / p.shape[1]
-        return np.where(seen, share, p).mean(axis=1), error
+        return _expected(right, trials, self.fitted.respondents, items)
+
+    def scored(self, responses: ResponseMatrix, level: float = 0.95) -> pd.DataFrame:
+        """Score other respondents on the items of the fit, see :func:`irtkit.score`."""
+        import pandas as pd
+        from scipy.special import ndtri
+
+        places = {label: k for k, label in enumerate(self.item_labels)}
+        known = [k for k, label in enumerate(responses.items) if label in places]
+        if not known:
+            raise ValueError("responses has none of the items of the result")
+        at = [places[responses.items[k]] for k in known]
+        patterns = patterns_of(responses, synthetic_is_real=True)
+        weighed = patterns.with_trial_correlation(self.settings.trial_correlation or 0.0)
+        right, trials, weight = np.zeros((3, responses.n_respondents, len(places)))
+        right[:, at], trials[:, at] = (part[:, known] for part in patterns.dense())
+        weight[:, at] = weighed.dense()[1][:, known]
+        share = np.divide(right, trials, out=np.zeros_like(right), where=trials > 0)
+        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
+        side = fold_in(cells, self.fitted)
+        score, error = _expected(right, trials, side, self.fitted.known_items)
+        reach, n = ndtri((1 + level) / 2) * error, (trials > 0).sum(axis=1)
+        seen = np.where(n > 0, share.sum(axis=1) / np.maximum(n, 1), np.nan)
+        columns = self._of_abilities(side) | {
+            "accuracy": seen,
+            "n_responses": n,
+            "expected_score": score,
+            "expected_score_low": np.maximum(score - reach, 0),
+            "expected_score_high": np.minimum(score + reach, 1),
+        }
+        return pd.DataFrame(columns, index=pd.Index(responses.respondents, name="respondent"))
+
+    def _of_abilities(self, side: Side) -> dict[str, Array]:
+        """Columns of abilities and their errors."""
+        errors = np.sqrt(np.diagonal(side.covariance, axis1=1, axis2=2))
+        columns: dict[str, Array] = {}
+        for k, name in enumerate(self.ability_names):
+            columns |= {f"ability_{name}": side.mean[:, k], f"ability_{name}_se": errors[:, k]}
+        return columns
+
+    @property
+    def abilities(self) -> pd.DataFrame:
+        """Table of abilities by name: what measures them, and who has most of each.
+
+        - n_items: items that may measure it. reliability: 1 less the mean posterior variance of the
+          respondents with a response.
+        - items: the three with the largest slopes, as shares of all of their slopes if every item
+          may measure every ability. respondents: the three with the highest abilities. Both are
+          empty if the reliability is below 0.5.
+        """
+        import pandas as pd
+
+        slopes, pattern = self.fitted.items.mean[:, :-1], self.fitted.design.pattern
+        share = np.abs(slopes)
+        if self.fitted.design.free:
+            share = share * slopes**2 / np.maximum((slopes**2).sum(axis=1, keepdims=True), 1e-12)
+        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
+        seen = self.counts.respondent_responses > 0
+        ability = np.where(seen[:, None], self.fitted.ability, -np.inf)
+
+        reliability = 1 - variance[seen].mean(axis=0)
+
+        def first(values: Array, labels: tuple[str, ...]) -> list[str]:
+            places = np.argsort(-values, axis=0, kind="stable")[:_NAMED].T
+            names = [", ".join(shortened(labels[k], _LABEL) for k in row) for row in places]
+            known = zip(names, reliability >= _RELIABLE, strict=True)
+            return [name if named else "" for name, named in known]
+
+        columns = {
+            "n_items": pattern.sum(axis=0),
+            "reliability": reliability,
+            "items": first(share, self.item_labels),
+            "respondents": first(ability, self.respondent_labels),
+        }
+        return pd.DataFrame(columns, pd.Index(self.ability_names, name="ability"))
+
+    def flag_items(self, *, fdr: float = FALSE_DISCOVERY_RATE) -> pd.DataFrame:
+        """Rows of `items` that are called negative, the surest first.
+
+        They fall with the abilities that they measure, given all abilities. The expected share of
+        false ones is at most ``fdr``.
+        """
+        fdr = check_number("fdr", fdr, above=0, below=1)
+        called = called_negative(self._items["p_negative"], fdr)
+        return self.items[called].sort_values("p_negative", ascending=False, kind="stable")
 
     @property
     def ability_correlations(self) -> pd.DataFrame:
@@ -277,7 +356,9 @@ class AbilitiesResult:
         p = 1 / (1 + np.exp(-(theta @ b[:, :-1].T + b[:, -1])))
         return pd.DataFrame(p, index, items)
 
-    def leaderboard(self, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+    def leaderboard(
+        self, *, by: str | None = None, clusters: Any = None, level: float = 0.95, seed: int = 0
+    ) -> pd.DataFrame:
         """Rank the systems by expected score, best first.
 
         Parameters
@@ -285,16 +366,26 @@ class AbilitiesResult:
         by : str, optional
             None for the share right of all items. "task" for the mean over tasks, with a score for
             each task.
+        clusters : mapping or Series, optional
+            Cluster of each item by label. Errors are then clustered.
         level : float, default 0.95
             Coverage of the intervals.
+        seed : int, default 0
+            Seed of the draws of scores for ranks.
 
         Returns
         -------
         pandas.DataFrame
-            Index "respondent": rank, accuracy, expected_score with _low and _high, n_responses, and
-            a score for each task with ``by="task"``. Intervals are about the items not answered.
+            Index "respondent": rank, accuracy, expected_score with _low and _high, and n_responses.
+            This interval is about the items not answered. Without ``by`` also rank_low and
+            rank_high on items like these, and group, as in the board of one ability; with
+            ``by="task"`` a score for each task.
         """
+        import pandas as pd
         from scipy.special import ndtri
+
+        from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart
+        from irtkit.systems.standing import numbered_clusters, standing_by_abilities
 
         if by is not None:
             check_one_of("by", by, ("task",))
@@ -324,6 +415,15 @@ class AbilitiesResult:
         board = board.sort_values("expected_score", ascending=False, kind="stable")
         ranks = board["expected_score"].rank(ascending=False, method="min").astype(int)
         board.insert(0, "rank", ranks)
+        if by is None:
+            cluster = numbered_clusters(clusters, self.item_labels)
+            standing = standing_by_abilities(self, cluster)
+            low, high = likely_ranks(standing, level=level, seed=seed)
+            group = np.array(groups_of(pairs_apart(standing, level=level, seed=seed)), object)
+            rows = pd.Index(np.array(self.respondent_labels, object)[standing.places])
+            more = pd.DataFrame({"rank_low": low, "rank_high": high, "group": group}, rows)
+            for place, name in enumerate(more.columns, 1):
+                board.insert(place if place < 3 else len(board.columns), name, more[name])
         return board
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -348,16 +448,40 @@ class AbilitiesResult:
             f"{self.n_parameters:,} parameters",
         ]
         if self.structure == "bifactor":
-            lines.append(f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}")
+            share = self.omega_h / self.omega
+            lines.append(
+                f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}: {share:.0%} of the reliable "
+                "variance of the number right comes from the general ability"
+            )
         text = in_lines([*lines, *map(str, self.findings)])
+        table = self.abilities.head(_SHOWN)
+        table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
+        told = ["items", "respondents"]
+        text += f"\n\n{plain(table_of(table.drop(columns=told)))}\n\n"
+        for name, items, highest in table[told].itertuples():
+            named = f"{items}. Highest: {highest}" if items else "too unreliable to name systems"
+            text += in_lines([f"{name}: {named}"]) + "\n"
+        text = text.rstrip()
         pairs = self.ability_correlations
         if self.structure != "bifactor":
             pairs = pairs.sort_values("correlation", ascending=False).head(_SHOWN)
-            pairs = pairs.set_index("ability")
+            pairs = pairs.set_index("ability").dropna(axis=1, how="all")
             text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
         board = self.leaderboard().head(_SHOWN)
+        if (board["expected_score"] == board["accuracy"]).all():
+            board = board.filter(regex="^(?!expected)")
         board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
         return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"
+
+
+def _expected(right: Array, trials: Array, side: Side, items: Side) -> tuple[Array, Array]:
+    """Expected shares right of respondents, and their errors by missing answers."""
+    seen, share, p = trials > 0, right / np.maximum(trials, 1), probabilities(side, items)
+    missing = ~seen * p * (1 - p)
+    slopes = missing @ items.mean[:, :-1]
+    spread = np.einsum("ni,nij,nj->n", slopes, side.covariance[:, :-1, :-1], slopes)
+    error = np.sqrt(missing.sum(axis=1) + spread) / p.shape[1]
+    return np.where(seen, share, p).mean(axis=1), error
 
 
 def p_negative(fitted: Fitted, covariance: Array | None) -> Array:
@@ -395,6 +519,15 @@ def negative_items(fitted: Fitted, covariance: Array | None) -> Finding | None:
     n = int(called_negative(p_negative(fitted, covariance)).sum())
     values = {"n": n, "n_items": len(fitted.items.mean), "fdr": FALSE_DISCOVERY_RATE, "n_unsure": 0}
     return Finding("negative-items", "note", values) if n else None
+
+
+def as_abilities(given: object) -> AbilitiesResult | None:
+    """Return a fit with several abilities, read from its file if need be; None for all else."""
+    if isinstance(given, str | os.PathLike):
+        path = saved_in(as_path(given))
+        if path.is_file() and storage.name_of(path) == FORMAT.name:
+            return storage.read(path, FORMAT, restored)
+    return given if isinstance(given, AbilitiesResult) else None
 
 
 def restored(record: dict[str, Any]) -> AbilitiesResult:

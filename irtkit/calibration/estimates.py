@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _UNBOUNDED_INFORMATION = 0.05  # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
 _FROM_ZERO = 1.96  # Standard errors from 0 of a slope that differs significantly (95 %).
 _FLAT = 1 / 3  # Of the median slope. Of log slopes of SD 0.4 up to 2 % are below (n 60 to 130).
+_FEWEST_FOR_SEVERAL = 30  # Systems from which on abilities="auto" looks for several.
 _FEW = 4  # Respondents below which there is one way to split them, one against one or two.
 _UNSURE = 8  # With fewer systems, slopes correlate 0.1 to 0.2 with the true ones (SD of logs 0.3).
 _SAID_BELOW = 0.9  # Share of the information in repeated trials below which it is said: 5 % wider.
@@ -411,8 +412,10 @@ def _of_systems(
     if found.eigenvalue > BOUND:
         about = None if result.responses is None else result.responses.item_table
         several = about is not None and "task" in about and about["task"].nunique() > 1
-        tasks = (Remedy({"task": ...}, "each-task"),) if several else ()
-        yield _warning("further-ability", *tasks, z=found.eigenvalue, bound=BOUND, **copies)
+        remedies = [Remedy({"task": ...}, "each-task")] if several else []
+        if result.model == "2PL" and duplicates.n_eff >= _FEWEST_FOR_SEVERAL:
+            remedies.append(Remedy({"abilities": "auto"}, "several-abilities"))
+        yield _warning("further-ability", *remedies, z=found.eigenvalue, bound=BOUND, **copies)
     else:
         clusters = Remedy({"clusters": ...}, "clusters")
         squares = {"z": found.squares, "bound": BOUND_OF_SQUARES}

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 import irtkit
+from irtkit.abilities.result import as_abilities
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.result import AT_CHANCE, saved_in
 from irtkit.cli import outputs
@@ -167,6 +168,8 @@ def _fit(given: SimpleNamespace) -> None:
 
     fit RESPONSES
     {FITTING}
+    --abilities WHAT  2, 3, … abilities, auto (as many as held-out answers show), task (one a task)
+      or bifactor (a general one too). Items then have a slope for each ability.
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
     --checkpoint FILE  File to resume --method vi from after an interruption.
@@ -177,12 +180,17 @@ def _fit(given: SimpleNamespace) -> None:
 
     irtkit fit results.csv --out tables
     irtkit fit runs/ --metric match --model 1PL
+    irtkit fit results.csv --abilities 2
     """
-    more = {name: getattr(given, name) for name in ("chance", "checkpoint")}
+    more = {name: getattr(given, name) for name in ("chance", "checkpoint", "abilities")}
     with prepared(given.out):
         result = fitted(given, standard_errors=not given.no_standard_errors, **more)
         written = write_fit(result, given.out, source=printable(given.responses))
     click.echo(f"{result}{written}")
+    if isinstance(result, irtkit.AbilitiesResult):
+        if given.out is not None:
+            next_step(f"irtkit leaderboard {given.out} ranks the systems by expected score")
+        return
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 
 
@@ -362,6 +370,13 @@ def _leaderboard(given: SimpleNamespace) -> None:
     irtkit leaderboard results.csv --families families.csv --out board.csv
     """
     families, clusters = (column_or_name(given, name) for name in ("families", "clusters"))
+    several = as_abilities(given.responses)
+    if several is not None:
+        board = several.leaderboard(clusters=clusters, level=given.level, seed=given.seed)
+        board_of: Any = {"level": given.level, "top": given.top, "sentences": several.warnings}
+        click.echo(board_text(board.assign(status="ok"), **board_of))
+        write(board, given.out)
+        return
     result = result_of(given)
     settings: Any = {"families": families, "clusters": clusters, "seed": given.seed}
     of: Any = given.of.replace("-", " ")
@@ -399,13 +414,14 @@ def _compare_systems(given: SimpleNamespace) -> None:
     if len(systems) == 1:
         raise ValueError("compare-systems takes two systems or more, or none for all, got 1")
     how: Any = {"clusters": clusters, "level": given.level}
+    result = as_abilities(given.responses) or result_of(given)
     if len(systems) == 2:
-        found = irtkit.compare_systems(result_of(given), *systems, **how)
+        found = irtkit.compare_systems(result, *systems, **how)
         click.echo(found)
         write(found.items, given.out)
         return
     how = {"systems": systems or None, "seed": given.seed, **how}
-    pairs = irtkit.compare_systems(result_of(given), **how)
+    pairs = irtkit.compare_systems(result, **how)
     click.echo(outputs.pairs_text(pairs, given.level, given.top))
     write(pairs.astype({"system": object, "other": object}), given.out)
 

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from irtkit import storage
+from irtkit.abilities.result import as_abilities
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import Variational, silently
 from irtkit.calibration.priors import WeakPrior
@@ -100,7 +101,8 @@ def fitted(
     standard_errors: bool = True,
     chance: float | None = None,
     checkpoint: Path | None = None,
-) -> FitResult:
+    abilities: str | None = None,
+) -> Any:
     """Fit as the options say. The printed result repeats the warnings of the fit."""
     responses, settings = _read(given), vars(given)
     prior: Any = None if given.prior == "none" else given.prior
@@ -125,6 +127,7 @@ def fitted(
         result = fit(
             responses,
             given.model,
+            abilities=1 if abilities is None else _number_or_word(abilities),
             method=method,
             prior=prior,
             seed=given.seed,
@@ -137,9 +140,15 @@ def fitted(
 
 def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitResult:
     """Return the result that the responses stand for: saved before, or fitted now."""
+    if as_abilities(given.responses) is not None:
+        raise ValueError(
+            f"{given.responses}: holds a fit with several abilities. irtkit leaderboard, "
+            "compare-systems and score take it. Give the responses for a fit with one ability"
+        )
     saved = saved_in(given.responses)
     if not saved.is_file() or storage.name_of(saved) != FORMAT.name:
-        return fitted(given, standard_errors=standard_errors)
+        one: FitResult = fitted(given, standard_errors=standard_errors)
+        return one
     context = click.get_current_context()
     unused = [
         param.opts[0]
@@ -158,6 +167,10 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitRes
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
     show_log()
     return result
+
+
+def _number_or_word(text: str) -> Any:
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.cli.options import COMPARISON_FILES, FIT_FILES
 from irtkit.cli.process import wrapped
 from irtkit.data.slopes import called_negative
@@ -91,11 +92,18 @@ def prepared(out: Path | None) -> Iterator[None]:
             yield
 
 
-def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
+def write_fit(result: FitResult | AbilitiesResult, out: Path | None, *, source: str) -> str:
     """Write the tables of a fit and return the line that says so."""
     if out is None:
         return ""
     items, respondents, summary, whole = (out / name for name in FIT_FILES)
+    if isinstance(result, AbilitiesResult):
+        remove(summary)  # that of an earlier fit
+        write_table(result.items, items)
+        write_table(result.respondents, respondents)
+        write_table(result.ability_correlations, out / "correlations.csv")
+        result.save(whole)
+        return _written([items.name, respondents.name, "correlations.csv", whole.name], out)
     known = result.responses
     item_table = None if known is None else known.item_table
     respondent_table = None if known is None else known.respondent_table
@@ -189,6 +197,9 @@ def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str
 
 def scores_text(scores: pd.DataFrame, level: float, whom: str) -> str:
     """The first scores, and what their columns are."""
+    if "status" not in scores:  # several abilities
+        columns = scores.columns.drop(["accuracy", "n_responses"])
+        return _shown(scores, " ".join(columns), "respondent")
     legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
     if "expected_score" in scores:
         legend.append(

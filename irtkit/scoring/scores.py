@@ -174,6 +174,16 @@ def score(
     if design is not None:
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
+    from irtkit.abilities.result import as_abilities
+
+    if (several := as_abilities(items)) is not None:
+        given: tuple[object, ...] = latent_sd, design, random_items
+        if method != "EAP" or any(one is not None for one in given):
+            raise ValueError(
+                "items have several abilities: method must be EAP, and latent_sd, design and "
+                "random_items are for one ability"
+            )
+        return several.scored(as_responses(responses, **reading), level)
     calibrated = items_for_scores(items, latent_sd)
     if isinstance(calibrated.parameters, LevelParameters) and not hasattr(responses, "cells"):
         reading["levels"] = True

@@ -15,13 +15,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
 from irtkit.printed import shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
 from irtkit.systems.ranks import pairs_apart
-from irtkit.systems.standing import Shares, limits_of, standings
+from irtkit.systems.standing import (
+    Shares,
+    limits_of,
+    numbered_clusters,
+    standing_by_abilities,
+    standings,
+)
 from irtkit.systems.weighted import LEAST_GAIN, LEAST_SYSTEMS, Slopes, both_tests, gain_of
 
 if TYPE_CHECKING:
@@ -104,7 +111,7 @@ class SystemComparison:
 
 
 def compare_systems(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     system: str | None = None,
     other: str | None = None,
     *,
@@ -188,9 +195,13 @@ def compare_systems(
     level = check_number("level", level, above=0, below=1)
     if (system is None) != (other is None):
         raise ValueError("system and other must both be given, or neither")
-    _, parts, cluster = standings(result, clusters)
+    if isinstance(result, AbilitiesResult):
+        cluster = numbered_clusters(clusters, result.item_labels)
+        parts = [standing_by_abilities(result, cluster)]
+    else:
+        _, parts, cluster = standings(result, clusters)
     if system is None or other is None:
-        chosen = result.answering
+        chosen = result.patterns.answering
         if systems is not None:
             chosen = np.zeros_like(chosen)
             names = label_names(systems, len(systems), "system")
@@ -209,9 +220,11 @@ def compare_systems(
         columns = _columns(result, part, order, cluster, level)
         row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
         shares = Shares.of(result.patterns.chosen(places))
-        slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
-        row["weighted_p_value"] = both_tests(slopes, shares, places, cluster)[1].p_value
-        row["gain"] = gain_of(result, slopes, others, cluster)
+        row["weighted_p_value"] = row["gain"] = np.nan
+        if not isinstance(result, AbilitiesResult):
+            slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
+            row["weighted_p_value"] = both_tests(slopes, shares, places, cluster)[1].p_value
+            row["gain"] = gain_of(result, slopes, others, cluster)
         row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
         found = SystemComparison(**row, level=level, n_systems=len(part.scores))
     for finding in limits_of(result, parts):
@@ -219,7 +232,7 @@ def compare_systems(
     return found
 
 
-def _place(result: FitResult, name: str) -> int:
+def _place(result: FitResult | AbilitiesResult, name: str) -> int:
     """Row of a respondent that can be compared."""
     if name not in result.respondent_labels:
         raise ValueError(
@@ -234,7 +247,7 @@ def _place(result: FitResult, name: str) -> int:
 
 
 def _all_pairs(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     parts: list[Standing],
     chosen: NDArray[np.bool_],
     cluster: Clusters | None,
@@ -264,7 +277,11 @@ def _all_pairs(
 
 
 def _columns(
-    result: FitResult, part: Standing, order: Any, cluster: Clusters | None, level: float
+    result: FitResult | AbilitiesResult,
+    part: Standing,
+    order: Any,
+    cluster: Clusters | None,
+    level: float,
 ) -> dict[str, Array]:
     """Columns of all pairs of some systems of a part, in this order of systems."""
     pairs = np.triu_indices(len(order), 1)
@@ -332,12 +349,17 @@ def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, 
     return n.astype(np.int64), n_clusters - 1, mean, variance
 
 
-def _differing(result: FitResult, places: NDArray[np.intp], shares: Shares) -> pd.DataFrame:
+def _differing(
+    result: FitResult | AbilitiesResult, places: NDArray[np.intp], shares: Shares
+) -> pd.DataFrame:
     """Items of both, the least expected difference first."""
     import pandas as pd
 
     both = (shares.trials > 0).all(axis=0)
-    p = result.parameters.probability(result.ability[places])[:, both]
+    if isinstance(result, AbilitiesResult):
+        p = result.probability().to_numpy()[places][:, both]
+    else:
+        p = result.parameters.probability(result.ability[places])[:, both]
     right = shares.right[:, both]
     columns = {
         "accuracy": right[0],

@@ -174,8 +174,9 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     }
     if filled_in(board):
         columns[_OF_THESE] = interval("expected_score", 1, 100)
-    columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
-    columns[FROM_TO] = interval("ability", 2)
+    if "ability" in board:
+        columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
+        columns[FROM_TO] = interval("ability", 2)
     if "family" in board:
         columns["family"] = [shortened(name, _FAMILY) for name in board["family"]]
     return pd.DataFrame(columns, pd.Index(short_labels(board.index, _LABEL), name="system"))
@@ -207,7 +208,7 @@ def board_legend(
         "score: per cent right of these items"
         + (", with expected answers in place of missing ones" if filled_in(board) else "")
         + f". {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
-        + ". ability: on the scale of the fit, if the model is true"
+        + ". ability: on the scale of the fit, if the model is true" * ("ability" in columns)
         + f". {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
     )
     if (board["status"] == "misfit").any():

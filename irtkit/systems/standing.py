@@ -35,6 +35,7 @@ from irtkit.systems.paired import correction
 if TYPE_CHECKING:
     import pandas as pd
 
+    from irtkit.abilities.result import AbilitiesResult
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
     from irtkit.systems.paired import Clusters
@@ -185,6 +186,41 @@ def standing_of(
     return Standing(places, scores, found, df, least, filled)
 
 
+def standing_by_abilities(result: AbilitiesResult, cluster: Clusters | None) -> Standing:
+    """Standing of the systems of a fit with several abilities, by expected score.
+
+    Missing answers are expected ones. Their errors come from abilities, as sums over the items that
+    were answered, and from items.
+    """
+    patterns, fitted = result.patterns, result.fitted
+    shares, p = Shares.of(patterns), result.probability().to_numpy()
+    seen, (n, n_items) = shares.trials > 0, p.shape
+    given = np.where(seen, shares.right, p)
+    scores = np.round(given.mean(axis=1), 12)
+    places = np.flatnonzero(patterns.answering)
+    places = places[np.argsort(-scores[places], kind="stable")]
+    own, rise = given - scores[:, None], np.where(seen, 0.0, p * (1 - p))
+    weight = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0).dense()[1]
+    slopes = fitted.items.mean[:, :-1]
+    moved = rise @ slopes
+    along = np.einsum("ni,nij->nj", moved, fitted.ability_covariance)
+    by_answers = (along @ slopes.T) * weight * np.where(seen, shares.right - p, 0.0)
+    squares = (by_answers**2).sum(axis=1)
+    ratio = np.divide((along * moved).sum(axis=1), squares, out=np.zeros(n), where=squares > 0)
+    own += by_answers * np.sqrt(ratio)[:, None]
+    x = fitted.respondents.mean
+    by_items = rise * np.sqrt(np.einsum("ni,jik,nk->nj", x, fitted.items.covariance, x))
+    own, tried, n_clusters = own[places], shares.trials[places] > 0, n_items
+    if cluster is not None:
+        n_clusters = int(cluster.max()) + 1
+        member = (cluster[:, None] == np.arange(n_clusters)).astype(np.float64)
+        own, tried = own @ member, tried @ member > 0
+    found = np.hstack([own * correction(n_clusters) ** 0.5, by_items[places]]) / n_items
+    least = float(shares.steps.min()) ** 2 * correction(n_clusters) / n_items**2
+    df = tried.sum(axis=1) - 1.0
+    return Standing(places, scores[places], found, df, least, bool((~seen).any()))
+
+
 def by_ability(result: FitResult, part: Standing) -> Standing:
     """Standing of the same systems by ability, with its errors given these very items.
 
@@ -230,7 +266,7 @@ def moves(
     return p, by_ability * scale * score, by_logit * inverse, by_slope * inverse
 
 
-def limits_of(result: FitResult, parts: list[Standing]) -> list[Finding]:
+def limits_of(result: FitResult | AbilitiesResult, parts: list[Standing]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
     if result.settings.standard_errors or not any(part.filled for part in parts):
         return []

@@ -1,0 +1,114 @@
+"""Claims about what follows from a fit with several abilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from tests.commands import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def drawn(
+    seed: int, *, n: int = 60, n_items: int = 120, missing: float = 0.5, correlation: float = 0.5
+) -> tuple[irtkit.ResponseMatrix, np.ndarray]:
+    """Responses to three tasks, one of which every fourth system lacks, and true mean scores."""
+    g = np.random.default_rng(seed)
+    of_tasks = np.full((3, 3), correlation) + (1 - correlation) * np.eye(3)
+    theta, task = g.multivariate_normal(np.zeros(3), of_tasks, n), np.arange(n_items) % 3
+    slope, intercept = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
+    p = 1 / (1 + np.exp(-(theta[:, task] * slope + intercept)))
+    values = (g.random(p.shape) < p).astype(float)
+    values[g.random(p.shape) < missing] = np.nan
+    for row in range(0, n if missing else 0, 4):
+        values[row, task == g.integers(3)] = np.nan
+    a, d = np.exp(0.3 * np.random.default_rng(1).normal(size=2000)), g.normal(size=2000)
+    scores = [(1 / (1 + np.exp(-(theta[:, [k]] * a + d)))).mean(axis=1) for k in range(3)]
+    names = [f"task{k}/{j}" for j, k in enumerate(task)]
+    about = pd.DataFrame({"task": [f"task{k}" for k in task]}, names)
+    matrix = irtkit.ResponseMatrix(values, items=names).with_tables(about)
+    return matrix, np.mean(scores, axis=0)
+
+
+def test_intervals_of_differences_and_ranks_cover_where_systems_lack_tasks() -> None:
+    covered: dict[str, list[Any]] = {"difference": [], "rank": []}
+    for seed in range(6):
+        responses, true = drawn(seed)
+        result = irtkit.fit(responses, abilities="task")
+        pairs, board = irtkit.compare_systems(result), result.leaderboard()
+        scores = pd.Series(true, responses.respondents)
+        ends = (pairs[name].astype(object).map(scores) for name in ("system", "other"))
+        difference = next(ends) - next(ends)
+        covered["difference"].append(difference.between(pairs["score_low"], pairs["score_high"]))
+        rank = scores.rank(ascending=False)[board.index]
+        covered["rank"].append(rank.between(board["rank_low"], board["rank_high"]))
+    assert 0.92 < np.mean(pd.concat(covered["difference"])) < 0.97
+    assert np.mean(pd.concat(covered["rank"])) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore:Not unidimensional")
+def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path: Path) -> None:
+    responses, _ = drawn(1, n_items=60)
+    result = irtkit.fit(responses, abilities="task")
+    result.save(tmp_path / "fit.npz")
+    for items in (result, tmp_path / "fit.npz"):
+        found = irtkit.score(responses, items)
+        for name in ("ability_task0", "ability_task2_se", "expected_score"):
+            assert found[name].to_numpy() == pytest.approx(result.respondents[name], abs=5e-3)
+    frame = responses.to_frame()
+    part = irtkit.score(frame.iloc[:3, :20], result)
+    assert (part["n_responses"] <= 20).all()
+    with pytest.raises(ValueError, match="several abilities: method must be EAP"):
+        irtkit.score(responses, result, "ML")
+    with pytest.raises(ValueError, match="none of the items"):
+        irtkit.score(irtkit.ResponseMatrix([[1, 0]]), result)
+
+
+@pytest.mark.filterwarnings("ignore:Not unidimensional")
+def test_complete_answers_have_the_board_of_one_ability() -> None:
+    responses, _ = drawn(2, missing=0)
+    several = irtkit.fit(responses, abilities="task")
+    one = irtkit.fit(responses)
+    assert "abilities='auto'" in one.warnings[0]
+    board, same = several.leaderboard(), one.leaderboard()
+    for name in ("rank", "rank_low", "rank_high", "group"):
+        assert board[name].tolist() == same[name].tolist()
+    pair = (irtkit.compare_systems(fit, *board.index[:2]) for fit in (several, one))
+    first, second = pair
+    assert first.p_value == pytest.approx(second.p_value)
+    assert first.decisive == "plain"
+
+
+def test_abilities_name_the_items_and_systems_that_have_most_of_each() -> None:
+    responses, _ = drawn(3, n=200, missing=0, correlation=0.3)
+    result = irtkit.fit(responses, abilities="task")
+    table = result.abilities
+    assert table["n_items"].eq(40).all()
+    assert table["reliability"].between(0.75, 0.95).all()
+    for name, row in table.iterrows():
+        assert row["items"].count(str(name)) == 3
+        best = result.respondents[f"ability_{name}"].idxmax()
+        assert row["respondents"].startswith(best)
+    nothing = irtkit.fit(drawn(0, correlation=1.0)[0], abilities=2).abilities
+    assert nothing.loc["2", "items"] == ""
+    assert result.flag_items().empty
+
+
+def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
+    tmp_path: Path,
+) -> None:
+    drawn(4, n_items=60)[0].to_frame().rename_axis("model").to_csv(tmp_path / "board.csv")
+    found = run("fit board.csv --abilities 2 --out out", tmp_path)
+    assert "2, 60 respondents" in found.stdout
+    assert (tmp_path / "out" / "correlations.csv").exists()
+    assert "respondent-1" in run("leaderboard out --top 60", tmp_path).stdout
+    both = run("compare-systems out respondent-1 respondent-2", tmp_path)
+    assert "percentage" in both.stdout
+    assert "ability" in run("score board.csv out", tmp_path).stdout
+    assert "several abilities" in run("audit out", tmp_path).stderr
