@@ -333,11 +333,8 @@ def level_curves(items: LevelItems, theta: Array) -> tuple[Array, Array, Array]:
 
     Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n).
     """
-    log_p, free, k = (
-        level_logs(items, theta),
-        items.free[:, :, None],
-        np.arange(items.steps.shape[1]),
-    )
+    log_p, free = level_logs(items, theta), items.free[:, :, None]
+    k = np.arange(items.steps.shape[1])
     by_step = np.zeros((*log_p.shape[:2], len(k), len(theta)))
     if items.model == "GPCM":
         p = np.exp(log_p)

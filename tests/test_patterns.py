@@ -84,9 +84,9 @@ def test_merged_rows_and_columns_are_those_of_the_whole(kind: str) -> None:
 def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged() -> None:
     trials = np.repeat([[1, 2, 3], [3, 2, 1]], 10, axis=0)
     whole = Patterns(np.ones_like(trials), trials, np.zeros(20, dtype=np.int8))
-    found = merged(whole)
-    assert found.patterns.n == 2
-    assert np.array_equal(found.patterns.trials[found.respondents][:, found.items], trials)
+    found, respondents, items = merged(whole)
+    assert found.n == 2
+    assert np.array_equal(found.trials[respondents][:, items], trials)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -96,9 +96,8 @@ class CalibratedItems:
     @property
     def scored(self) -> NDArray[np.bool_]:
         """Which items had scores between 0 and 1 when they were calibrated, (n_items,)."""
-        if self.dispersion is None:
-            return np.zeros(self.parameters.n_items, bool)
-        return ~np.isnan(self.dispersion)
+        nothing = np.full(self.parameters.n_items, np.nan)
+        return ~np.isnan(nothing if self.dispersion is None else self.dispersion)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:

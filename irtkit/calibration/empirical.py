@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
-"""The limit of slopes under the weak prior."""
+STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)  # The limit of slopes under the weak prior.
 _LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
 """Numbers of a distribution that are above 0, and between 0 and 1."""
 # Change of each number of a distribution that points are trusted for until they are placed anew:
@@ -106,8 +105,7 @@ class ItemDistribution:
     difficulty_spread: float
     intercept: float
     intercept_spread: float
-    chance: Any = None
-    """That of the weak prior, whose density of guessing is kept."""
+    chance: Any = None  # That of the weak prior, whose density of guessing is kept.
     learns: ClassVar[bool] = False
     keys: ClassVar[None] = None
 
@@ -371,13 +369,10 @@ class _Points(NamedTuple):
     """Points of the integrals over items, one row for each item and kind."""
 
     item: Places
-    sign: Array
-    """Shape (n, 1): 1 for regular, −1 for inverted."""
-    slope: Array
-    """Shape (n, n_points)."""
+    sign: Array  # Shape (n, 1): 1 for regular, −1 for inverted.
+    slope: Array  # Shape (n, n_points).
     intercept: Array
-    log_weight: Array
-    """Log likelihood and log weight in an integral over slope and intercept."""
+    log_weight: Array  # Log likelihood and log weight in an integral over slope and intercept.
 
     def shares(self, distribution: ItemDistribution) -> tuple[Array, Array]:
         """Posterior weight of each point of an item, and log marginal likelihoods."""

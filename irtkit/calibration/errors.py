@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
-_MOST_TRIALS = 100_000  # Of a cell, as in the fit.
 _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
 _LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
@@ -85,37 +84,36 @@ class _Cells(NamedTuple):
         slope, intercept, c = self.items
         s = logistic(slope * self.respondents[0] + intercept)
         p = c + (1 - c) * s
-        rate = slope * s / p
+        rate = slope * np.divide(s, p, out=np.ones_like(s), where=p > 0)
         score = self.table(rate * (self.right - self.answered * p))
         return score, self.table(rate**2 * self.answered * p * (1 - p))
 
 
 def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
-    from scipy.sparse import csr_array
-
     if isinstance(result.parameters, LevelParameters):
         yield from level_cells(result, result.parameters, patterns)
         return
 
-    def sparse_table(where: tuple[Any, Any], shape: Any, values: Any) -> Any:
-        return csr_array((values, *where), shape)
-
-    patterns = patterns.with_most_trials(_MOST_TRIALS)
-    patterns = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    correlation = result.settings.trial_correlation or 0.0
+    patterns = patterns.with_most_trials().with_trial_correlation(correlation)
     of = result.parameters
     items = np.stack([of.discrimination, of.intercept, of.guessing])
     items = np.nan_to_num(items).astype(np.float32)
     abilities = np.stack([result.ability, result.posterior_sd]).astype(np.float32)
     for some, right, answered in float_blocks(patterns, dtype=np.float32):
         if patterns.sparse:
-            where, lengths = (answered.indices, answered.indptr), np.diff(answered.indptr)
-            table = partial(sparse_table, where, answered.shape)
-            own = np.repeat(abilities[:, some], lengths, axis=1)
-            yield _Cells(some, right.data, answered.data, items[:, where[0]], own, table)
+            own = np.repeat(abilities[:, some], np.diff(answered.indptr), axis=1)
+            table = partial(_like, answered)
+            yield _Cells(some, right.data, answered.data, items[:, answered.indices], own, table)
         else:
             tried = np.float32(1) if answered is None else answered
             yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
+
+
+def _like(table: Any, values: Any) -> Any:
+    """Sparse table with other values in the same cells."""
+    return type(table)((values, table.indices, table.indptr), table.shape)
 
 
 def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
@@ -199,10 +197,7 @@ def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
         return added
     beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
     for cells in _cells(result, patterns):
-        slope, intercept, _ = cells.items
-        p = logistic(slope * cells.respondents[0] + intercept)
-        information = cells.table(cells.answered * slope**2 * p * (1 - p))
-        added[cells.some] = information @ beyond
+        added[cells.some] = cells.by_ability()[1] @ beyond
     variance = result.posterior_sd**2
     return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
 
@@ -215,21 +210,18 @@ def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
     joint, dispersion = result.item_covariance, result.dispersion
     if joint is None or dispersion is None or joint.own.shape[1] > 2:
         return result
-    beyond = np.nan_to_num(dispersion - 1)
+    beyond, a = np.nan_to_num(dispersion - 1), np.nan_to_num(result.parameters.discrimination)
     own, moves, core = np.nan_to_num(joint.own), joint.moves, joint.core
     n_items, _, r = moves.shape
     blocks, along = np.zeros((n_items, 2, 2)), np.zeros((n_items, 2, r))
-    variance = result.posterior_sd**2
     for cells in _cells(result, patterns):
         slope, intercept, _ = cells.items
-        theta, v = cells.respondents[0], variance[cells.some, None]
-        p = logistic(slope * theta + intercept)
+        p = logistic(slope * cells.respondents[0] + intercept)
         w = _dense(cells.table(cells.answered * p * (1 - p))).astype(np.float64)
-        real = np.where(result.answering[cells.some], 1.0, 0.0)[:, None]
-        w = w * real
-        a, theta = result.parameters.discrimination, result.ability[cells.some, None]
-        a = np.nan_to_num(a)
-        x = np.stack([np.broadcast_to(theta, w.shape), np.ones_like(w)], axis=2)
+        w *= result.answering[cells.some, None]
+        v = result.posterior_sd[cells.some, None] ** 2
+        theta = np.broadcast_to(result.ability[cells.some, None], w.shape)
+        x = np.stack([theta, np.ones_like(w)], axis=2)
         extra = (beyond * w)[..., None]
         blocks += np.einsum("njk,njl->jkl", extra * x, x)
         h, b = (w * a)[..., None] * x, v[..., None] * (extra * a[:, None]) * x
@@ -248,10 +240,17 @@ def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
         core=wider,
         population=np.hstack([joint.population, np.zeros_like(joint.population)]),
     )
+    return _with_item_errors(result, joint, item_covariance=joint)
+
+
+def _with_item_errors(result: FitResult, joint: ItemCovariance, **others: Any) -> FitResult:
+    """Return the result with errors of items by a covariance; fixed items keep theirs."""
     errors = item_errors(joint.of_items(), result.parameters, result.model)
     if result.fixed is not None:
         errors[result.fixed] = result.standard_errors[result.fixed]
-    return replace(result, item_covariance=joint, standard_errors=errors)
+    if isinstance(result.parameters, LevelParameters):
+        others["threshold_errors"] = threshold_errors(result.parameters, joint)
+    return replace(result, standard_errors=errors, **others)
 
 
 def with_design_effect(
@@ -300,18 +299,8 @@ def with_design_effect(
     effects = 1 + share * np.maximum(ratio - 1, 0.0)
     joint = joint.scaled(np.sqrt(effects))
     joint = joint._replace(population=joint.population * np.sqrt(effects.mean()))
-    errors, thresholds = item_errors(joint.of_items(), result.parameters, result.model), None
-    if isinstance(result.parameters, LevelParameters):
-        thresholds = threshold_errors(result.parameters, joint)
-    if result.fixed is not None:
-        errors[result.fixed] = result.standard_errors[result.fixed]
     of_abilities = ability_errors(result, joint, patterns)
-    return replace(
-        result,
-        standard_errors=errors,
-        threshold_errors=thresholds,
-        ability_errors=of_abilities,
-    )
+    return _with_item_errors(result, joint, ability_errors=of_abilities)
 
 
 def _added_by_clusters(result: FitResult, clusters: Places) -> Array:

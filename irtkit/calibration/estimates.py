@@ -286,13 +286,10 @@ def with_caveats(
         counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
         counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
     structure = connectivity_of(counted, *scale)
-    findings = [
-        *([] if guessing is None else [_of_guessing(result, guessing)]),
-        *_of_items(result, patterns),
-        *_of_systems(
-            *(result, patterns, counted, structure), by_chance=by_chance, counted_anew=counted_anew
-        ),
-    ]
+    chances = {"by_chance": by_chance, "counted_anew": counted_anew}
+    findings = [] if guessing is None else [_of_guessing(result, guessing)]
+    findings += _of_items(result, patterns)
+    findings += _of_systems(result, patterns, counted, structure, **chances)
     return replace(result, findings=(*findings, *result.findings), components=structure[0])
 
 

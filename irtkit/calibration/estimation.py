@@ -21,7 +21,7 @@ from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.errors import with_design_effect, with_dispersion
 from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
 from irtkit.calibration.levels import correlation_of_points, level_estimates, with_levels
-from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, Values, synthetic_sd
+from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
     Beta,
@@ -82,9 +82,7 @@ def fitted(
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
-    # Time grows with the square root of trials. With 10⁷ in each of 30 × 6 cells in place of 10⁵,
-    # estimates of items change by 0.01 standard errors and their errors by 2 %.
-    whole, grid = patterns.with_most_trials(100_000), settings.quadrature
+    whole, grid = patterns.with_most_trials(), settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     # Beside fixed items both have their slope.
@@ -110,6 +108,7 @@ def fitted(
     rows = np.flatnonzero(whole.margins.respondent_responses)
     columns = np.flatnonzero(whole.margins.item_responses.any(axis=0) | known)
     part, of_part = part_of(whole, rows, columns), of_some(prior, columns)
+    control = Control(schedule, settings.tol, settings.max_iterations, report)
     if method == "vi":
         from irtkit.calibration.variational.fit_variational import variational_estimates
 
@@ -125,7 +124,6 @@ def fitted(
             report=report,
         )
     elif of_items in OF_LEVELS:
-        control = Control(schedule, settings.tol, settings.max_iterations, report)
         errors = settings.standard_errors
         estimates, items = level_estimates(part, model, of_part, control, standard_errors=errors)
     else:
@@ -133,7 +131,7 @@ def fitted(
             part,
             of_items,
             of_part,
-            Control(schedule, settings.tol, settings.max_iterations, report),
+            control,
             empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
             standard_errors=settings.standard_errors,
             mesh=mesh,
@@ -228,13 +226,9 @@ def maximum_likelihood(
         if patterns.multiplicity is not None and formed_as_a_whole(items, patterns.n_items):
             # copies share their estimates, not their errors: each has a place of its own
             each = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-            found, of_population, joint = covariances(
-                patterns.with_columns(columns),
-                each,
-                at._replace(items=items.chosen(columns)),
-                grid,
-                of_some(problem.prior, columns),
-            )
+            alike = at._replace(items=items.chosen(columns))
+            whole, of_each = patterns.with_columns(columns), of_some(problem.prior, columns)
+            found, of_population, joint = covariances(whole, each, alike, grid, of_each)
             # inverting leaves copies with errors that differ by rounding: all have the first's
             found = found[np.unique(columns, return_index=True)[1][columns]]
         else:
@@ -418,19 +412,6 @@ def intercept_of(share: Array, slope: Array | float) -> Array:
     return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
 
 
-class _Held(Parameterisation):
-    """Slopes and intercepts, guessing being held."""
-
-    def __init__(self, logits: Array) -> None:
-        super().__init__("2PL", len(logits), learns=True)
-        self.logits = logits
-
-    def values(self, x: Array) -> Values:
-        """Items with the guessing that is held."""
-        at = super().values(x)
-        return at._replace(items=at.items._replace(logit_guessing=self.logits))
-
-
 def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns) -> WeakPrior:
     """The prior with a chance level for every item, one number if all are the same.
 
@@ -463,11 +444,13 @@ def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns)
     if len(columns):
         rows, columns = rows[:: -(-len(rows) // 2000)], columns[:: -(-len(columns) // 500)]
         # trials of a cell may repeat each other: together they count as one
-        some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0)).patterns
-        problem, x, rises = problem_of(some, "3PL", plain), None, []
+        some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0))[0]
+        parameters = Parameterisation("2PL", some.cells.shape[1], learns=True)
+        held = problem_of(some, "3PL", plain)._replace(parameters=parameters)
+        x, rises = None, []
         logits = np.concatenate([np.arange(-7.0, -4.0), np.arange(-4.0, 0.5, 0.5)])
         for value in logits:  # guessing from 0.001 to 0.5
-            held = problem._replace(parameters=_Held(np.full(some.cells.shape[1], value)))
+            held.parameters.logit_guessing = np.full(held.parameters.n_items, value)
             lbfgs = PreconditionedLBFGS(starting_values(held, some) if x is None else x)
             maximum = maximise(held, lbfgs, Control(tol=1e-5))
             x, likelihood = maximum.x, MarginalLikelihood(held.engine, maximum.nodes)

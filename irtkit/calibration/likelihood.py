@@ -67,14 +67,10 @@ class FreeGroups(NamedTuple):
 class Terms(NamedTuple):
     """Marginal log-likelihood of items and populations, and its derivatives."""
 
-    value: float
-    """Of all respondents."""
-    log_likelihood: float
-    """Of real respondents."""
-    gradient: Array
-    """Shape (n_items, k): by slope, intercept (and logit of guessing)."""
-    information: Array
-    """Complete-data information of every item, (n_items, k, k)."""
+    value: float  # Of all respondents.
+    log_likelihood: float  # Of real respondents.
+    gradient: Array  # Shape (n_items, k): by slope, intercept (and logit of guessing).
+    information: Array  # Complete-data information of every item, (n_items, k, k).
     by_population: Array
     """By the mean and the log SD of every group of real respondents, (n_groups, 2)."""
 
@@ -115,10 +111,8 @@ class MarginalLikelihood:
                 z = (self.nodes.theta - mean) / sd
                 by_node, weights = np.stack([z / sd, z**2]), np.exp(grid.log_weights[k])
                 by_group[k] = (by_node - (by_node @ weights)[:, None]) @ found.node_mass[k]
-            of_synthetic, by_population = (
-                by_group[SYNTHETIC],
-                np.delete(by_group, SYNTHETIC, axis=0),
-            )
+            of_synthetic = by_group[SYNTHETIC]
+            by_population = np.delete(by_group, SYNTHETIC, axis=0)
             wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2  # share of it in the variance
             by_population[0] += of_synthetic * (1, 1 - wide)
             patterns, by_slope = self.engine.patterns, items.slope / (items.slope**2 + _OFF_ZERO)
@@ -154,10 +148,8 @@ def synthetic_sd(items: Items, sd: float = 1.0, copies: Array | None = None) -> 
 class Values(NamedTuple):
     """What a vector stands for."""
 
-    items: Items
-    """All items, on the scale of the populations."""
-    populations: tuple[Population, ...]
-    """Of the groups of real respondents."""
+    items: Items  # All items, on the scale of the populations.
+    populations: tuple[Population, ...]  # Of the groups of real respondents.
     hyper: Hyper
     logit_by_angle: Array | None
     """Derivative of the logit of guessing by its angle, 2/(sin φ cos φ); None without guessing."""
@@ -202,8 +194,10 @@ class Parameterisation:
         self.groups = groups or FreeGroups(sds=(0,) if self.unit_slopes else ())
         self.common_slope = model in {"1PL", "Rasch"}
         self._known_slope = 1.0 if self.unit_slopes else None
-        self.free: Any = slice(None)
-        """Which items are free."""
+        self.populations: tuple[Population, ...] = STANDARD
+        self.logit_guessing: Any = None
+        """What is held: populations if none is free, and guessing without a parameter."""
+        self.free: Any = slice(None)  # Which items are free.
         self.n_free = n_items
         if fixed is not None:
             self.free = np.isnan(fixed.discrimination)
@@ -226,7 +220,7 @@ class Parameterisation:
         if self.common_slope:
             slope = slopes[0] if self._known_slope is None else self._known_slope
             slopes = np.full(self.n_free, slope)
-        items = Items(slopes, x[self.intercepts])
+        items = Items(slopes, x[self.intercepts], self.logit_guessing)
         if self.model == "3PL":
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
             # c differs from 0 and 1 by the square of 1e-8
@@ -244,8 +238,8 @@ class Parameterisation:
             for part, own in zip(known, items, strict=False):
                 part[self.free] = own
             items = Items(*known)
-        populations = STANDARD
-        if self.groups != FreeGroups():
+        populations = self.populations
+        if self.groups.means or self.groups.sds:
             n, means, sds = self.groups
             mean = dict(zip(means, x[self.means].tolist(), strict=True))
             sd = dict(zip(sds, np.exp(x[self.log_sds]).tolist(), strict=True))
@@ -253,10 +247,7 @@ class Parameterisation:
         return Values(items, populations, hyper, by_angle)
 
     def vector(
-        self,
-        items: Items,
-        hyper: Hyper | None = None,
-        populations: Sequence[Population] = STANDARD,
+        self, items: Items, hyper: Hyper | None = None, populations: Sequence[Population] = STANDARD
     ) -> Array:
         """Return the vector that stands for some free items, and populations."""
         x = np.zeros(self.size)
@@ -325,12 +316,9 @@ class Evaluation(NamedTuple):
 
     value: float
     gradient: Array
-    log_likelihood: float
-    """What the trace reports, without priors."""
-    at: Any = None
-    """Values."""
-    information: Any = None
-    """Complete-data information of every item, (n_items, k, k)."""
+    log_likelihood: float  # What the trace reports, without priors.
+    at: Any = None  # Values.
+    information: Any = None  # Complete-data information of every item, (n_items, k, k).
     prior: AtPrior | None = None
 
 

@@ -215,8 +215,7 @@ class Term(NamedTuple):
     at: LogDensity
     by_item: dict[int, Any]
     """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
-    by_hyper: dict[int, Any]
-    """Its derivatives by m (0) and log τ (1)."""
+    by_hyper: dict[int, Any]  # Its derivatives by m (0) and log τ (1).
 
 
 class AtPrior(NamedTuple):
@@ -226,18 +225,12 @@ class AtPrior(NamedTuple):
     """
 
     log_density: float
-    gradient: Array
-    """By item, (n_items, k)."""
-    by_hyper: Array
-    """By m and log τ, (2,)."""
-    blocks: Array
-    """Curvature by item, (n_items, k, k)."""
-    border: Array
-    """Curvature between items and m, log τ, (n_items, k, 2)."""
-    corner: Array
-    """Curvature by m and log τ, (2, 2)."""
-    by_item: Array
-    """What of the log density is that of each item, (n_items,)."""
+    gradient: Array  # By item, (n_items, k).
+    by_hyper: Array  # By m and log τ, (2,).
+    blocks: Array  # Curvature by item, (n_items, k, k).
+    border: Array  # Curvature between items and m, log τ, (n_items, k, 2).
+    corner: Array  # Curvature by m and log τ, (2, 2).
+    by_item: Array  # What of the log density is that of each item, (n_items,).
 
 
 def summed(
@@ -277,8 +270,7 @@ def summed(
 class Prior(Protocol):
     """A log density of all items."""
 
-    learns: ClassVar[bool]
-    """Whether m and τ are learned with the items."""
+    learns: ClassVar[bool]  # Whether m and τ are learned with the items.
 
     @property
     def keys(self) -> Array | None:
@@ -307,12 +299,10 @@ class Expected(NamedTuple):
 
     mean: Array
     sd: Array
-    known: NDArray[np.bool_]
-    """Which items have a mean of their own."""
+    known: NDArray[np.bool_]  # Which items have a mean of their own.
     follows: Array
     """1 where the intercept follows m; 0 where its mean is on a given scale, or none is known."""
-    middle: float
-    """β."""
+    middle: float  # β.
 
 
 _BY_ITEM = {"chance", "difficulty_mean", "difficulty_sd"}
@@ -344,12 +334,9 @@ class WeakPrior:
     to 0.48."""
     slope_df: float = 4.0
     """A slope of −τ costs 6 nats against one of τ, where a normal density would take 17."""
-    steep: float = 20.0
-    """Such an item turns from 5 to 95 % right within 0.3 SDs of ability."""
-    steep_spread: float = 0.5
-    """A slope of 33 costs half a nat, and one of 150 eight."""
-    intercept_spread: float = 3.0
-    """Two of them hold items that 0.25 to 99.75 % get right."""
+    steep: float = 20.0  #: Such an item turns from 5 to 95 % right within 0.3 SDs of ability.
+    steep_spread: float = 0.5  #: A slope of 33 costs half a nat, and one of 150 eight.
+    intercept_spread: float = 3.0  #: Two of them hold items that 0.25 to 99.75 % get right.
     chance: Any = None
     """Probability of guessing right, such as 0.25 with four choices, or 0 for open-ended answers.
     A number, or a Series or mapping by item. None, and items that are left out: 1/n_options, if the
@@ -360,10 +347,8 @@ class WeakPrior:
     by item, or a table with the columns mean and sd. Only their differences count. For "em"."""
     difficulty_sd: float | None = None
     """SD of difficulties around ``difficulty_mean``, in logits, if that is not a table."""
-    log_scale_sd: float = 1.0
-    """Two of them hold scales from 0.14 to 7.4."""
-    location_sd: float = 5.0
-    """At one of them, an item of slope 1 is got right by 99.3 %."""
+    log_scale_sd: float = 1.0  #: Two of them hold scales from 0.14 to 7.4.
+    location_sd: float = 5.0  #: At one of them, an item of slope 1 is got right by 99.3 %.
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.likelihood import FreeGroups, MarginalLikelihood, Parameterisation
-from irtkit.calibration.likelihood import Population as Normal
+from irtkit.calibration.likelihood import FreeGroups, MarginalLikelihood, Population
 from irtkit.calibration.priors import Hyper, WeakPrior, prior_of
 from irtkit.calibration.search import (
     Control,
@@ -31,7 +30,6 @@ from irtkit.irf import Items, curves_of, logits_of_guessing
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from irtkit.calibration.likelihood import Values
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.quadrature import Grid
@@ -53,15 +51,6 @@ class LatentRegression(NamedTuple):
     se_known: float  # Of the slope, with items known.
     se: float  # With items estimated, unless they are held.
     x_sd: float  # Times the slope it is at most 1. 0 if items are held.
-
-
-class _Given(Parameterisation):
-    """Items of systems with known populations, one each."""
-
-    populations: tuple[Normal, ...] = ()
-
-    def values(self, x: Array) -> Values:
-        return super().values(x)._replace(populations=self.populations)
 
 
 def latent_regression(result: FitResult, values: Array) -> LatentRegression:
@@ -88,14 +77,12 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     if model == "3PL":
         items = items._replace(logit_guessing=logits_of_guessing(np.nan_to_num(own.guessing)))
     problem = problem_of(patterns, model, prior, groups=FreeGroups(counted.n))
-    learns = problem.parameters.n_hyper > 0
-    parameters = _Given(model, len(own.known), learns=learns, groups=FreeGroups(counted.n))
-    problem = problem._replace(parameters=parameters)
+    parameters = problem.parameters
     x = parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
     beta, sd, last = np.zeros(design.shape[1]), 1.0, np.inf
     for turn in range(_MOST_TURNS):
         before, sd_before = design @ beta, sd
-        parameters.populations = tuple(Normal(mean, sd) for mean in before.tolist())
+        parameters.populations = tuple(Population(mean, sd) for mean in before.tolist())
         if turn and not held:
             x = maximise(problem, PreconditionedLBFGS(x), Control(tol=1e-4)).x
             items = parameters.values(x).items
@@ -113,7 +100,7 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
         if max(change, last) < _SETTLED:
             break
         last = change
-    parameters.populations = tuple(Normal(mean, sd) for mean in (design @ beta).tolist())
+    parameters.populations = tuple(Population(mean, sd) for mean in (design @ beta).tolist())
     posteriors = likelihood.posteriors(items, parameters.populations)
     kept = np.maximum(1 - (posteriors.sd / sd) ** 2, 1e-9)
     information = design.T @ (kept[:, None] * design) / sd**2

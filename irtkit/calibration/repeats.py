@@ -43,8 +43,7 @@ class Cells(NamedTuple):
     column: NDArray[np.intp]
     right: Array
     trials: Array
-    copies: Array
-    """How many respondents and items share the cell."""
+    copies: Array  # How many respondents and items share the cell.
 
     @property
     def most(self) -> float:
@@ -164,26 +163,14 @@ def repeated_cells(patterns: Patterns) -> Cells | None:
 
     Of about 2²⁰ cells 1 + (n − 1)ρ has an error of √(2/2²⁰), 0.14 %: others are left out.
     """
-    rows = np.flatnonzero(patterns.real)
-    n_cells = patterns.trials.nnz if patterns.sparse else patterns.trials.size
+    rows, n_cells = np.flatnonzero(patterns.real), patterns.trials.size  # stored, if sparse
     rows = rows[:: max(1, -(-n_cells // 2**20))]
-    cells, trials = patterns.cells[rows], patterns.trials[rows]
-    if patterns.sparse:
-        place, column = trials.tocoo().coords
-        right, tried = cells.data, trials.data
-    else:
-        several = trials > 1
-        several = several if patterns.scored is None else several | (patterns.scored & (trials > 0))
-        place, column = np.nonzero(several)
-        right, tried = cells[place, column], trials[place, column]
-    if patterns.scored is not None:
-        times = np.where(patterns.scored[column], SCORE_TRIALS, 1)
-        right, tried = right * times, tried * times
-    some = tried > 1
-    if not some.any():
+    some = patterns.chosen(rows).with_trial_correlation(0.0)  # scores as trials
+    place, column = (some.trials > 1).nonzero()
+    if not len(place):
         return None
-    row, column = rows[place[some]], column[some]
-    copies = patterns.weight[row]
+    right, tried = (np.asarray(part[place, column], float) for part in (some.cells, some.trials))
+    copies = some.weight[place]
     if patterns.multiplicity is not None:
         copies = copies * patterns.multiplicity[column]
-    return Cells(row, column, right[some].astype(float), tried[some].astype(float), copies)
+    return Cells(rows[place], column, right, tried, copies)

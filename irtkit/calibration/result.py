@@ -244,15 +244,16 @@ class FitResult:
     def respondents(self) -> pd.DataFrame:
         """Table of respondents by label, a copy.
 
-        - ability: posterior mean (EAP). - ability_se: error against the population, for intervals
-        of one ability. - board_se: error against the other systems, for differences and ranks. -
-        posterior_sd: items taken as known. Both other errors include the uncertainty of items that
-        are not fixed. Without standard errors of items all three are the same. By "vi" they are the
-        SD of
-          a posterior that contains the items.
-        - accuracy: proportion correct of the responses, NaN without responses. - n_responses: every
-        repeated trial counts. - synthetic: whether the respondent is synthetic. - component: as in
-        :attr:`items`, 0 for synthetic respondents. Abilities of different
+        - ability: posterior mean (EAP).
+        - ability_se: error against the population, for intervals of one ability.
+        - board_se: error against the other systems, for differences and ranks.
+        - posterior_sd: error with the items taken as known. The other two include the uncertainty
+          of items that are not fixed. Without standard errors of items all three are the same, and
+          by "vi" they are the SD of a posterior that contains the items.
+        - accuracy: proportion correct of the responses, NaN without responses.
+        - n_responses: every repeated trial counts.
+        - synthetic: whether the respondent is synthetic.
+        - component: as in :attr:`items`, 0 for synthetic respondents. Abilities of different
           components cannot be compared.
         """
         return self._respondents.copy()
@@ -537,9 +538,7 @@ class FitResult:
         return self.parameters.category_probability(theta)
 
     def with_quality_standard(
-        self,
-        metrics: object,
-        higher_is_better: Collection[str] | None = None,
+        self, metrics: object, higher_is_better: Collection[str] | None = None
     ) -> FitResult:
         """Return the result with Kolena's difficulty score of the items by further metrics.
 

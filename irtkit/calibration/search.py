@@ -69,10 +69,8 @@ class PreconditionedLBFGS:
         self.x = x
         self.current: Evaluation | None = None
         """The objective at x; None before the first evaluation, which is accepted if finite."""
-        self.change = np.inf
-        """Largest change of a parameter in a full step."""
-        self.expected = 0.0
-        """Gain that the quadratic model expects of a full step."""
+        self.change = np.inf  # Largest change of a parameter in a full step.
+        self.expected = 0.0  # Gain that the quadratic model expects of a full step.
         self.converged = False
         self.done = False
         """Whether the search has converged, or no step however short raises the objective."""
@@ -192,11 +190,9 @@ class Control:
     """How to search, and the evaluations so far, over all searches of a fit."""
 
     schedule: GridSchedule = field(default_factory=GridSchedule)
-    tol: float = 1e-7
-    """Gain in log-likelihood that a full step must promise."""
+    tol: float = 1e-7  # Gain in log-likelihood that a full step must promise.
     max_evaluations: int = 1000  # a dozen are usual
-    report: Callable[[int, float], None] | None = None
-    """Hears of steps, for a progress line."""
+    report: Callable[[int, float], None] | None = None  # Hears of steps, for a progress line.
     n_evaluations: int = 0  # so far
     trace: list[tuple[int, int, float, float]] = field(default_factory=list)
     """Step, number of nodes, log-likelihood of real respondents, change."""
@@ -284,8 +280,7 @@ class Maximum(NamedTuple):
     nodes: Nodes
     converged: bool
     posteriors: Posteriors
-    log_likelihood: float
-    """That of real respondents."""
+    log_likelihood: float  # That of real respondents.
     quadrature_error: float
     """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
 

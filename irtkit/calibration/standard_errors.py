@@ -24,13 +24,7 @@ import numpy as np
 
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import blocks
-from irtkit.irf import (
-    Items,
-    LevelParameters,
-    complete_data_information,
-    curvatures,
-    curves_of,
-)
+from irtkit.irf import Items, LevelParameters, complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -51,9 +45,8 @@ UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a r
 N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
 _MANY_RESPONDENTS = 1500  # From here on sums are in 32 bits, except those of repeated trials.
-_NEGLIGIBLE = 1e-4  # Share of missing information left out: errors were off by 2e-4 at most.
+_NEGLIGIBLE = 1e-4  # Share of the missing information along one polynomial that ends the sum.
 _MOST_POLYNOMIALS = 16  # More lose their orthogonality; beside steep items nodes take their place.
-_SLOWEST_FALL = 0.9  # Of missing information from one polynomial to the next but one.
 _SAME = 1e-10  # Share of the information about a direction below which others make it up.
 # Of central differences, in units of 1 + |x| (Press et al. 2007, section 5.7).
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
@@ -230,11 +223,7 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
 def covariances(
-    patterns: Patterns,
-    parameters: Parameterisation,
-    at: Values,
-    grid: Grid,
-    prior: Prior | None,
+    patterns: Patterns, parameters: Parameterisation, at: Values, grid: Grid, prior: Prior | None
 ) -> tuple[Array, Array, ItemCovariance]:
     """Covariances of slope, intercept (and logit of guessing) of every item, (n_items, k, k).
 
@@ -271,12 +260,12 @@ def covariances(
         alone[:, 0] = alone[:, :, 0] = 0.0
 
     scored = patterns.copies(moves[:, :, :n_scored])
-    if not whole:
-        missing = _missing_along(scored, patterns, items, grid, population)
-    elif patterns.complete and size == 2 and not population.n:
+    if patterns.complete and size == 2 and not population.n:
         missing = _missing_of_complete_data(scored, patterns, items, grid)
-    else:
+    elif whole:
         missing = _missing_of_incomplete_data(scored, patterns, items, grid, population)
+    else:
+        missing = _missing_along(scored, patterns, items, grid, population)
     by_data = patterns.copies(system.item_blocks)
     information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
     information += np.tensordot(by_prior, of_prior.blocks @ by_prior, ((0, 1), (0, 1)))
@@ -327,8 +316,7 @@ class _Population(NamedTuple):
     real: NDArray[np.bool_]
     mean: float
     sd: float
-    n: int
-    """How many of the two are free."""
+    n: int  # How many of the two are free.
 
     def scores(self, theta: Array) -> Array:
         """Those by log SD and mean at each node, up to constants, (n, n_nodes)."""
@@ -402,13 +390,13 @@ def prior_information(
 
 
 def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, grid: Grid) -> Array:
-    """Missing information about all parameters with complete data and no guessing.
+    """Missing information along any directions with complete data and no guessing.
 
     The score is θ·y − θ·P and y − P. These functions of θ are the same for all respondents, so that
     their covariances need only sums over respondents by node and by pair of nodes.
     """
     theta, n_items = grid.nodes.theta, len(moves)
-    dtype, sloped = _number_type(patterns), moves[:, 0].any(axis=0)
+    dtype, sloped = _number_type(patterns, items), moves[:, 0].any(axis=0)
     narrow, of_slopes = theta.astype(dtype), moves[:, 0, sloped].astype(dtype)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
     by_right = np.zeros((len(theta), of_slopes.shape[1]))
@@ -438,15 +426,16 @@ def _missing_of_incomplete_data(
     """The same where cells are missing or repeated, items are guessed, or the population is free.
 
     Scores are expanded in polynomials orthonormal under each posterior. The linear one has nearly
-    all of the covariance. The contributions of further ones fall about geometrically, by separate
-    factors for odd and even degrees. What would follow has about the correlations of the last. If
-    they do not, the covariance is a sum over the nodes, which are several times as many.
+    all of the covariance. The contributions of further ones fall about geometrically, odd and even
+    degrees apart, so that two that are negligible end the sum. If none are, the covariance is a sum
+    over the nodes, which are several times as many.
 
     The score of an item is responses · B(θ) + right · A(θ): with z = aθ + d it is (right/P −
     responses) times θs, s and c. What is constant in θ has no covariance: B is left out for c.
     Without guessing A is (θ, 1).
     """
-    theta, dtype, (n_items, size, n_moves) = grid.nodes.theta, _number_type(patterns), moves.shape
+    (n_items, size, n_moves), theta = moves.shape, grid.nodes.theta
+    n, dtype = n_items * size, _number_type(patterns, items)
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
     of_population = population.scores(theta).T.astype(dtype)
     s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
@@ -454,22 +443,12 @@ def _missing_of_incomplete_data(
     by_response, by_right = np.stack([-at * s, -s], axis=1), None
     if size == 3:
         by_right = np.stack([at * s / p, s / p, c / p], axis=1)
-    turn = np.zeros((size * n_items + population.n, n_moves), dtype)
-    turn[: size * n_items] = moves.swapaxes(0, 1).reshape(size * n_items, -1)
-    turn[size * n_items :, n_moves - population.n :] = np.eye(population.n)
-    turned = not np.array_equal(turn, np.eye(len(turn)))
 
     def of_part(part: Part) -> Floats:
         some, right, answered, weights, counted = part
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
         real = population.real[some].astype(dtype)[:, None]
-        responses = counted.sum(axis=1)[:, None] if answered is None else counted @ answered
-        of_right = None if by_right is None else (counted @ right).T
-        of_items = complete_data_information(curvatures(curves, responses.T, of_right), theta)
-        of_scale = np.diag(population.information(theta, (counted @ real)[:, 0]))
-        known = np.append(np.einsum("jkk->kj", of_items).ravel(), of_scale)
-        known = known @ turn if turned else known
         negligible = _NEGLIGIBLE / (1.0 if answered is None else max(1.0, float(answered.max())))
         root = np.sqrt(counted.sum(axis=0))  # of how many respondents share each pattern
 
@@ -487,23 +466,16 @@ def _missing_of_incomplete_data(
             elif linear:  # the score of a slope has right · θ
                 scores[:, 0] += right * (narrow @ weighted)[:, None]
             flat = np.hstack([scores.reshape(len(scores), -1), real * (weighted.T @ of_population)])
-            flat = flat @ turn if turned else flat
             return np.asarray(flat.T @ flat)
 
-        total, left = np.zeros((len(known),) * 2), known
-        falling: list[Array] = []
+        total, before = np.zeros((n + population.n,) * 2), np.inf
         for k, weighted in enumerate(orthonormal(weights, narrow)):
             step = along(weighted, linear=k == 0)
             total += step
-            falling.append(np.diag(step).astype(np.float64))
-            left = left - falling[-1]
-            if len(falling) > 2:
-                before, last = np.maximum(falling[-3], UNKNOWN), falling[-1]
-                fall = np.minimum(last / before, _SLOWEST_FALL)
-                rest = (falling[-2] + last) * fall / (1 - fall)
-                if (rest / np.maximum(np.abs(left), UNKNOWN)).max() < negligible:
-                    stretch = np.sqrt(rest / np.maximum(last, UNKNOWN))
-                    return total + step * np.outer(stretch, stretch)
+            share = float((np.diag(step) / np.maximum(np.diag(total), UNKNOWN)).max())
+            if max(share, before) < negligible:
+                return total
+            before = share
         total[:] = 0.0
         # functions whose squared covariances sum to the variance: (1ₜ − wₜ)/√wₜ
         for t, of_node in enumerate(np.sqrt(weights)):
@@ -512,7 +484,11 @@ def _missing_of_incomplete_data(
             total += along(weighted)
         return total
 
-    return np.asarray(sum(map(of_part, posterior_weights(patterns, items, grid, dtype))))
+    whole = sum(map(of_part, posterior_weights(patterns, items, grid, dtype)))
+    turn = np.zeros((n + population.n, n_moves))
+    turn[:n] = moves.swapaxes(0, 1).reshape(n, -1)
+    turn[n:, n_moves - population.n :] = np.eye(population.n)
+    return np.asarray(turn.T @ whole @ turn)
 
 
 def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
@@ -607,6 +583,7 @@ def _missing_along(
     return missing
 
 
-def _number_type(patterns: Patterns) -> Any:
-    narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
+def _number_type(patterns: Patterns, items: Items) -> Any:
+    whole = formed_as_a_whole(items, patterns.n_items)  # sums along few directions cancel more
+    narrow = whole and patterns.n > _MANY_RESPONDENTS and not patterns.repeated
     return np.float32 if narrow else np.float64

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REAL, SYNTHETIC = 0, 1  # Groups of respondents; further groups of real ones are 2, 3, …
-GROUPS = (REAL, SYNTHETIC)
 SCORE_TRIALS = 10_000
 """Trials that a score between 0 and 1 is the mean of: as good as infinitely many."""
 BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cache holds.
@@ -195,12 +194,10 @@ class Patterns:
     def counts(self) -> Counts:
         """Counts of all responses, those by item of real respondents alone."""
         right, responses, *by_respondent = self.margins
-        whole: Any = (right[REAL], responses[REAL], *by_respondent)
-        if self.cells.dtype.kind != "f" or self.trials.dtype.kind == "f":
-            return Counts(*(count.astype(np.int64) for count in whole))
-        return Counts(
-            *(count if k % 2 == 0 else count.astype(int) for k, count in enumerate(whole))
-        )
+        whole: Any = right[REAL], responses[REAL], *by_respondent
+        of_scores = self.cells.dtype.kind == "f" and self.trials.dtype.kind != "f"
+        kinds = (np.float64 if of_scores else np.int64, np.int64) * 2
+        return Counts(*(one.astype(kind) for one, kind in zip(whole, kinds, strict=True)))
 
     @property
     def points(self) -> Counts:
@@ -332,24 +329,26 @@ class Patterns:
         one = SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * (correlation or 0.0))
         return np.where(self.scored, one, 1.0)
 
-    def with_most_trials(self, most: int) -> Patterns:
-        """Return the same proportions, with at most ``most`` trials in a cell."""
+    def with_most_trials(self, most: int = 100_000) -> Patterns:
+        """Return the same proportions, with at most ``most`` trials in a cell.
+
+        Time grows with the square root of trials. With 10⁷ in each of 30 × 6 cells in place of 10⁵,
+        estimates of items change by 0.01 standard errors and their errors by 2 %.
+        """
         if self.trials is None or self.scored is not None or self.trials.max() <= most:
             return self
         return self._counted(lambda n: np.maximum(n / most, 1))
 
     def _counted(self, effect: Callable[[Array], Array]) -> Patterns:
         """Divide the numbers of every cell by what is a function of its trials."""
-        right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
-        right_numbers, numbers = (right.data, tried.data) if self.sparse else (right, tried)
+        of = self
         if self.scored is not None:
-            several = np.where(self.scored, np.float32(SCORE_TRIALS), np.float32(1))
-            several = several[tried.indices] if self.sparse else several
-            right_numbers *= several
-            numbers *= several
-        divisor = effect(numbers)
-        right_numbers /= divisor
-        numbers /= divisor
+            of = self.with_item_weights(np.where(self.scored, SCORE_TRIALS, 1))
+        right, tried = of.cells.astype(np.float32), of.trials.astype(np.float32)
+        numbers = (right.data, tried.data) if self.sparse else (right, tried)
+        divisor = effect(numbers[1])
+        for part in numbers:
+            np.divide(part, divisor, out=part)
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
@@ -410,14 +409,6 @@ class Margins(NamedTuple):
     respondent_responses: Array
 
 
-class Merged(NamedTuple):
-    """Patterns with distinct rows and columns, and the place of every row and column in them."""
-
-    patterns: Patterns
-    respondents: Places
-    items: Places
-
-
 def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patterns:
     """Patterns of a response matrix, one for every respondent."""
     synthetic = responses.synthetic & (not synthetic_is_real)
@@ -432,15 +423,15 @@ def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
     return patterns.chosen(rows).with_columns(columns)
 
 
-def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
-    """Merge identical rows and identical columns, where there are many of them.
+def merged(whole: Patterns, of_items: Array | None = None) -> tuple[Patterns, Places, Places]:
+    """Merge identical rows and columns, where there are many; with the places of all in them.
 
     ``of_items``, (k, n_columns), is what identical columns must have in common as well.
     """
     n, columns = whole.cells.shape
     patterns, respondents, items = whole, np.arange(n), np.arange(columns)
     if whole.sparse:
-        return Merged(patterns, respondents, items)
+        return patterns, respondents, items
     generator = np.random.default_rng(0)
     weights = generator.integers(1, whole.most_weight // 2, size=(2, columns)).astype(np.float64)
     keys = whole.group * float(whole.most_weight) + whole.scores(weights[0])
@@ -451,7 +442,7 @@ def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
         patterns = patterns.chosen(first).with_weights(frequency)
     totals = patterns.margins.item_right.sum(axis=0)
     if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
-        return Merged(patterns, respondents, items)
+        return patterns, respondents, items
     keys, trials = patterns.column_keys(generator), patterns.trials
     if of_items is not None:
         alike = np.unique(np.vstack([keys, of_items]), axis=1, return_inverse=True)[1]
@@ -461,7 +452,7 @@ def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
         first, items = found
         copies = np.bincount(items).astype(np.float64)
         patterns = patterns.with_columns(first).with_weights(patterns.frequency, copies)
-    return Merged(patterns, respondents, items)
+    return patterns, respondents, items
 
 
 def _duplicates(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
@@ -479,11 +470,7 @@ def _duplicates(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
 
 
 def float_blocks(
-    patterns: Patterns,
-    *,
-    complete: bool | None = None,
-    n_points: int = 1,
-    dtype: Any = np.float64,
+    patterns: Patterns, *, complete: bool | None = None, n_points: int = 1, dtype: Any = np.float64
 ) -> Iterator[tuple[slice, Any, Any]]:
     """Right responses and responses (None if complete) as floats, some rows at a time.
 

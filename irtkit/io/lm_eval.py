@@ -13,14 +13,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import (
-    at,
-    companion,
-    entries_of,
-    fields_of,
-    for_each,
-    json_lines,
-)
+from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:

@@ -60,8 +60,7 @@ _READERS: dict[str, tuple[Any, ...]] = {
 }
 LOG_FORMATS = {name: Reader(*functions) for name, functions in _READERS.items()}
 """Readers by the names of their formats."""
-BESIDE = "beside"
-"""Instead of a format: the file describes the logs next to it."""
+BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines|xlsx)(\.gz)?", re.IGNORECASE)
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
@@ -84,10 +83,8 @@ class Logs:
     """Description of each item, by task, name and content."""
     parts: list[NDArray[np.int32]] = field(default_factory=list)
     """Rows of `items` of each run, with or without a score."""
-    skipped: list[Path] = field(default_factory=list)
-    """Files in folders that are not logs."""
-    notes: list[Finding] = field(default_factory=list)
-    """Findings about the files."""
+    skipped: list[Path] = field(default_factory=list)  # Files in folders that are not logs.
+    notes: list[Finding] = field(default_factory=list)  # Findings about the files.
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[str, str, str | None], int] = {}

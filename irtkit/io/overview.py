@@ -33,18 +33,15 @@ class Overview:
     """What a path holds. Printed, it is the output of ``irtkit inspect``."""
 
     path: str
-    formats: dict[str, int]
-    """Number of files by format."""
+    formats: dict[str, int]  # Number of files by format.
     tasks: pd.DataFrame | None = None
     """Logs: a row for each format and task, see `irtkit.io.logs.Logs.summary`."""
     matrix: ResponseMatrix | None = None
     """The matrix that the settings give, or None if there is a problem."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of `irtkit.read_responses` that the path needs."""
-    findings: tuple[Finding, ...] = ()
-    """What reading found, except the problem."""
-    problem: ReadingError | None = None
-    """Why no settings that irtkit may choose give a matrix."""
+    findings: tuple[Finding, ...] = ()  # What reading found, except the problem.
+    problem: ReadingError | None = None  # Why no settings that irtkit may choose give a matrix.
 
     @property
     def command(self) -> str:

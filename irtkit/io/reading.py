@@ -34,16 +34,12 @@ if TYPE_CHECKING:
 
     from irtkit.responses.columns import Names
 
-FORMATS = ("wide", "long", "parquet", "py-irt", *logs.LOG_FORMATS)
-"""Values of `format`."""
+FORMATS = ("wide", "long", "parquet", "py-irt", *logs.LOG_FORMATS)  # Values of `format`.
 FOR_TABLES = (
     *("respondent", "item", "response", "key", "right", "wrong", "missing"),
     *("ignore", "keep", "transpose"),
 )
-FOR_LOGS = ("metric", "filter", "errors")
-"""Settings that the other kind of source does not take."""
-_NOT_TABLES = {b"{", b"[", b"<", b"@", b"%", b"P"}
-"""First bytes of logs, of Parquet and of zip files."""
+FOR_LOGS = ("metric", "filter", "errors")  # Settings that the other kind of source does not take.
 _LOGGER = logging.getLogger("irtkit")
 
 
@@ -187,8 +183,7 @@ def read_responses(
     return _finished(matrix, form, tuple(map(str, paths)), settings, findings, declared)
 
 
-READING = tuple(read_responses.__kwdefaults__ or ())
-"""Arguments that say how to read."""
+READING = tuple(read_responses.__kwdefaults__ or ())  # Arguments that say how to read.
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -273,9 +268,6 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
     begins = head.lstrip()[:1]
     if not begins:
         raise ValueError("the file is empty")
-    named_json = file.suffix.lower() == ".json"
-    if begins not in _NOT_TABLES and b"\0" not in head and not named_json:
-        return "text"
     if table_files.is_py_irt(head):
         return "py-irt"
     harness = logs.log_format(file, head, alone=True)
@@ -288,7 +280,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         ("parquet", head.startswith(table_files.MAGIC)),
         ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
         ("npy", head.startswith(b"\x93NUMPY")),
-        ("json", named_json or begins in {b"[", b"{"}),
+        ("json", file.suffix.lower() == ".json" or begins in {b"[", b"{"}),
         ("text", b"\0" not in head),
     ):
         if found:

@@ -62,36 +62,29 @@ class Samples:
     respondent: str
     task: str
     version: str = ""
-    written: str = ""
-    """Time of the run, as text that sorts by time. Empty if the log does not say."""
-    run: str = ""
-    """Name that copies and retries of one run share, if the log has one."""
-    format: str = ""
-    """Name of the reader."""
+    written: str = ""  # Time of the run, as text that sorts by time. Empty if the log does not say.
+    run: str = ""  # Name that copies and retries of one run share, if the log has one.
+    format: str = ""  # Name of the reader.
     items: dict[str, Item] = field(default_factory=dict)
     scores: dict[Measure, tuple[list[int], list[Any]]] = field(default_factory=dict)
     """Positions of items and scores of the samples. A missing score is NaN, and a position that
     occurs again is a repeat. Scores of `not_marks` are records that hold the number."""
     not_marks: frozenset[Measure] = frozenset()
     """Measures that are not marks (tokens, seconds). They count only if the user names them."""
-    default: str | None = None
-    """The metric that the format itself uses as right or wrong."""
+    default: str | None = None  # The metric that the format itself uses as right or wrong.
     doubt: tuple[str, bool | None, float] | None = None
     """A sample whose default mark is absent or contradicts its score: its name and both."""
     about: dict[str, Any] = field(default_factory=dict)
     """Details of the respondent: release date, size, family."""
-    unfinished: str = ""
-    """Status of a run that did not end well."""
+    unfinished: str = ""  # Status of a run that did not end well.
     n_samples: int = 0
-    n_failed: int = 0
-    """Number of failed samples, which are missing and not wrong."""
+    n_failed: int = 0  # Number of failed samples, which are missing and not wrong.
     errors: list[int] = field(default_factory=list)
     """Positions of items that ended in an error and that the harness marks as wrong."""
     n_planned: float = math.nan
     """Number of samples that the run should have, NaN if the log does not say."""
     known: Known = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    """Warnings about the file."""
+    findings: list[Finding] = field(default_factory=list)  # Warnings about the file.
 
     def __post_init__(self) -> None:
         for kind in ("respondent", "task"):

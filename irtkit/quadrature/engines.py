@@ -489,11 +489,7 @@ def posterior_weights(
 
 
 def _over_slices(
-    step: Callable[..., Any],
-    start: Any,
-    arrays: tuple[Any, ...],
-    n_points: int,
-    at_once: int,
+    step: Callable[..., Any], start: Any, arrays: tuple[Any, ...], n_points: int, at_once: int
 ) -> tuple[Any, Any]:
     n = next(array.shape[0] for array in arrays if array is not None)
     n_parts = max(1, round(n * n_points / at_once))

@@ -11,7 +11,7 @@ times nodes. The gradient belongs to the interpolated likelihood.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,16 +46,6 @@ _HERMITE = np.array(
 )
 
 
-class _Cumulants(NamedTuple):
-    """Posterior at each of some scores."""
-
-    log_marginal: Array
-    mean: Array
-    variance: Array
-    weights: Array  # Shape (n_nodes, n_scores), not normalised.
-    mass: Array  # Their sums, (n_scores,).
-
-
 class Table:
     """f and its derivatives at equal steps over all scores there can be."""
 
@@ -71,7 +61,7 @@ class Table:
             self.n_steps = int(wanted)
             self._width = reach / self.n_steps
             self._at = self._cumulants(self._lowest + self._width * np.arange(self.n_steps + 1))
-            widest = float(np.sqrt(self._at.variance.max()))
+            widest = float(np.sqrt(self._at[2].max()))
             wanted = int(reach * widest / (_STEP / 2 if fine else _STEP)) + 2
             wanted = min(wanted, _MOST_STEPS)
         f, mean, variance = self._at[:3]
@@ -79,7 +69,8 @@ class Table:
         self.polynomials = _HERMITE[:, :3] @ ends[:, :-1] + _HERMITE[:, 3:] @ ends[:, 1:]
         """Coefficients of 1, t, … t⁵ in every step, (6, n_steps)."""
 
-    def _cumulants(self, scores: Array) -> _Cumulants:
+    def _cumulants(self, scores: Array) -> tuple[Array, ...]:
+        """f, f′ and f″ at some scores, posterior weights up to factors, and their sums."""
         joint = np.multiply.outer(self._theta, scores)
         joint += self._log_weights
         peak = joint.max(axis=0)
@@ -87,7 +78,7 @@ class Table:
         weights = np.exp(joint, out=joint)
         mass, first, second = self._powers @ weights
         mean = first / mass
-        return _Cumulants(peak + np.log(mass), mean, second / mass - mean**2, weights, mass)
+        return peak + np.log(mass), mean, second / mass - mean**2, weights, mass
 
     def locate(self, scores: Array) -> tuple[NDArray[np.intp], Array]:
         """Step that holds each score, and how far into it the score lies, from 0 to 1."""

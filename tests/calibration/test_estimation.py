@@ -28,8 +28,8 @@ from irtkit.calibration import estimation
 from irtkit.calibration.estimation import start, starting_values
 from irtkit.calibration.fitting import refitted
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
-from irtkit.data.patterns import Merged, patterns_of
 from irtkit.data.patterns import merged as merge
+from irtkit.data.patterns import patterns_of
 from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def crowd_of(
     return whole, rows, columns
 
 
-def merging_nothing(whole: Patterns, _of_items: Any = None) -> Merged:
-    return Merged(whole, np.arange(whole.n), np.arange(whole.cells.shape[1]))
+def merging_nothing(whole: Patterns, _of_items: Any = None) -> tuple[Any, ...]:
+    return (whole, np.arange(whole.n), np.arange(whole.cells.shape[1]))
 
 
 def both_ways(
@@ -124,7 +124,7 @@ def test_copies_counted_give_the_fit_of_copies_spelled_out(
 ) -> None:
     # with 160 items no information is formed as a whole
     responses, _, _ = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
-    patterns = merge(patterns_of(responses, synthetic_is_real=False)).patterns
+    patterns = merge(patterns_of(responses, synthetic_is_real=False))[0]
     assert patterns.frequency is not None
     assert patterns.multiplicity is not None
     assert_alike(*both_ways(responses, monkeypatch, model, prior=prior, quadrature=FINE))
