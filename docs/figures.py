@@ -521,6 +521,11 @@ models of levels = by_levels fractions
 truth {truth} | systems × items × levels {sizes} | RMSE of ability: GPCM {ratios[GPCM]:.2f} |
 GRM {ratios[GRM]:.2f} | scores in the 2PL {ratios[2PL]:.2f}
 
+mixed items = rubrics/mixed
+systems × items {shape} | intervals cover: slopes, right and wrong
+{slopes[binary]:.1%} | of fractions {slopes[fractions]:.1%} | of levels {slopes[levels]:.1%} |
+abilities {abilities:.1%} | weight of a fraction {weight:.2f}
+
 time of levels = rubric_seconds
 model {model} | systems × items × levels {sizes} | missing {missing:.0%} |
 s: fit {fit:.2f} | with standard errors {both:.2f}

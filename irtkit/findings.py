@@ -262,7 +262,7 @@ PURPOSES = {  # What settings do, by code.
     "right": "to say what is right and wrong",
     "threshold": "to mark scores at or above it as right",
     "score-range": "with the worst and the best score",
-    "levels": 'to fit model="GPCM" to ordered levels',
+    "levels": "to read ordered levels",
     "all-scores": "if all columns are items",
     "key": "to compare answers with the right answer of each item",
     "count": "to count them as repeated trials",
@@ -557,6 +557,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "fit equally well",
     "no-standard-errors": "No standard errors: the objective of the fit is not concave at the "
     "estimates of {n} of {n_items:item}: {items}. Their uncertainty is unknown",
+    "levels-taken": "Levels taken: whole numbers from 0 to at most 6 in {n} of {n_items:item} "
+    "({items!s}) are taken as ordered levels, so that the model is the GPCM",
+    "mixed-items": "Mixed items: {n} of {n_items:item} have levels of the {model!s}. The others "
+    "have two levels, as in the 2PL: {kinds!s}",
     "levels-not-reached": "Levels not reached: nobody reached some levels of {n} of {n_items:item} "
     "({items!s}). The {model!s} leaves them out",
     "disconnected-groups": "Disconnected groups: systems and items form {n:group} without a common "

@@ -259,6 +259,7 @@ class LevelItems(NamedTuple):
     scores: Array  # Score of every level, (n_items, n_levels).
     model: ModelName
     logit_guessing: Any = None
+    answered: float = 1.0  # Responses per item of the respondent with most, beyond 1 with trials.
 
     def chosen(self, some: Any) -> LevelItems:
         """Return some items."""
@@ -269,6 +270,11 @@ class LevelItems(NamedTuple):
     def free(self) -> NDArray[np.bool_]:
         """Which steps the items have, as `steps`."""
         return np.isfinite(self.steps)
+
+    @property
+    def intercept(self) -> Array:
+        """The d of the second level, which for items with two is the intercept."""
+        return self.steps[:, 0]
 
     @property
     def thresholds(self) -> Items:
@@ -409,7 +415,7 @@ class LevelParameters(ItemParameters):
 
     def category_probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Probability of every level, (n_abilities, n_items, n_levels); NaN without parameters."""
-        items, theta = self.items, as_numbers("abilities", abilities)
+        items, theta = self.items, np.atleast_1d(as_numbers("abilities", abilities))
         p = np.exp(level_logs(items, theta))
         p[:, 1:] *= items.free[:, :, None]
         found = np.zeros((*self.steps.shape, len(theta)))

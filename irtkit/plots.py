@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from irtkit.pictures.picture import Picture
 
-__all__ = ["average_error", "characteristic_curves", "information", "item_curves", "item_map",
-           "leaderboard", "learning_surface", "trace", "wright_map"]  # fmt: skip
+__all__ = ["average_error", "category_curves", "characteristic_curves", "information",
+           "item_curves", "item_map", "leaderboard", "learning_surface", "trace",
+           "wright_map"]  # fmt: skip
 
 _MOST_CURVES = 12  # Items of one picture, which readers can still distinguish.
 _LABEL = 28  # Columns of a label on an axis.
@@ -79,6 +80,23 @@ def item_curves(
         if ax is None:
             place.label_outer()
     return places[0] if isinstance(items, str) else places
+
+
+def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axes:
+    """Draw the probability of every level of an item, dashed outside of the abilities seen.
+
+    For fits of the GPCM and the GRM. The level is written at the peak of its curve.
+    """
+    check_type("result", result, FitResult)
+    curves = fitted.category_curves(result, item)
+    ax = _draw(curves, _one(ax))
+    for level in dict.fromkeys(mark.name for mark in curves.marks):
+        own = [mark for mark in curves.marks if mark.name == level]
+        x, y = (np.concatenate([getattr(mark, axis) for mark in own]) for axis in "xy")
+        peak = int(y.argmax())
+        ax.annotate(level, (x[peak], y[peak]), (0, 3), textcoords="offset points", ha="center")
+    ax.set(ylabel="probability", title=_label(item))
+    return ax
 
 
 def item_map(

@@ -10,7 +10,7 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix, read_responses
-from irtkit.responses.levels import check_levels
+from irtkit.responses.levels import level_items
 from tests.commands import run
 
 if TYPE_CHECKING:
@@ -63,21 +63,19 @@ def test_what_is_no_level_is_refused(given: Any, reading: dict[str, Any], words:
 
 
 def test_whole_numbers_without_a_model_are_refused_with_both_remedies() -> None:
-    with pytest.raises(ValueError, match=r'score_range=.*model="GPCM"'):
+    with pytest.raises(ValueError, match=r"score_range=.*levels=True"):
         irtkit.fit([[1, 2], [3, 4]])
 
 
 def test_a_matrix_that_holds_no_levels_is_refused() -> None:
     unequal = ResponseMatrix.from_counts([[1, 2], [1, 1]], [[2, 3], [2, 2]])
-    with pytest.raises(ValueError, match=r"item-2.* has 2 to 3"):
-        check_levels(unequal, "GPCM")
-    with pytest.raises(ValueError, match="levels=True"):
-        check_levels(ResponseMatrix([[0.5, 1], [0, 1]]), "GPCM")
+    with pytest.raises(ValueError, match=r"the same for all.*item-2.*1 out of 2.*item_table"):
+        level_items(unequal, "GPCM")
     synthetic = irtkit.add_synthetic(ResponseMatrix([[0, 1], [1, 1]]))
     with pytest.raises(ValueError, match="synthetic"):
-        check_levels(synthetic, "GPCM")
+        level_items(synthetic, "GPCM")
     with pytest.raises(ValueError, match="sparse"):
-        check_levels(ResponseMatrix([[0, 1], [1, 1]]).to_sparse(), "GPCM")
+        level_items(ResponseMatrix([[0, 1], [1, 1]]).to_sparse(), "GPCM")
 
 
 def test_the_command_line_fits_and_scores_levels(tmp_path: Path) -> None:
@@ -87,3 +85,41 @@ def test_the_command_line_fits_and_scores_levels(tmp_path: Path) -> None:
     assert run("fit judge.csv --model GPCM --out out", tmp_path).returncode == 0
     assert "threshold_3" in (tmp_path / "out" / "items.csv").read_text()
     assert "m7" in run("score judge.csv out --levels", tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "words"),
+    [
+        ("binary", 0.5, "kind \"binary\".*'m', item 'q' has 0.5 out of 1"),
+        ("counts", 0.5, 'kind "counts".*0.5 out of 1.*item_table'),
+        ("levels", 0.5, 'kind "levels".*0.5 out of 1'),
+        ("rubric", 1, "kind in the item_table must be.*'q' is 'rubric'"),
+    ],
+)
+def test_cells_must_be_of_the_declared_kind(kind: str, cell: float, words: str) -> None:
+    responses = ResponseMatrix([[cell, 1], [0, 0]], ["m", "n"], ["q", "r"])
+    table = pd.DataFrame({"kind": [kind, "binary"]}, index=["q", "r"])
+    with pytest.raises(ValueError, match=words):
+        irtkit.fit(responses.with_tables(table), "GPCM")
+
+
+def test_other_words_for_kinds_declare_nothing() -> None:
+    responses = ResponseMatrix([[1, 0], [0, 1], [1, 1]], items=["q", "r"])
+    table = pd.DataFrame({"kind": ["algebra", "geometry"]}, index=["q", "r"])
+    assert irtkit.fit(responses.with_tables(table)).model == "2PL"
+
+
+def test_scores_next_to_levels_stay_scores() -> None:
+    found = read_responses([[0, 0.25, 1], [2, 0.5, 0]], levels=True)
+    assert found.item_table is not None
+    assert found.item_table["kind"].tolist() == ["levels", "fraction", "binary"]
+    assert found.scores.tolist() == [[0, 0.25, 1], [1, 0.5, 0]]
+
+
+def test_mixed_scales_in_one_item_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"item-1' has 0.5.*score_range="):
+        read_responses([[3, 1], [0.5, 0]], levels=True)
+    with pytest.raises(ValueError, match=r"item-1.*score_range="):
+        irtkit.fit([[3, 1], [0.5, 0]])
+    with pytest.raises(ValueError, match=r"item-1.*inf"):
+        irtkit.fit([[np.inf, 1], [0.5, 0]])

@@ -189,3 +189,21 @@ def test_without_matplotlib_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[plots\]'"):
         plots.trace(result)
+
+
+def test_curves_of_levels_sum_to_one_and_are_labelled_at_their_peaks() -> None:
+    levels = np.random.default_rng(0).integers(0, 4, (100, 6))
+    with warnings.catch_warnings(action="ignore"):
+        found = irtkit.fit(levels)
+    picture = pictures.category_curves(found, "item-2")
+    inside = [mark.y for mark in picture.marks if mark.shape == "line"]
+    np.testing.assert_allclose(np.sum(inside, axis=0), 1.0)
+    drawn = plots.category_curves(found, "item-2")
+    assert [text.get_text() for text in drawn.texts] == ["0", "1", "2", "3"]
+    with pytest.raises(ValueError, match="item-9"):
+        plots.category_curves(found, "item-9")
+
+
+def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
+    with pytest.raises(ValueError, match="no levels"):
+        plots.category_curves(result, "$q_3$")

@@ -28,6 +28,7 @@ from irtkit.irf import (
     logits_of_guessing,
 )
 from irtkit.responses.labels import label_names
+from irtkit.responses.levels import score_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ModelName
+    from irtkit.responses.marking import Ranges
 
 _SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with ten digits keeps.
 LEVEL = 0.01  # Chance of a false warning if no anchor has drifted.
@@ -74,6 +76,7 @@ class CalibratedItems:
     """Variance of scores that the model does not explain if the items at some places are asked."""
     design: str | None = None  # "random" or "stratified" if drawn, "chosen", None if unknown.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
+    score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
 
     def __post_init__(self) -> None:
         if not len(self.standard_errors):
@@ -136,6 +139,7 @@ def calibrated_items(
             given.dispersion,
             given.standard_errors,
             (of_unit, given.latent_sd / n**0.5),
+            score_ranges=score_ranges(given.responses),
         )
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):

@@ -193,7 +193,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
 def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
     """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
     added = np.zeros(len(result.ability))
-    if result.dispersion is None:
+    if result.dispersion is None or isinstance(result.parameters, LevelParameters):
         return added
     beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
     for cells in _cells(result, patterns):
@@ -208,7 +208,7 @@ def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
     What couples items beside the directions of their covariance is left out.
     """
     joint, dispersion = result.item_covariance, result.dispersion
-    if joint is None or dispersion is None or joint.own.shape[1] > 2:
+    if joint is None or dispersion is None or result.model not in {"Rasch", "1PL", "2PL"}:
         return result
     beyond, a = np.nan_to_num(dispersion - 1), np.nan_to_num(result.parameters.discrimination)
     own, moves, core = np.nan_to_num(joint.own), joint.moves, joint.core

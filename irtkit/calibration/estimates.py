@@ -15,7 +15,7 @@ from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
-from irtkit.irf import ItemParameters, Items, ModelName
+from irtkit.irf import ItemParameters, Items, LevelParameters, ModelName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,7 +283,7 @@ def with_caveats(
     scale = result.parameters, ability, result.latent_sd, result.fixed
     counted = patterns
     if patterns.scored is not None:
-        counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+        counted = patterns.with_trial_correlation(result.correlation_by_item)
         counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
     structure = connectivity_of(counted, *scale)
     chances = {"by_chance": by_chance, "counted_anew": counted_anew}
@@ -391,6 +391,8 @@ def _of_systems(
     if counted_anew:
         tried = patterns.trials[patterns.real]
         tried = tried.data if patterns.sparse else tried
+        if isinstance(result.parameters, LevelParameters):  # points are no trials
+            tried = tried[:, result.parameters.top == 1]
         typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
         correlation = result.settings.trial_correlation or 0.0
         effective = typical / (1 + (typical - 1) * correlation)

@@ -20,7 +20,12 @@ import numpy as np
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.errors import with_design_effect, with_dispersion
 from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
-from irtkit.calibration.levels import correlation_of_points, level_estimates, with_levels
+from irtkit.calibration.levels import (
+    correlation_of_points,
+    level_estimates,
+    level_problem,
+    with_levels,
+)
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
@@ -32,6 +37,7 @@ from irtkit.calibration.priors import (
     of_some,
 )
 from irtkit.calibration.repeats import (
+    Cells,
     dispersions,
     first_correlation,
     repeated_cells,
@@ -50,12 +56,14 @@ from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
 from irtkit.irf import OF_LEVELS, Items, LevelItems, logistic
+from irtkit.responses.levels import level_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
     from jax.sharding import Mesh
+    from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.priors import Prior
@@ -89,7 +97,8 @@ def fitted(
     same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     items: LevelItems | None = None
-    if model in OF_LEVELS and not patterns.repeated:  # two levels each
+    levels = None if model not in OF_LEVELS else level_items(responses, model)
+    if levels is not None and not levels.any():  # two levels each
         of_items = "2PL"
     # an empirical prior is learned after a search with the weak one
     prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
@@ -124,8 +133,13 @@ def fitted(
             report=report,
         )
     elif of_items in OF_LEVELS:
+        given = settings.trial_correlation
+        found = maximum_of(part, model, of_part, control, given=given, levels=levels[columns])  # type: ignore[index]
         errors = settings.standard_errors
-        estimates, items = level_estimates(part, model, of_part, control, standard_errors=errors)
+        estimates, items = level_estimates(*found, control, standard_errors=errors)
+        if part.scored is not None and (scores := repeated_cells(part)) is not None:
+            known = dispersions(scores, *found[:2], found[2] or 0.0, part.scored)
+            estimates = estimates._replace(dispersion=known)
     else:
         estimates = maximum_likelihood(
             part,
@@ -141,8 +155,10 @@ def fitted(
         if isinstance(prior, WeakPrior) and settings.prior != "empirical":
             estimates = estimates._replace(prior=prior.described())
     correlation = estimates.trial_correlation or 0.0
-    correlation = correlation_of_points(patterns) if model in OF_LEVELS else correlation
-    counted = patterns.with_trial_correlation(correlation)
+    by_item: Any = correlation
+    if items is not None and levels is not None:
+        by_item = np.where(levels, correlation_of_points(patterns, levels), correlation)
+    counted = patterns.with_trial_correlation(by_item)
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     result = result_of(
@@ -158,8 +174,8 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, counted, anchors)
-    if model in OF_LEVELS:
-        result = with_levels(result, model, items, patterns, columns)
+    if levels is not None:
+        result = with_levels(result, model, items, patterns, columns, levels)
     result = with_design_effect(with_dispersion(result, patterns), patterns)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
@@ -278,20 +294,30 @@ def maximum_of(
     mesh: Mesh | None = None,
     fixed: ItemParameters | None = None,
     given: float | None = None,
+    levels: NDArray[np.bool_] | None = None,
 ) -> tuple[Problem, Maximum, float | None]:
     """Search for the maximum and, if trials are repeated, for their correlation.
 
     Turns end, after seven fits at most, when the largest design effect changes by less than 2 %.
     """
     cells = repeated_cells(patterns) if patterns.repeated else None
+    if cells is not None and levels is not None:  # points are no trials
+        some: Any = (part[~levels[cells.column]] for part in cells)
+        cells = Cells(*some)
+        cells = cells if len(cells.row) else None
     correlation = given or 0.0
     if cells is not None and given is None:
         correlation = first_correlation(patterns, cells)
     tried: list[tuple[float, float]] = []
     while True:
-        counted = patterns.with_trial_correlation(correlation)
-        problem = problem_of(counted, model, prior, mesh, fixed=fixed)
-        maximum = maximise(problem, start(problem, control), control)
+        if levels is None:
+            counted = patterns.with_trial_correlation(correlation)
+            problem = problem_of(counted, model, prior, mesh, fixed=fixed)
+            search = start(problem, control)
+        else:
+            counted = patterns.with_trial_correlation(correlation * ~levels)
+            problem, search = level_problem(counted, model, prior, levels)  # type: ignore[arg-type]
+        maximum = maximise(problem, search, control)
         exhausted = control.n_evaluations >= control.max_evaluations
         if cells is None or given is not None or exhausted or len(tried) == 6:
             break
@@ -306,7 +332,8 @@ def maximum_of(
             slope = (estimate - of_before) / (taken - before) if taken != before else 0.0
             if 0 < slope < 0.9:  # steeper ones are not trusted
                 correlation = float(np.clip((estimate - slope * taken) / (1 - slope), 0.0, 1.0))
-    return problem, maximum, correlation if patterns.repeated else None
+    repeated = patterns.repeated if levels is None else cells is not None
+    return problem, maximum, correlation if repeated else None
 
 
 def start(problem: Problem, control: Control) -> PreconditionedLBFGS:

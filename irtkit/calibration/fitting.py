@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
@@ -24,12 +26,12 @@ from irtkit.checks import (
     short,
 )
 from irtkit.files import as_path
-from irtkit.findings import warn
+from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import READING, as_responses
-from irtkit.irf import OF_LEVELS, Items, model_name
+from irtkit.irf import OF_LEVELS, Items, LevelParameters, model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.responses.levels import check_levels
+from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.findings import Finding
     from irtkit.irf import ModelName
 
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
@@ -199,7 +200,7 @@ class Variational:
 @overload
 def fit(
     responses: object,
-    model: ModelName = "2PL",
+    model: ModelName | None = None,
     *,
     abilities: Literal[1] = 1,
     method: Literal["em", "vi"] | EM | Variational = "em",
@@ -213,11 +214,11 @@ def fit(
 ) -> FitResult: ...
 @overload
 def fit(
-    responses: object, model: ModelName = ..., *, abilities: Any, **settings: Any
+    responses: object, model: ModelName | None = ..., *, abilities: Any, **settings: Any
 ) -> FitResult | AbilitiesResult: ...
 def fit(
     responses: object,
-    model: ModelName = "2PL",
+    model: ModelName | None = None,
     *,
     abilities: Any = 1,
     method: Literal["em", "vi"] | EM | Variational = "em",
@@ -243,7 +244,8 @@ def fit(
     model : {"2PL", "1PL", "Rasch", "3PL", "GPCM", "GRM"}, default "2PL"
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). "GPCM" or "GRM" for ordered levels, such as a judge's marks.
-        Discrimination of all but 1PL and Rasch may have either sign.
+        Discrimination of all but 1PL and Rasch may have either sign. The default is the 2PL, or the
+        GPCM if some items have 3 to 7 levels, see Notes.
     abilities : int, str or mapping, default 1
         Number of abilities (2PL): 1, 2, 3, …, or "auto" (as many as predict held-out answers
         best). "task" has one per task, "bifactor" also a general one. A mapping names the ability
@@ -327,6 +329,12 @@ def fit(
     in right or wrong answers, is estimated from its variance. Standard errors of all but 3PL items
     allow for items whose scores vary more or less than others.
 
+    The column kind of the item table says which items hold "levels", and which are "binary",
+    "fraction" (scores between 0 and 1) or "counts" (trials). These have two levels, and in the GPCM
+    and the GRM they have the curve of the 2PL. Each cell is one response in averages. Without a
+    declaration, the default model takes whole numbers from 0 to at most 6 as levels, and a finding
+    says so. One correlation is estimated for fractions and counts together.
+
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).
 
@@ -377,6 +385,13 @@ def fit(
         if option in {"metrics", "higher_is_better"}:
             hint = ". Write result.with_quality_standard(metrics, higher_is_better)"
         raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{hint}")
+    taken: list[str] = []
+    if model is None:
+        model = "2PL"
+        if is_whole(abilities) and abilities == 1:
+            responses, taken = _with_levels(responses, reading)
+            reading = {}
+            model = "GPCM" if (kinds_of(responses) == "levels").any() else model
     model = model_name(model)
     if isinstance(method, str) and method in {"em", "vi"}:
         method = EM() if method == "em" else Variational()
@@ -428,7 +443,7 @@ def fit(
         _check_several(model, method, prior, quadrature, fixed)
     responses = as_responses(responses, **reading)
     if model in OF_LEVELS:
-        check_levels(responses, model)
+        level_items(responses, model)
     check_data(responses, method)
     settings = Settings(
         prior=prior.for_items(responses.items) if isinstance(prior, WeakPrior) else prior,
@@ -455,8 +470,38 @@ def fit(
             checkpoint=checkpoint,
             report=report,
         )
+    if taken:
+        about = {"n": len(taken), "n_items": responses.n_items, "items": taken}
+        found = Finding("levels-taken", "note", about)
+        result = replace(result, findings=(*result.findings, found))
     _warned(result.findings)
     return result
+
+
+def _with_levels(responses: object, reading: dict[str, Any]) -> tuple[ResponseMatrix, list[str]]:
+    """Read responses, as levels if they are whole numbers from 0; items that these were found in.
+
+    Numbers from 1 may be answers as well.
+    """
+    try:
+        return as_responses(responses, **reading), []
+    except ReadingError as error:
+        if error.finding.code != "levels" or reading.get("score_range") is not None:
+            raise
+        try:
+            scores = as_responses(responses, **reading | {"score_range": WIDEST})
+            found = levels_of(scores, None)
+        except ValueError:
+            raise error from None
+        if np.nanmin(scores.scores) > 0:
+            raise
+        of = np.flatnonzero(kinds_of(found) == "levels")
+        level = np.where(found.trials > 0, found.successes, np.inf)[:, of]
+        if (level.min(axis=0) > 0).any() or found.trials[:, of].max(initial=0) > USUAL_POINTS:
+            raise
+        if found.source is not None:
+            found.source = replace(found.source, score_range=None)
+        return found, [found.items[k] for k in of]
 
 
 def _warned(findings: tuple[Finding, ...]) -> None:
@@ -561,9 +606,18 @@ def refitted(
     ValueError
         If the prior of the result holds a density that its settings do not describe.
     """
+    import pandas as pd
+
     settings = result.settings
     given = settings.quadrature
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
+    if isinstance(result.parameters, LevelParameters):  # parts of responses come without tables
+        top = dict(zip(result.item_labels, result.parameters.top, strict=True))
+        scored = responses.cells.scored
+        of_marks = np.where(False if scored is None else scored, "fraction", "counts")
+        levels = np.array([top[item] > 1 for item in responses.items])
+        kinds = {"kind": np.where(levels, "levels", of_marks)}
+        responses = responses.with_tables(pd.DataFrame(kinds, index=responses.items))
     with silently():
         return fit(
             responses.with_trial_correlation(settings.trial_correlation),

@@ -21,7 +21,7 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
-from irtkit.calibration.search import PreconditionedLBFGS, Problem, maximise
+from irtkit.calibration.search import PreconditionedLBFGS, Problem
 from irtkit.calibration.standard_errors import (
     ItemCovariance,
     PriorInformation,
@@ -39,8 +39,10 @@ from irtkit.quadrature.levels import LevelEngine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from irtkit.calibration.result import FitResult
-    from irtkit.calibration.search import Control
+    from irtkit.calibration.search import Control, Maximum
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ModelName
     from irtkit.quadrature import Grid
@@ -179,20 +181,29 @@ class LevelPrior:
         return PriorInformation(self.turned(found.blocks) + self.around, border, found.corner)
 
 
+def level_problem(
+    patterns: Patterns, model: ModelName, prior: WeakPrior | None, levels: NDArray[np.bool_]
+) -> tuple[Problem, PreconditionedLBFGS]:
+    """The likelihood of items with levels, and of others with marks, and a search that starts."""
+    engine = LevelEngine(patterns, model, marks=~levels)
+    of_levels: Any = None if prior is None else LevelPrior.of(prior, engine)
+    parameters = LevelParameterisation(engine, learns=prior is not None)
+    problem = Problem(engine, parameters, of_levels)  # type: ignore[arg-type]
+    return problem, PreconditionedLBFGS(_start(problem))
+
+
 def level_estimates(
-    patterns: Patterns,
-    model: ModelName,
-    prior: WeakPrior | None,
+    problem: Problem,
+    maximum: Maximum,
+    correlation: float | None,
     control: Control,
     *,
     standard_errors: bool,
 ) -> tuple[Estimates, LevelItems]:
-    """Maximise the likelihood of levels; slopes and intercepts, and then all parameters."""
-    engine = LevelEngine(patterns, model)
-    of_levels: Any = None if prior is None else LevelPrior.of(prior, engine)
-    parameters = LevelParameterisation(engine, learns=prior is not None)
-    problem = Problem(engine, parameters, of_levels)  # type: ignore[arg-type]
-    maximum = maximise(problem, PreconditionedLBFGS(_start(problem)), control)
+    """Slopes and intercepts at the maximum, and all parameters."""
+    engine: Any = problem.engine
+    parameters = problem.parameters
+    prior: Any = problem.prior
     at = parameters.values(maximum.x)
     items: Any = at.items
     own, joint = None, None
@@ -211,14 +222,14 @@ def level_estimates(
         ability=maximum.posteriors.mean,
         ability_se=maximum.posteriors.sd,
         synthetic_sd=synthetic_sd(items),
-        prior=None if prior is None else prior.described(),
+        prior=None if prior is None else prior.weak.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=control.n_evaluations,
         trace_rows=np.array(control.trace, dtype=np.float64).reshape(-1, 4),
         nodes=maximum.nodes,
         quadrature_error=maximum.quadrature_error,
-        trial_correlation=None,
+        trial_correlation=correlation,
     )
     return estimates, items
 
@@ -229,11 +240,12 @@ def with_levels(
     items: LevelItems | None,
     patterns: Patterns,
     columns: Places,
+    levels: NDArray[np.bool_],
 ) -> FitResult:
     """Return a result with the steps of its items; None if all have two levels."""
     n_items, old = len(result.item_labels), result.parameters
     tried = patterns.trials
-    top = np.ones(n_items) if tried is None else tried.max(axis=0).astype(np.float64)
+    top = np.ones(n_items) if tried is None else np.where(levels, tried.max(axis=0), 1.0)
     steps = np.full((n_items, int(top.max()) + 1), np.nan)
     if items is None:
         steps[:, 0], steps[:, 1] = 0.0, old.intercept
@@ -253,6 +265,14 @@ def with_levels(
         names = [*compress(result.item_labels, absent)]
         about = {"n": len(names), "n_items": n_items, "items": names, "model": model}
         findings = (*findings, Finding("levels-not-reached", "note", about))
+    if levels.any() and not levels.all():
+        scored = np.zeros(n_items, bool) if patterns.scored is None else patterns.scored
+        trials = (np.zeros(n_items) if tried is None else tried.max(axis=0)) > 1
+        marks = {"right or wrong": ~scored & ~trials, "scores": scored, "trials": trials & ~scored}
+        sums = {name: int((which & ~levels).sum()) for name, which in marks.items()}
+        kinds = ", ".join(f"{n} {name}" for name, n in sums.items() if n)
+        about = {"n": int(levels.sum()), "n_items": n_items, "model": model, "kinds": kinds}
+        findings = (*findings, Finding("mixed-items", "note", about))
     return replace(
         result,
         model=model,
@@ -265,11 +285,11 @@ def with_levels(
     )
 
 
-def correlation_of_points(patterns: Patterns) -> float:
+def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> float:
     """Correlation of points, as of trials, with which levels vary as they do over respondents."""
     if patterns.trials is None:
         return 0.0
-    seen = patterns.trials > 0
+    seen = (patterns.trials > 0) & levels
     n, top = np.maximum(seen.sum(axis=0), 1), np.maximum(patterns.trials.max(axis=0), 1.0)
     share = patterns.cells.sum(axis=0) / n / top
     off = np.where(seen, patterns.cells / top - share, 0.0)
@@ -302,7 +322,7 @@ class LevelCells(NamedTuple):
     """Levels that some respondents reached, and their abilities."""
 
     some: slice
-    codes: Any
+    engine: LevelEngine
     items: LevelItems
     ability: Array
     sd: Array
@@ -311,29 +331,29 @@ class LevelCells(NamedTuple):
         """Scores by slope and steps at θ + point · SD, as tables."""
         theta = self.ability + point * self.sd
         _, by_logit, by_step = level_curves(self.items, theta)
-        return [*map(self._reached, [theta * by_logit, *np.moveaxis(by_step, 2, 0)])][:size]
+        of_levels = theta * by_logit, *np.moveaxis(by_step, 2, 0)
+        return [self.engine.reached_of(one, self.some) for one in of_levels][:size]
 
     def by_ability(self) -> tuple[Array, Array]:
         """Scores and information by ability, as tables."""
-        score = self._reached(level_curves(self.items, self.ability)[1]) * self.items.slope
-        return score, level_information(self.items, self.ability).T * (self.codes >= 0)
-
-    def _reached(self, of_levels: Array) -> Array:
-        """Values of the levels that were reached, of (n_items, n_levels, n), as a table."""
-        reached = np.maximum(self.codes, 0).T[:, None].astype(np.intp)
-        found = np.take_along_axis(of_levels, reached, axis=1)[:, 0].T
-        return np.asarray(found * (self.codes >= 0))
+        by_logit = level_curves(self.items, self.ability)[1]
+        score = self.engine.reached_of(by_logit, self.some) * self.items.slope
+        information = level_information(self.items, self.ability).T
+        return score, information * self.engine.seen(self.some)
 
 
 def level_cells(
     result: FitResult, parameters: LevelParameters, patterns: Patterns
 ) -> Iterator[LevelCells]:
     """Go over the levels that were reached, some respondents at a time."""
-    engine = LevelEngine(patterns, parameters.model, ~np.isnan(parameters.steps))
+    marks = parameters.top == 1
+    correlation = (result.settings.trial_correlation or 0.0) * marks
+    counted = patterns.with_trial_correlation(correlation)
+    engine = LevelEngine(counted, parameters.model, ~np.isnan(parameters.steps), marks)
     items = parameters.items
     for some in blocks(patterns.n, len(items.slope) * items.scores.shape[1] ** 2, _AT_ONCE):
         own = result.ability[some], result.posterior_sd[some]
-        yield LevelCells(some, engine.codes[some], items, *own)
+        yield LevelCells(some, engine, items, *own)
 
 
 def _start(problem: Problem) -> Array:
@@ -346,12 +366,10 @@ def _start(problem: Problem) -> Array:
     ability = (ability - ability.mean()) / max(float(ability.std()), 1e-3)
     sums = np.zeros((4, len(scores)))
     for some in blocks(patterns.n, len(scores), _AT_ONCE):
-        codes = engine.codes[some]
-        level = np.take_along_axis(scores, np.maximum(codes, 0).T.astype(np.intp), axis=1).T
-        seen = (codes >= 0).astype(np.float64)
-        level, at = level * seen, np.clip(ability[some], -4.0, 4.0)
-        sums += level.sum(axis=0), (level**2).sum(axis=0), at @ level, at @ seen
-    n = np.maximum(engine.counts.sum(axis=1), 1)
+        level, seen, at = engine.scored(some), engine.seen(some), np.clip(ability[some], -4.0, 4.0)
+        squares = (level**2 / np.maximum(seen, 1e-9)).sum(axis=0)
+        sums += level.sum(axis=0), squares, at @ level, at @ seen
+    n = np.maximum(engine.counts.sum(axis=1), 1e-3)
     mean = sums[0] / n
     variance = np.maximum(sums[1] / n - mean**2, 0.1 / n)
     covariance = (sums[2] - mean * sums[3]) / n
@@ -427,21 +445,21 @@ def _projected(engine: Any, items: LevelItems, grid: Grid, n_polynomials: int) -
     mean = (theta * (engine.scores[:, :1] - by_logit[:, 0])).T
     for some, weights, _ in engine.weights(items, grid):
         for part in blocks(len(weights), n_items * width, _AT_ONCE):
-            codes = engine.codes[some][part]
-            seen = (codes >= 0).astype(np.float64)
+            rows = slice((some.start or 0) + part.start, (some.start or 0) + part.stop)
+            seen = engine.seen(rows)
             polynomials = orthonormal(np.ascontiguousarray(weights[part].T), theta)
             for _, weighted in zip(range(n_polynomials), polynomials, strict=False):
                 along = np.ascontiguousarray(weighted.T)
-                found = np.empty((len(codes), n_items, width))
+                found = np.empty((len(seen), n_items, width))
                 if gpcm:
-                    level = engine.scored(codes)
+                    level = engine.scored(rows)
                     found[:, :, 0] = level * (along @ theta)[:, None] - seen * (along @ mean)
                     for k in range(1, width):
                         found[:, :, k] = seen * (along @ by_step[:, 0, k - 1].T)
                 else:
                     found[:] = 0.0
                     for k in range(width):
-                        reached = codes == k
+                        reached = engine.at(k, rows)
                         found[:, :, 0] += reached * (along @ (theta * by_logit[:, k]).T)
                         for step in {max(k - 1, 0), min(k, width - 2)}:
                             found[:, :, step + 1] += reached * (along @ by_step[:, k, step].T)

@@ -235,6 +235,7 @@ class FitResult:
           as a variance in units of the common one. NaN for items of right and wrong.
         - fixed, drift_z, drifts: after a fit with ``fixed``. The z of a score test of the intercept
           is above 0 if the item became easier; whether it is significant.
+        - kind: after a fit of the GPCM or GRM, "binary", "levels", "fraction" or "counts".
         - component: if too few responses link groups of respondents and items. 1 has the most
         respondents, and 0 means without a linking response.
         """
@@ -257,6 +258,25 @@ class FitResult:
           components cannot be compared.
         """
         return self._respondents.copy()
+
+    @property
+    def correlation_by_item(self) -> Any:
+        """Correlation of trials: one for all items, or one for each, 0 for levels."""
+        found = self.settings.trial_correlation or 0.0
+        levels = isinstance(self.parameters, LevelParameters)
+        return found * (self.parameters.top == 1) if levels else found
+
+    @property
+    def _kinds(self) -> Any:
+        if not isinstance(self.parameters, LevelParameters):
+            return None
+        kinds = np.where(self.parameters.top > 1, "levels", "binary").astype(object)
+        if self.responses is not None:
+            several = np.asarray(self.responses.trials).max(axis=0) > 1
+            kinds[(kinds == "binary") & several] = "counts"
+        if self.dispersion is not None:
+            kinds[~np.isnan(self.dispersion)] = "fraction"
+        return kinds
 
     @cached_property
     def _items(self) -> pd.DataFrame:
@@ -281,6 +301,7 @@ class FitResult:
             "dispersion": self.dispersion,
             **{name: getattr(self, name) for name in ("fixed", "drift_z", "drifts")},
             "component": self.components and self.components.items,
+            "kind": self._kinds,
         }
         known = {name: values for name, values in columns.items() if values is not None}
         return pd.DataFrame(known, index=pd.Index(self.item_labels, name="item"))
@@ -621,7 +642,7 @@ class FitResult:
         """Evidence on the signs of slopes. Raises an error if responses were not saved."""
         patterns = self.patterns
         if patterns.scored is not None:
-            patterns = patterns.with_trial_correlation(self.settings.trial_correlation or 0.0)
+            patterns = patterns.with_trial_correlation(self.correlation_by_item)
         return slope_signs(patterns, self.evidence)
 
     @property

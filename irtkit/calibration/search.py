@@ -153,7 +153,7 @@ class GridSchedule:
     ) -> NodeDensity:
         """How dense nodes must be, as far as abilities go: in SDs of the first population."""
         if isinstance(items, LevelItems):
-            return NodeDensity.of(items, max(half_width, HALF_WIDTH))
+            return NodeDensity.of(items, max(half_width, HALF_WIDTH), items.answered)
         (mean, sd), precision = populations[0], 1.0
         if populations != STANDARD:
             items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds

@@ -36,8 +36,10 @@ from irtkit.io.overview import overview
 from irtkit.io.reading import FOR_LOGS, FOR_TABLES
 from irtkit.io.tables import is_file
 from irtkit.io.writing import format_by_name, side_tables
+from irtkit.irf import OF_LEVELS
 from irtkit.printed import in_lines, printable, table_of
 from irtkit.responses.cells import check_repeats
+from irtkit.scoring.scores import items_for_scores, reading_for
 from irtkit.suspects.families import SIMILAR
 from irtkit.systems.printed import board_text
 
@@ -133,7 +135,7 @@ def _demo(given: SimpleNamespace) -> None:
     """Fit the bundled example: 130 classifiers on 1,797 digits.
 
     demo
-    --model MODEL=2PL  Rasch, 1PL, 2PL or 3PL; GPCM or GRM for ordered levels.
+    --model MODEL=2PL  Rasch, 1PL, 2PL or 3PL.
     --out FOLDER=irtkit-demo  Folder to write the tables to.
 
     irtkit demo
@@ -387,8 +389,9 @@ def _leaderboard(given: SimpleNamespace) -> None:
     sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
     about: Any = {"level": given.level, "sentences": sentences, "top": given.top}
     click.echo(board_text(board, of=of, **about))
-    if result.responses is not None and result.responses.has_repeats:
-        click.echo(outputs.trials_text(result.responses, board, given.top))
+    of_levels, trials = result.model in OF_LEVELS, result.responses
+    if trials is not None and trials.has_repeats and not (of_levels or trials.has_scores):
+        click.echo(outputs.trials_text(trials, board, given.top))
     write(board, given.out)
     if len(board) > 1:
         next_step("irtkit compare-systems with two of them says how sure their difference is")
@@ -479,7 +482,10 @@ def _score(given: SimpleNamespace) -> None:
     irtkit score new.csv tables
     irtkit score new.csv tables --method WLE --out scores.csv
     """
-    matrix = read_rows(given.responses, **how_to_read(given))
+    how = how_to_read(given)
+    if as_abilities(given.items) is None:
+        how = reading_for(items_for_scores(given.items), how)
+    matrix = read_rows(given.responses, **how)
     at_random = None
     if given.random_items is not None:
         lines = given.random_items.read_text(encoding="utf-8-sig").splitlines()

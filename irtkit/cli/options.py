@@ -61,7 +61,7 @@ READING = """Reading:
 --strict  Stop at a file that cannot be read, instead of skipping it."""
 """Settings of `irtkit.read_responses`."""
 FITTING = """Options:
---model MODEL=2PL  Rasch, 1PL, 2PL or 3PL; GPCM or GRM for ordered levels.
+--model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM.
 --drop NAMES  Systems to leave out. at-chance: systems that score no better than guessing.
 --synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
 --fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items.

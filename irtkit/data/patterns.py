@@ -293,12 +293,12 @@ class Patterns:
         trials = 1 if self.trials is None else int(self.trials.max())
         return max(2**52 // (int(max(self.cells.shape)) * trials), 4)
 
-    def with_trial_correlation(self, correlation: float) -> Patterns:
+    def with_trial_correlation(self, correlation: Any) -> Patterns:
         """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation).
 
-        A score is `SCORE_TRIALS` trials.
+        A score is `SCORE_TRIALS` trials. Dense cells may have a correlation for each item.
         """
-        if not self.repeated or (correlation == 0 and self.scored is None):
+        if not self.repeated or (not np.any(correlation) and self.scored is None):
             return self
         return self._counted(lambda n: 1 + np.maximum(n - 1, 0) * correlation)
 
@@ -346,7 +346,7 @@ class Patterns:
             of = self.with_item_weights(np.where(self.scored, SCORE_TRIALS, 1))
         right, tried = of.cells.astype(np.float32), of.trials.astype(np.float32)
         numbers = (right.data, tried.data) if self.sparse else (right, tried)
-        divisor = effect(numbers[1])
+        divisor = effect(numbers[1]).astype(np.float32)
         for part in numbers:
             np.divide(part, divisor, out=part)
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)

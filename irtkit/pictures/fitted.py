@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.pictures.picture import Shape
 
+_LEVEL_COLOURS = ("item", "odd", "ink", "rule")  # Of neighbouring levels, whose peaks differ.
 _MOST_GROUPS = 10  # Of ability; √n of fewer than 100 respondents.
 _CURVE_POINTS = 61  # Of a fitted curve, 1.7 % of the axis apart.
 _BEYOND = 0.25  # Part of the range of abilities that a curve shows on either side of it.
@@ -105,6 +106,30 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
         title = f"Observed and fitted proportion correct of {item} by ability"
         pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
     return pictures
+
+
+def category_curves(result: FitResult, item: str) -> Picture:
+    """Probability of every level of an item by ability, dashed where no respondent is.
+
+    An unknown item, or a result without levels, is a ValueError.
+    """
+    if str(item) not in result.places:
+        asked = did_you_mean(item, result.item_labels)
+        raise ValueError(f"result lacks the item {short(str(item))}{asked}")
+    axes, ability, inside = curve_axes(result)
+    place = result.places[str(item)]
+    curves = result.category_probability(ability)[:, place].T
+    reached = ~np.isnan(result.parameters.steps[place])  # type: ignore[attr-defined]
+    before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
+    marks = []
+    parts: tuple[tuple[Shape, slice], ...]
+    parts = ("dashes", before), ("line", inside), ("dashes", after)
+    for level in np.flatnonzero(reached):
+        curve, colour = curves[level], _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
+        for shape, some in parts:
+            marks.append(Mark(shape, colour, ability[some], curve[some], name=str(level)))
+    title = f"Probability of the levels of {item} by ability"
+    return Picture(title, axes.x, axes.y, tuple(marks))
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:

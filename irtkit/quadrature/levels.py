@@ -5,13 +5,16 @@ exponential family. As for the 2PL, the log-likelihood of a respondent is θ·(Y
 the log of the sum over levels, and complete data take two passes over the matrix. The graded
 response model (GRM; Samejima 1969), P(y ≥ k | θ) = σ(aθ + d_k), takes a product for each level.
 
+Right and wrong answers, trials and scores between 0 and 1 are cells of items with two levels, which
+have a weight for each. In either model these are items of the 2PL, with its likelihood.
+
 A level that nobody reached is left out: of the sum of the GPCM, where the others keep their scores,
 and of the steps of the GRM, where it is part of its neighbours.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,19 +35,36 @@ _AT_ONCE = 2**20  # Numbers worked on at once.
 
 
 class LevelEngine:
-    """Computes with NumPy; cells hold levels, of as many as there are trials."""
+    """Computes with NumPy; cells hold levels, or right and wrong trials of the items in `marks`."""
 
     def __init__(
-        self, patterns: Patterns, model: ModelName, reached: NDArray[np.bool_] | None = None
+        self,
+        patterns: Patterns,
+        model: ModelName,
+        reached: NDArray[np.bool_] | None = None,
+        marks: NDArray[np.bool_] | None = None,
     ) -> None:
         self.patterns, self.model = patterns, model
         cells, tried = patterns.cells, patterns.trials
         observed = cells >= 0 if tried is None else tried > 0
+        self.marks = np.flatnonzero(np.zeros(cells.shape[1], bool) if marks is None else marks)
+        """Items with two levels, of which cells have weights."""
+        right, tried = (part[:, 0] for part in np.zeros((2, len(cells), 1, 0)))
+        if len(self.marks):
+            right, tried = patterns.dense(items=self.marks)
+            cells = np.where(observed, cells, 0).astype(np.int64)
+            cells[:, self.marks] = 0
+        self.of_marks = tried - right, right
+        most = tried.sum(axis=1).max() + cells.shape[1] - len(self.marks)
+        self.answered = max(1.0, float(most) / cells.shape[1])
         n_levels = max(int(cells.max()) + 1, 2) if reached is None else reached.shape[1]
         counts = [((cells == k) & observed).sum(axis=0) for k in range(n_levels)]
-        number = np.stack(counts, axis=1)
+        number = np.stack(counts, axis=1).astype(np.float64)
+        for k, weights in enumerate(self.of_marks):
+            number[self.marks, k] = weights.sum(axis=0)
         self.reached = number > 0 if reached is None else reached
         """Which levels of each item were reached, (n_items, n_levels)."""
+        self.reached[self.marks, :2] |= reached is None
         n_reached = self.reached.sum(axis=1)
         width = max(int(n_reached.max()), 2)
         order = np.argsort(~self.reached, axis=1, kind="stable")[:, :width]
@@ -55,13 +75,14 @@ class LevelEngine:
         place = np.maximum(np.cumsum(self.reached, axis=1) - 1, 0).astype(np.int8)
         columns = np.arange(cells.shape[1])
         self.codes = np.where(observed, place[columns, np.maximum(cells, 0)], np.int8(-1))
-        """Number of the level among those reached, −1 if missing."""
+        """Number of the level among those reached, −1 if missing, 0 of items in `marks`."""
         self.counts = np.take_along_axis(number, order, axis=1)
-        self.complete = bool(observed.all())
+        self.complete = bool(observed.all() and (tried == 1).all())
 
     def items(self, slope: Array, steps: Array) -> LevelItems:
         """Items with some slopes and steps; those that an item does not have are −∞."""
-        return LevelItems(slope, np.where(self.free, steps, -np.inf), self.scores, self.model)
+        steps = np.where(self.free, steps, -np.inf)
+        return LevelItems(slope, steps, self.scores, self.model, answered=self.answered)
 
     def sums(self, items: LevelItems, grid: Grid, *, exact: bool = True) -> Sums:
         """Marginal log-likelihood and its derivatives by slope and every step, in 64 bits."""
@@ -77,15 +98,14 @@ class LevelEngine:
         each = None if self.complete else np.zeros((n_items, n_nodes))
         of_levels = np.zeros((0 if gpcm else width, n_items, n_nodes))
         for some, weights, log_marginal in self.weights(items, grid, log_p):
-            codes = self.codes[some]
             total += float(log_marginal.sum())
             mass += weights.sum(axis=0)
             if gpcm:
-                gradient[:, 0] += self.scored(codes).T @ (weights @ theta)
+                gradient[:, 0] += self.scored(some).T @ (weights @ theta)
             if each is not None:
-                each += (codes >= 0).astype(np.float64).T @ weights
+                each += self.seen(some).T @ weights
             for k in range(1, len(of_levels)):
-                of_levels[k] += (codes == k).astype(np.float64).T @ weights
+                of_levels[k] += self.at(k, some).T @ weights
         total += float(self.counts[:, 1:][self.free] @ items.steps[self.free]) * gpcm
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
             p = np.exp(log_p[part])
@@ -125,7 +145,7 @@ class LevelEngine:
             found[:, some] = log_marginal, mean, np.sqrt(variance)
             if self.model == "GPCM":
                 for k in range(steps.shape[1]):
-                    found[0, some] += (self.codes[some] == k + 1) @ steps[:, k]
+                    found[0, some] += self.at(k + 1, some) @ steps[:, k]
         return Posteriors(*found)
 
     def weights(
@@ -139,28 +159,52 @@ class LevelEngine:
         log_p = self._log_p(items, theta) if log_p is None else log_p
         lowest, whole = log_p[:, 0], log_p[:, 0].sum(axis=0)
         for some in blocks(self.patterns.n, max(len(lowest), len(theta)), _AT_ONCE):
-            codes = self.codes[some]
-            joint = whole if self.complete else (codes >= 0).astype(np.float64) @ lowest
+            joint = whole if self.complete else self.seen(some) @ lowest
             joint = joint + grid.log_weights[0]
             if self.model == "GPCM":
                 least = self.scores[:, 0] * items.slope
-                score = self.scored(codes) @ items.slope - (codes >= 0) @ least
+                score = self.scored(some) @ items.slope - self.seen(some) @ least
                 joint = joint + np.multiply.outer(score, theta)
             else:
                 for k in range(1, self.scores.shape[1]):
-                    joint = joint + (codes == k).astype(np.float64) @ (log_p[:, k] - lowest)
+                    joint = joint + self.at(k, some) @ (log_p[:, k] - lowest)
             peak = joint.max(axis=1, keepdims=True)
             weights = np.exp(joint - peak)
             mass = weights.sum(axis=1, keepdims=True)
             weights /= mass
             yield some, weights, (peak + np.log(mass))[:, 0]
 
-    def scored(self, codes: Any) -> Array:
+    def at(self, k: int, some: slice) -> Array:
+        """Whether some cells have the level k, or its weight."""
+        found: Array = (self.codes[some] == k).astype(np.float64)
+        found[:, self.marks] = self.of_marks[k][some] if k < 2 else 0.0
+        return found
+
+    def seen(self, some: slice) -> Array:
+        """Whether some cells are observed, or their trials."""
+        found: Array = (self.codes[some] >= 0).astype(np.float64)
+        found[:, self.marks] = self.of_marks[0][some] + self.of_marks[1][some]
+        return found
+
+    def scored(self, some: slice) -> Array:
         """Scores of some cells, 0 where they are missing."""
-        if (self.scores == np.arange(self.scores.shape[1])).all():
-            return np.asarray(np.maximum(codes, 0), np.float64)
-        found = self.scores[np.arange(codes.shape[1]), np.maximum(codes, 0)]
-        return np.asarray(np.where(codes >= 0, found, 0.0))
+        codes = self.codes[some]
+        found: Array = np.maximum(codes, 0).astype(np.float64)
+        if not (self.scores == np.arange(self.scores.shape[1])).all():
+            found = self.scores[np.arange(codes.shape[1]), np.maximum(codes, 0)]
+            found = np.asarray(np.where(codes >= 0, found, 0.0))
+        found[:, self.marks] = self.of_marks[1][some]
+        return found
+
+    def reached_of(self, of_levels: Array, some: slice) -> Array:
+        """Values of the levels that some cells have, of (n_items, n_levels, n), as a table."""
+        codes = self.codes[some]
+        found = np.take_along_axis(of_levels, np.maximum(codes, 0).T[:, None].astype(np.intp), 1)
+        table: Array = np.asarray(found[:, 0].T * (codes >= 0))
+        of_marks = of_levels[self.marks]
+        both = (weights[some] * of_marks[:, k].T for k, weights in enumerate(self.of_marks))
+        table[:, self.marks] = sum(both)
+        return table
 
     def _log_p(self, items: LevelItems, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""

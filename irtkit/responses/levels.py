@@ -8,6 +8,7 @@ import numpy as np
 
 from irtkit.checks import short
 from irtkit.responses.cells import Cells
+from irtkit.responses.marking import Ranges
 from irtkit.responses.matrix import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 WIDEST = (0, 10)  # Range of levels that is read if none is declared.
 MOST_POINTS = 9  # Of ten levels.
+KINDS = ("binary", "fraction", "levels", "counts")  # Of items, in the column kind of their table.
+USUAL_POINTS = 6  # Up to seven levels are taken as levels without being declared.
 _ROUNDING = 1e-4  # Of a level that was kept as a share in 32 bits.
 
 
@@ -23,6 +26,8 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
 
     ``matrix`` has scores of the declared range, or of `WIDEST`. Without a declared one levels are
     counted from 0, or from 1 if no cell of the matrix is 0, up to the highest that an item reached.
+    An item with scores between 0 and 1 and no others keeps them, if others have levels. The column
+    kind of the item table then says so.
     """
     refuse_sparse(matrix, "levels")
     if matrix.has_repeats:
@@ -37,15 +42,21 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     levels: NDArray[Any] = np.rint(exact)
     seen = ~np.isnan(exact)
     odd = (np.abs(exact - levels) > _ROUNDING * span) | (span % 1 > 0)
-    if (odd & seen).any():
-        row, k = divmod(int((odd & seen).argmax()), matrix.n_items)
+    scored = (odd & seen).any(axis=0) & (np.where(seen, exact, 0).max(axis=0) < 1 + _ROUNDING)
+    if declared:
+        scored &= (np.sort(ends, axis=1) == (0, 1)).all(axis=1)
+    scored &= not scored.all() or isinstance(score_range, Ranges)
+    if (odd & seen & ~scored).any():
+        odd &= seen & ~scored
+        row, k = divmod(int(odd.argmax()), matrix.n_items)
         value = matrix.scores[row, k] * (ends[k, 1] - ends[k, 0]) + ends[k, 0]
         raise ValueError(
             f"levels must be whole numbers: respondent {short(matrix.respondents[row])}, item "
-            f"{short(matrix.items[k])} has {value:.6g}. The 2PL takes other scores"
+            f"{short(matrix.items[k])} has {value:.6g}. The 2PL takes other scores, and "
+            "score_range= declares their range"
         )
     if not declared:
-        levels = levels - (1 if np.nanmin(levels) > 0 else 0)
+        levels = levels - (1 if np.nanmin(exact) > 0 else 0)
         span = np.maximum(np.where(seen, levels, 0).max(axis=0), 1)
     if (many := span > MOST_POINTS).any():
         k = int(many.argmax())
@@ -53,29 +64,84 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
             f"an item must have at most {MOST_POINTS + 1} levels, and {short(matrix.items[k])} has "
             f"{span[k] + 1:.0f}. The 2PL takes them as scores"
         )
-    points = np.where(seen, levels, 0).astype(np.uint8)
+    span = np.where(scored, 1, span)
+    points = np.where(seen, np.where(scored, np.minimum(np.round(exact, 7), 1), levels), 0).astype(
+        np.float32
+    )
     cells = Cells(points, np.where(seen, span, 0).astype(np.uint8))
     names = matrix.respondents, matrix.items
-    return ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
+    found = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
+    kinds = np.where(span > 1, "levels", np.where(scored, "fraction", "binary"))
+    table = found.item_table
+    if table is None:
+        import pandas as pd
+
+        table = pd.DataFrame(index=found.items)
+    if not declared:
+        lowest = np.where(scored, 0, 1 if np.nanmin(exact) > 0 else 0)
+        ends = np.stack([lowest, lowest + span], axis=1)
+    worst, best = ends.T
+    table = table.assign(kind=kinds, worst_score=worst, best_score=best)
+    found.item_table = table.rename_axis("item")
+    return found
 
 
-def check_levels(matrix: ResponseMatrix, model: str) -> None:
-    """Refuse a matrix whose cells are not points out of those of the highest level of an item."""
+def score_ranges(matrix: ResponseMatrix | None) -> Ranges | None:
+    """Worst and best score of the items, None if levels were not read."""
+    known = None if matrix is None else matrix.item_table
+    if known is None or not {"worst_score", "best_score"} <= {*known.columns}:
+        return None
+    pairs = zip(known["worst_score"], known["best_score"], strict=True)
+    return Ranges(zip(known.index, pairs, strict=True))
+
+
+def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
+    """Which items have levels, by the column kind of the item table, or else by their values.
+
+    Others are right or wrong, scores between 0 and 1, or trials.
+    """
     refuse_sparse(matrix, f"model={model}")
-    if matrix.has_scores:
-        raise ValueError(
-            f"model={model} is for ordered levels, and the responses hold scores between 0 and 1. "
-            "Read them with irtkit.read_responses(…, levels=True)"
-        )
     if matrix.synthetic.any():
         raise ValueError(f"model={model} is not for synthetic respondents")
-    tried = matrix.trials
-    top = tried.max(axis=0)
-    wrong = ((tried > 0) & (tried != top)) | (top > MOST_POINTS)
-    if wrong.any():
-        k = int(wrong.any(axis=0).argmax())
+    tried, scored = matrix.trials, matrix.cells.scored
+    top, known = tried.max(axis=0), kinds_of(matrix)
+    scored = np.zeros(matrix.n_items, bool) if scored is None else scored
+    levels = (known == "levels") | ((known == "") & (top > 1))
+    several, unequal = tried > 1, (tried > 0) & (tried != top)
+    part = matrix.successes % 1 > 0
+    of_levels = (
+        "a level out of the highest one, the same for all of them and at most "
+        f"{MOST_POINTS}, as from_counts(levels, highest) takes"
+    )
+    for which, odd, rule in (
+        (known == "binary", several | part, "1 right, 0 wrong, of one trial"),
+        (known == "fraction", several, "a score from 0 to 1, of one trial"),
+        (known == "counts", part, "right trials out of all, as from_counts takes"),
+        (levels, unequal | part | (top > MOST_POINTS), of_levels),
+    ):
+        if (odd := odd & which & (tried > 0)).any():
+            row, k = divmod(int(odd.argmax()), matrix.n_items)
+            kind = known[k] or "levels"
+            raise ValueError(
+                f'cells of an item of kind "{kind}" must be {rule}: respondent '
+                f"{short(matrix.respondents[row])}, item {short(matrix.items[k])} has "
+                f"{matrix.successes[row, k]:.6g} out of {tried[row, k]}. The column kind of the "
+                f"item_table declares one of {', '.join(KINDS)}"
+            )
+    return np.asarray(levels)
+
+
+def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:
+    """Kinds that the item table declares, "" where it does not. Other words declare nothing."""
+    table, found = matrix.item_table, np.full(matrix.n_items, "", dtype="<U8")
+    if table is None or "kind" not in table or not table["kind"].isin(KINDS).any():
+        return found
+    known = table["kind"].isin(KINDS).to_numpy()
+    if (odd := ~known & table["kind"].notna().to_numpy()).any():
+        k = int(odd.argmax())
         raise ValueError(
-            f"model={model} needs one highest level for all cells of an item, at most "
-            f"{MOST_POINTS}, and item {short(matrix.items[k])} has "
-            f"{tried[:, k][tried[:, k] > 0].min()} to {top[k]}. Use from_counts(levels, highest)"
+            f"kind in the item_table must be {', '.join(KINDS)} or missing, and that of "
+            f"{short(matrix.items[k])} is {short(table['kind'].iloc[k])}"
         )
+    found[known] = table["kind"][known]
+    return found

@@ -41,6 +41,10 @@ _MOST_DISTINCT = 1000  # Invalid values that are kept to find the remedy.
 _SCALE = 10  # Whole numbers below it are more likely levels than percentages.
 
 
+class Ranges(dict[str, tuple[float, float]]):
+    """Worst and best score of calibrated items, only some of which may be in the data."""
+
+
 class Marking(NamedTuple):
     """What is right, wrong and missing; without `right`, 1 and true are right, 0 and false wrong.
 
@@ -81,7 +85,8 @@ class Marking(NamedTuple):
         if not hasattr(score_range, "items"):
             return cls(**words, score_range=_range(score_range))
         by_item = {str(item): _range(pair) for item, pair in score_range.items()}
-        return cls(**words, score_range=by_item)
+        kind = Ranges if isinstance(score_range, Ranges) else dict
+        return cls(**words, score_range=kind(by_item))
 
     def number(self, value: object) -> float:
         """Return a number as it is written, 1 or 0 if it is marked; NaN: missing; inf: invalid."""
@@ -107,7 +112,8 @@ class Marking(NamedTuple):
 
     def check_items(self, items: Sequence[str]) -> None:
         """Refuse a range of an item that is not there."""
-        for name in self.score_range if isinstance(self.score_range, dict) else ():
+        named = isinstance(self.score_range, dict) and not isinstance(self.score_range, Ranges)
+        for name in self.score_range if named else ():  # type: ignore[union-attr]
             if name not in items:
                 raise ValueError(f"score_range names {short(name)}, which is not an item")
 

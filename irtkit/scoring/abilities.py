@@ -92,9 +92,14 @@ def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
     items = curves.items
     if isinstance(items, LevelParameters):
         found = np.zeros((len(right), len(curves.theta)))
-        level, seen = np.rint(right), True if answered is None else answered > 0
+        marks, tried = items.top == 1, np.ones_like(right) if answered is None else answered
+        seen = (tried > 0) & ~marks
+        level, of_marks = np.rint(right), (tried - right, right)
         for k, log_p in enumerate(np.moveaxis(items.log_probability(curves.theta), 1, 0)):
-            found += ((level == k) & seen).astype(np.float64) @ log_p
+            weight = ((level == k) & seen).astype(np.float64)
+            if k < 2:
+                weight[:, marks] = of_marks[k][:, marks]
+            found += weight @ log_p
         return found
     if items.guessing.any():
         found = right @ curves.each(_log_odds)
@@ -363,10 +368,15 @@ def _slopes_of_levels(
 ) -> tuple[Array, Array, Array]:
     """The same of the posterior mode of levels, with the expected information."""
     of, places = items.items, items.places
-    theta, seen = theta.astype(np.float64), 1.0 if answered is None else answered > 0
+    theta, marks = theta.astype(np.float64), items.top == 1
+    tried = np.ones_like(right) if answered is None else answered
+    seen = np.where(marks, tried, tried > 0)
     by_logit = level_curves(of, theta)[1]
-    reached = places[np.arange(len(places)), right.astype(np.intp)].T
+    level = np.where(marks, 0, right).astype(np.intp)
+    reached = places[np.arange(len(places)), level].T
     slopes = np.take_along_axis(by_logit, reached[:, None], axis=1)[:, 0].T * seen
+    by_mark = by_logit[marks].T
+    slopes[:, marks] = (tried - right)[:, marks] * by_mark[:, 0] + right[:, marks] * by_mark[:, 1]
     information = 1 + (level_information(of, theta).T * seen).sum(axis=1)
     return slopes @ of.slope - theta, -information, information
 

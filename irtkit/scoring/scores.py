@@ -185,8 +185,8 @@ def score(
             )
         return several.scored(as_responses(responses, **reading), level)
     calibrated = items_for_scores(items, latent_sd)
-    if isinstance(calibrated.parameters, LevelParameters) and not hasattr(responses, "cells"):
-        reading["levels"] = True
+    if not hasattr(responses, "cells"):
+        reading = reading_for(calibrated, reading)
     matrix = as_responses(responses, **reading)
     calibrated = replace(calibrated, design=design or calibrated.design)
     table, findings = score_table(matrix, calibrated, method, level, random_items)
@@ -277,7 +277,10 @@ def scores_of(
     unit, (right, n_asked) = calibrated.unit, seen
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
     n_items = patterns.n_items + rest.n_items
-    weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
+    correlation: Any = calibrated.trial_correlation
+    if isinstance(calibrated.parameters, LevelParameters):  # levels are no trials
+        correlation = correlation * (calibrated.parameters.top[places] == 1)
+    weighed = patterns.with_trial_correlation(correlation)
     estimates = partial(_dispersed, weighed, calibrated, places, method, rest=rest, level=level)
     if calibrated.design in DESIGNS:
         found = estimates(residuals=True)
@@ -426,7 +429,7 @@ def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> tupl
     rest, trials = cells.answered, np.maximum(cells.tried, 1)
     rest[:, places] = 0
     if isinstance(items, LevelParameters):
-        trials = np.ones_like(trials)
+        trials = np.where(items.top[None] > 1, 1, trials)
     if (rest == rest[0]).all() and (trials == trials[0]).all():
         rest, trials = rest[:1], trials[:1]
     p = items.probability(nodes.theta).T
@@ -525,6 +528,14 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
     return replace(items, design=design if design in DESIGNS else "chosen", selected_of=of)
 
 
+def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[str, Any]:
+    """Settings of reading, with the levels of the calibrated items where these have some."""
+    if not isinstance(calibrated.parameters, LevelParameters):
+        return reading
+    of_items = {"levels": True, "score_range": calibrated.score_ranges}
+    return {name: value for name, value in of_items.items() if value} | reading
+
+
 def save_items(
     path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array
 ) -> None:
@@ -608,7 +619,7 @@ def _check_levels(
         raise ValueError(f"method must be EAP or MAP for items of the {items.model}, got {method}")
     refuse_sparse(matrix, f"score of the {items.model}")
     tried = patterns.cells >= 0 if patterns.trials is None else patterns.trials
-    wrong = (tried > 0) & (tried != items.top)
+    wrong = (tried > 0) & (tried != items.top) & (items.top > 1)
     if wrong.any():
         row, k = divmod(int(wrong.argmax()), wrong.shape[1])
         raise ValueError(

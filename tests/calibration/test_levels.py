@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,16 @@ from scipy.stats import binom
 import irtkit
 from irtkit import ResponseMatrix, fit, load, score, simulate_responses
 from irtkit.calibration import levels as of_levels
+from irtkit.calibration.estimation import maximum_of
+from irtkit.calibration.fitting import refitted
 from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.search import Control, GridSchedule, Problem
+from irtkit.calibration.search import Control, GridSchedule, Problem, maximise
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import LevelParameters, level_curves
 from irtkit.quadrature import fixed_nodes
 from irtkit.quadrature.levels import LevelEngine
+from irtkit.responses.cells import Cells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,13 +83,15 @@ def test_two_levels_are_the_2pl(model: ModelName) -> None:
 
 
 @MODELS
-def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName) -> None:
+@pytest.mark.parametrize("as_levels", [True, False])
+def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName, *, as_levels: bool) -> None:
     responses = ResponseMatrix((drawn(300, 12, model)[2] >= 2).astype(int))
     patterns = patterns_of(responses, synthetic_is_real=False)
     control = Control(GridSchedule(GRID), tol=1e-15)
-    found, _ = of_levels.level_estimates(
-        patterns, model, WeakPrior(), control, standard_errors=True
-    )
+    every = np.ones(12, dtype=bool) if as_levels else np.zeros(12, dtype=bool)
+    problem, search = of_levels.level_problem(patterns, model, WeakPrior(), every)
+    maximum = maximise(problem, search, control)
+    found, _ = of_levels.level_estimates(problem, maximum, None, control, standard_errors=True)
     plain = fit(responses, quadrature=GRID, method=irtkit.EM(tol=1e-15))
     assert found.items.slope == pytest.approx(plain.parameters.discrimination, abs=1e-8)
     assert found.items.intercept == pytest.approx(plain.parameters.intercept, abs=1e-8)
@@ -277,3 +283,125 @@ def test_what_follows_from_a_fit(model: ModelName, tmp_path: Path) -> None:
 def test_settings_that_levels_do_not_have(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="GPCM"):
         fit([[0, 1], [2, 1]], "GPCM", **settings)
+
+
+KINDS = ("binary", "fraction", "counts", "levels")
+
+
+def mixed(n: int = 300, each: int = 5) -> tuple[Any, Any, ResponseMatrix]:
+    """Abilities, slopes and difficulties, and responses to items of four kinds."""
+    g = np.random.default_rng(4)
+    kinds, theta = np.repeat(KINDS, each), g.normal(size=n)
+    slope, difficulty = np.exp(g.normal(0, 0.2, len(kinds))), g.normal(0, 0.8, len(kinds))
+    p = 1 / (1 + np.exp(-slope * (theta[:, None] - difficulty)))
+    top = np.where(kinds == "counts", 4, np.where(kinds == "levels", 3, 1))
+    cells = g.binomial(4, p).astype(np.float32)
+    cells[:, kinds == "binary"] = g.random((n, each)) < p[:, kinds == "binary"]
+    q = p[:, kinds == "fraction"]
+    cells[:, kinds == "fraction"] = g.beta(20 * q, 20 * (1 - q))
+    thresholds = difficulty[kinds == "levels", None] + np.array([-1.0, 0.0, 1.0])
+    steps = np.cumsum(-slope[kinds == "levels", None] * thresholds, axis=1)
+    steps, none = np.concatenate([np.zeros((each, 1)), steps], axis=1), np.zeros(each)
+    levels = LevelParameters(
+        slope[kinds == "levels"], steps.mean(axis=1), none, steps, none + 3, "GPCM"
+    )
+    cells[:, kinds == "levels"] = simulate_responses(levels, theta, seed=g).successes
+    names = tuple(f"m{k}" for k in range(n)), tuple(f"{kind}-{k}" for k, kind in enumerate(kinds))
+    trials = np.broadcast_to(top, cells.shape).astype(np.uint8)
+    responses = ResponseMatrix.of_cells(Cells(cells, trials), names)
+    table = pd.DataFrame({"kind": kinds}, index=names[1])
+    return theta, np.stack([slope, difficulty]), responses.with_tables(table)
+
+
+@pytest.fixture(scope="module")
+def of_all_kinds() -> irtkit.FitResult:
+    with warnings.catch_warnings(action="ignore"):
+        return fit(mixed()[2])
+
+
+def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds: irtkit.FitResult) -> None:
+    theta, truth, responses = mixed()
+    result, table = of_all_kinds, of_all_kinds.items
+    assert (result.model, result.converged) == ("GPCM", True)
+    for name, expected in zip(("discrimination", "difficulty"), truth, strict=True):
+        z = (table[name] - expected) / table[f"{name}_se"]
+        assert np.abs(z).max() < 4.5  # of 20, and trials count for less than they say
+    z = (result.ability - theta) / result.ability_se
+    assert np.mean(np.abs(z) < 1.96) == pytest.approx(0.95, abs=0.04)
+    (found,) = [one for one in result.findings if one.code == "mixed-items"]
+    assert found.values["kinds"] == "5 right or wrong, 5 scores, 5 trials"
+    assert score(responses, result)["ability"].to_numpy() == pytest.approx(result.ability, abs=1e-6)
+
+
+@MODELS
+def test_items_of_two_levels_of_any_kind_are_the_2pl(model: ModelName) -> None:
+    whole = mixed(150)[2]
+    marks = whole.part(np.arange(150), np.arange(15)).with_tables(whole.item_table.iloc[:15])  # type: ignore[union-attr]
+    patterns = patterns_of(marks, synthetic_is_real=False)
+    control = [Control(GridSchedule(GRID), tol=1e-15) for _ in range(2)]
+    none = np.zeros(15, dtype=bool)
+    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none, given=0.1)
+    _, plain, other = maximum_of(patterns, "2PL", WeakPrior(), control[1], given=0.1)
+    assert one == other
+    assert of_levels.x == pytest.approx(plain.x, abs=1e-8)
+    assert of_levels.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
+    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none)
+    assert one == pytest.approx(maximum_of(patterns, "2PL", WeakPrior(), control[1])[2], abs=1e-6)
+
+
+@MODELS
+def test_weights_of_levels_have_the_gradient_of_the_objective(model: ModelName) -> None:
+    whole = mixed(40, 2)[2]
+    patterns = patterns_of(whole, synthetic_is_real=False)
+    levels = np.arange(8) >= 6
+    problem, _ = of_levels.level_problem(
+        patterns.with_trial_correlation(0.1 * ~levels), model, WeakPrior(), levels
+    )
+    objective = problem.at(fixed_nodes(41, 5.0), exact=True)
+    x = of_levels._start(problem) + 0.1
+    gradient = objective.evaluate(x).gradient
+    for k in range(len(x)):
+        step = np.zeros(len(x))
+        step[k] = 1e-5
+        rise = objective.evaluate(x + step).value - objective.evaluate(x - step).value
+        assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
+
+
+def test_what_follows_from_a_fit_of_items_of_all_kinds(
+    of_all_kinds: irtkit.FitResult, tmp_path: Path
+) -> None:
+    result = of_all_kinds
+    assert result.leaderboard(of="these")["ability"].is_monotonic_decreasing
+    assert irtkit.compare_systems(result, "m1", "m2").n_items == 20
+    assert irtkit.select_items(result, 5).expected_error < 0.2
+    assert irtkit.audit(result).suspects.empty
+    irtkit.report(result, tmp_path / "report.html")
+    result.save(tmp_path / "result.npz")
+    again = load(tmp_path / "result.npz")
+    pd.testing.assert_frame_equal(again.items, result.items)
+    assert str(again) == str(result)
+    for function in (irtkit.item_fit, irtkit.wrong_keys, irtkit.local_dependence):
+        with pytest.raises(ValueError, match="GPCM"):
+            function(result)
+
+
+def test_refits_keep_the_kinds_of_items(of_all_kinds: irtkit.FitResult) -> None:
+    whole = of_all_kinds.responses
+    assert whole is not None
+    again = refitted(of_all_kinds, whole.part(np.arange(200)), tol=1e-6)
+    assert isinstance(again.parameters, LevelParameters)
+    assert again.parameters.top.tolist() == [1.0] * 15 + [3.0] * 5
+
+
+def test_whole_numbers_from_0_are_levels_by_default() -> None:
+    levels = drawn(200, 6, "GPCM")[2].astype(float)
+    mixture = np.column_stack([levels, levels[:, :2] > 1, levels[:, 0] / 3])
+    result = fit(mixture)
+    (found,) = [one for one in result.findings if one.code == "levels-taken"]
+    assert (result.model, found.values["n"]) == ("GPCM", 6)
+    assert result.parameters.top.tolist() == [3.0] * 6 + [1.0] * 3  # type: ignore[attr-defined]
+    assert fit(levels).log_likelihood == fit(levels, "GPCM").log_likelihood
+    assert fit(levels > 1).model == "2PL"
+    for other in (levels + 1, levels * 4, np.column_stack([levels + 1, levels > 1])):
+        with pytest.raises(ValueError, match=r"score_range=.*"):
+            fit(other)
