@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     Family = Callable[[Array, np.random.Generator], Array]
 
 _DATA = Path(__file__).parents[2] / "shared" / "data"
-_SPLITS, _HALVES, _SHAPES = 8, 10, ((30, 30, 60), (100, 50, 40))
+_SPLITS, _HALVES = 8, 20
+_SHAPES = ((30, 30, 0.0, 60), (100, 50, 0.0, 40), (222, 57, 0.82, 40), (100, 500, 0.0, 20))
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
 
@@ -110,7 +111,9 @@ def _z(ability: Array, se: Array) -> Array:
     return np.asarray((off[0] - off[1]) / np.sqrt((se**2).sum(axis=0)))
 
 
-def of_family(family: Family, n: int, n_items: int, n_sets: int) -> dict[str, float]:
+def of_family(
+    family: Family, n: int, n_items: int, missing: float, n_sets: int
+) -> dict[str, float]:
     """Trials found, and the coverage of intervals."""
     held, trials, start = [], [], time.perf_counter()
     for seed in range(n_sets):
@@ -118,14 +121,19 @@ def of_family(family: Family, n: int, n_items: int, n_sets: int) -> dict[str, fl
         theta, slope = generator.normal(size=n), np.exp(generator.normal(0, 0.4, n_items))
         intercept = -slope * generator.normal(size=n_items)
         p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
-        result = irtkit.fit(np.clip(family(p, generator), 0, 1))
+        scores = np.clip(family(p, generator), 0, 1)
+        if missing:
+            scores[generator.random(p.shape) < missing] = np.nan
+        result = irtkit.fit(scores)
         rows, items = result.respondents, result.items
         truths = (
             (rows["ability"], rows["ability_se"], theta),
             (items["discrimination"], items["discrimination_se"], slope),
             (items["intercept"], items["intercept_se"], intercept),
         )
-        held.append([np.mean(np.abs(one - truth) < 1.96 * se) for one, se, truth in truths])
+        held.append(
+            [np.mean((np.abs(one - truth) < 1.96 * se)[se > 0]) for one, se, truth in truths]
+        )
         trials.append(1 / (result.settings.trial_correlation or 1.0))
     ability, slopes, intercepts = np.mean(held, axis=0)
     seconds = (time.perf_counter() - start) / n_sets
@@ -157,13 +165,14 @@ def main() -> None:
     of_boards, families = boards(), []
     for name, figures in of_boards.items():
         print(name, ", ".join(f"{key} {value:.4f}" for key, value in figures.items()), flush=True)
-    for n, n_items, n_sets in _SHAPES:
+    for n, n_items, missing, n_sets in _SHAPES:
         for name, family in FAMILIES.items():
-            figures = of_family(family, n, n_items, n_sets)
-            shape = {"family": name, "n": n, "n_items": n_items, "sets": n_sets}
+            figures = of_family(family, n, n_items, missing, n_sets)
+            shape = {"family": name, "n": n, "n_items": n_items, "missing": missing}
+            shape["sets"] = n_sets
             families.append(shape | figures)
             shown = ", ".join(f"{key} {value:.3f}" for key, value in figures.items())
-            print(f"{name}, {n} × {n_items}: {shown}", flush=True)
+            print(f"{name}, {n} × {n_items}, {missing:.0%} missing: {shown}", flush=True)
     store(options.out, describe(), boards=of_boards, families=families)
 
 

@@ -510,7 +510,8 @@ board {board} | RMSE of held-out scores {RMSE:.4f} | minus RMSE of 100 trials {b
 trials that a score is worth {trials:.1f} | SD of z between halves {SD of z:.2f}
 
 score families = scores/families
-scores {family} | systems {n} | items {n_items} | trials found {trials:.2f} |
+scores {family} | systems {n} | items {n_items} | missing {missing:.0%} |
+trials found {trials:.2f} |
 intervals cover: ability {ability:.1%} | slope {slopes:.1%} | intercept {intercepts:.1%}
 
 levels of items = rubric_coverage

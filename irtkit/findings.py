@@ -185,6 +185,10 @@ def typed(settings: Mapping[str, Any], *, options: bool) -> str:
             shown = "…" if value is ... else repr(several[0] if len(several) == 1 else value)
             words.append(f"{name}={shown}")
             continue
+        if isinstance(value, dict):  # of pairs by item
+            pairs = (f"{key}={','.join(map(_word, pair))}" for key, pair in value.items())
+            words += [f"--{name.replace('_', '-')} {shlex.quote(pair)}" for pair in pairs]
+            continue
         plain = ",".join(map(_word, several))
         shown = " …" if value is ... else f" {shlex.quote(plain)}"
         words.append(f"--{name.replace('_', '-')}{'' if value is True else shown}")
@@ -262,6 +266,7 @@ PURPOSES = {  # What settings do, by code.
     "right": "to say what is right and wrong",
     "threshold": "to mark scores at or above it as right",
     "score-range": "with the worst and the best score",
+    "correlations": "if scores go down to -1, as correlations do",
     "levels": "to read ordered levels",
     "all-scores": "if all columns are items",
     "key": "to compare answers with the right answer of each item",
@@ -273,6 +278,7 @@ PURPOSES = {  # What settings do, by code.
     "ignore": "to leave it out",
     "keep": "if all columns are items",
     "labels": "if it holds the respondents",
+    "holds-items": "if it holds the items",
     "column": "with the name of the column",
     "transpose": "if rows are items and columns are systems",
     # From io logs

@@ -165,6 +165,16 @@ def test_merge_writes_a_table_that_is_read_back(here: Path) -> None:
     assert irtkit.read_responses(here / "all_samples.jsonl").source.format == "every-eval-ever"
 
 
+def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here: Path) -> None:
+    rows = [[1 + (3 * j + k) % 5 for j in range(4)] for k in range(12)]
+    frame = pd.DataFrame(rows, [f"s{k}" for k in range(12)], [*"abcd"])
+    frame.to_csv(here / "levels.csv", index_label="model")
+    assert "pass^" not in printed("leaderboard levels.csv --model GPCM", here)
+    assert "pass^" in printed("leaderboard levels.csv --levels", here)
+    found = printed("compare levels.csv --model GPCM --out compared", here)
+    assert "GPCM " not in found.split("predicted:")[1]
+
+
 def test_a_leaderboard_is_printed_and_written(here: Path) -> None:
     names = crowd("small").responses.respondents
     families = "".join(f"{name},{'ab'[k % 2]}\n" for k, name in enumerate(names))

@@ -102,6 +102,13 @@ class CalibratedItems:
         nothing = np.full(self.parameters.n_items, np.nan)
         return ~np.isnan(nothing if self.dispersion is None else self.dispersion)
 
+    @property
+    def spread(self) -> Array | None:
+        """Variance of an answer to each item, in P(1 − P), (n_items,); None if all are 1."""
+        if self.dispersion is None:
+            return None
+        return np.where(self.scored, self.trial_correlation * self.dispersion, 1.0)
+
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Which items have parameters, (n_items,)."""

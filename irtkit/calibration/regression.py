@@ -7,6 +7,10 @@ Between them ability is scaled to mean 0 and variance 1 of xβ + ε over systems
 With posterior variances v the information about β is Σ(1 − v/s²)xxᵀ/s². With items estimated, s and
 the intercept hold scale and location, and the information about items has the border
 Σ Cov(θ, score of items)xᵀ/s². The delta method leads back to the slope at variance 1.
+
+With dispersions r of scores the variance is a sandwich: the information S about slopes becomes
+S + Σ (r − 1)wqqᵀ over cells. w is the information about the logit of a cell, and q says how its
+residual moves the score of slopes: vax/s² by ability, less what items follow it.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from irtkit.calibration.search import (
     problem_of,
 )
 from irtkit.calibration.standard_errors import covariances
-from irtkit.data.patterns import SYNTHETIC, Patterns
+from irtkit.data.patterns import SYNTHETIC, Patterns, float_blocks
 from irtkit.irf import Items, curves_of, logits_of_guessing
 from irtkit.quadrature.engines import posterior_weights
 
@@ -56,14 +60,14 @@ class LatentRegression(NamedTuple):
 def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     """Regress ability on a value of every respondent, NaN if it is missing.
 
-    Items of a result with fixed items, and those of the 3PL, are held.
+    Items of a result with fixed items are held.
     """
     counted = result.patterns.chosen(np.flatnonzero(result.answering))
     counted = counted.with_trial_correlation(result.settings.trial_correlation or 0.0)
     group = np.arange(counted.n) + (np.arange(counted.n) >= SYNTHETIC)  # a group for each system
     patterns = Patterns(counted.cells, counted.trials, group)
     design = _design(values[result.answering])
-    held, model = result.fixed is not None or result.model == "3PL", result.model
+    held, model = result.fixed is not None, result.model
     own, prior = result.parameters, None
     if not held:
         own = own.standardised(result.latent_sd, result.latent_mean)
@@ -104,9 +108,22 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     posteriors = likelihood.posteriors(items, parameters.populations)
     kept = np.maximum(1 - (posteriors.sd / sd) ** 2, 1e-9)
     information = design.T @ (kept[:, None] * design) / sd**2
-    se = se_known = float(np.linalg.inv(information)[1, 1]) ** 0.5
+    follows: Any = np.zeros((len(own.known), 2, design.shape[1]))
+    beyond: Any = 0.0 if result.dispersion is None else np.nan_to_num(result.dispersion - 1)
+
+    def error(by: Array, information: Array, follows: Array) -> float:
+        extra: Any = np.zeros_like(information)
+        if np.any(beyond):
+            x = design[:, -len(by) :] / sd**2
+            extra = _dispersed(patterns, items, posteriors, x, follows, beyond)
+        along = np.linalg.solve(information, by)
+        least = 0.1 * float(by @ along)
+        return float(np.sqrt(max(float(along @ (information + extra) @ along), least)))
+
+    se = se_known = error(np.eye(design.shape[1])[1], information, follows)
     if not held:
         of_slopes, line = information[1:, 1:], design[:, 1:] - design[:, 1:].mean(axis=0)
+        follows = follows[..., 1:]
         if result.settings.standard_errors:
             grid = likelihood.grid(items, parameters.populations)
             joint = covariances(patterns, parameters, parameters.values(x), grid, prior)[2]
@@ -116,7 +133,7 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
             of_slopes = of_slopes - np.tensordot(border, follows, ((0, 1), (0, 1)))
         by = -beta[1] * line.T @ (line @ beta[1:]) / counted.n  # of the slope at variance 1
         by[0] += 1
-        se = float(by @ np.linalg.inv(of_slopes) @ by) ** 0.5
+        se = error(by, of_slopes, follows)
     x_sd = 0.0 if held else float(design[:, 1].std())
     estimates = design @ beta, posteriors.mean, posteriors.sd
     return LatentRegression(items, beta, sd, *estimates, se_known, se, x_sd)
@@ -158,15 +175,36 @@ def _regressed(
 
 
 def _border(patterns: Patterns, items: Items, grid: Grid, x: Array) -> Array:
-    """Σ Cov(θ, score of slope and intercept)xᵀ over systems, (n_items, 2, columns of x)."""
-    theta, p = grid.nodes.theta, curves_of(items, grid.nodes.theta).p
-    found = np.zeros((len(p), 2, x.shape[1]))
+    """Σ Cov(θ, score of an item)xᵀ over systems, (n_items, 2 or 3, columns of x)."""
+    theta, (s, p, c) = grid.nodes.theta, curves_of(items, grid.nodes.theta)
+    by_right, by_answer = [theta * s / p, s / p, c / p], [theta * s, s]  # as in standard errors
+    size = 2 if items.logit_guessing is None else 3
+    found = np.zeros((len(p), size, x.shape[1]))
     for some, right, answered, weights, _ in posterior_weights(patterns, items, grid):
         centred = weights * (theta[:, None] - theta @ weights)
         tried: Any = np.ones(right.shape) if answered is None else answered
-        found[:, 0] += right.T @ ((theta @ centred)[:, None] * x[some])
-        for k, functions in enumerate((theta * p, p)):
-            moved = (functions @ centred).T
-            product = tried.multiply(moved) if patterns.sparse else tried * moved
-            found[:, k] -= product.T @ x[some]
+        for sign, cells, functions in ((1, right, by_right), (-1, tried, by_answer)):
+            for k, function in enumerate(functions[:size]):
+                moved = (function @ centred).T
+                product = cells.multiply(moved) if patterns.sparse else cells * moved
+                found[:, k] += sign * (product.T @ x[some])
+    return found
+
+
+def _dispersed(
+    patterns: Patterns, items: Items, posteriors: Any, x: Array, follows: Array, beyond: Array
+) -> Array:
+    """Σ (r − 1)wqqᵀ of the module, at posterior means, with x divided by s²."""
+    found, a = np.zeros((x.shape[1],) * 2), np.asarray(items.slope)
+    for some, right, answered in float_blocks(patterns):
+        tried: Any = np.ones(right.shape) if answered is None else answered
+        theta, v = posteriors.mean[some, None], posteriors.sd[some, None] ** 2
+        p = curves_of(items, theta[:, 0]).p.T
+        w = (tried.toarray() if patterns.sparse else tried) * p * (1 - p)
+        moves = [theta * one[:, 0] + one[:, 1] for one in np.moveaxis(follows, 2, 0)]
+        q = [
+            v * a * (own[:, None] + (w * a * move).sum(axis=1, keepdims=True)) - move
+            for own, move in zip(x[some].T, moves, strict=True)
+        ]
+        found += np.einsum("kij,lij,ij->kl", q, q, w * beyond)
     return found

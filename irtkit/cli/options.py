@@ -45,7 +45,8 @@ READING = """Reading:
 --response COLUMN  Column of responses in a long table.
 --key FILE|LABEL  Right answers: a table of items and answers, or the label of a row.
 --threshold NUMBER  Mark scores at or above this number as right.
---score-range WORST,BEST  Range of scores: 0,100, or 100,0 where lower is better. By default 0,1.
+--score-range RANGE  Worst and best score: 0,100, or 100,0 where lower is better. By default 0,1.
+  STSB=-1,1 is for the item STSB alone, and may be repeated.
 --right WORDS  Words for a right response: correct,C,pass.
 --wrong WORDS  Words for a wrong response. By default all other words.
 --missing WORDS  Words for a missing response: ERROR,refused.
@@ -149,6 +150,12 @@ def _numbers(text: str) -> Any:
     return [int(word) if word.isdigit() else float(word) for word in text.split(",")]
 
 
+def _range(text: str) -> Any:
+    """A range of all items, or an item and its own range."""
+    item, _, pair = text.rpartition("=")
+    return (item, _numbers(pair)) if item else _numbers(pair)
+
+
 def names_of(given: Iterable[str]) -> list[str]:
     """Names with commas between them. A name in double quotes may hold commas."""
     return [name.strip() for row in csv.reader(given, skipinitialspace=True) for name in row]
@@ -171,10 +178,11 @@ _TYPES: dict[str, Any] = {
     "MARKDOWN": Given(endings=(".md", ".txt")),
     "FOLDER": Given(files=FIT_FILES),
     "TABLES": Given(files=COMPARISON_FILES),
-    **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END", "WORST,BEST"), _numbers),
+    **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END"), _numbers),
+    "RANGE": _range,
 }
 """Types of options by the word of their help. Other words are texts."""
-_SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS"}
+_SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS", "RANGE"}
 """Words of options that may be given several times."""
 _LINE = re.compile(r"(-\S+)(?: ([^\s=]+)(?:=(\S+))?)? +(.*)")
 

@@ -28,7 +28,7 @@ from irtkit.difficulty.held_out import BASE, held_out_predictions
 from irtkit.difficulty.quality import quality_finding
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
 from irtkit.findings import LEGENDS, Finding
-from irtkit.irf import MODELS
+from irtkit.irf import MODELS, OF_LEVELS
 from irtkit.printed import in_lines, shortened
 from irtkit.responses import item_texts, refuse_sparse
 
@@ -256,7 +256,8 @@ def _models(result: FitResult, models: Sequence[ModelName] | None) -> Sequence[M
     if models is not None:
         return models
     cells = len(result.respondent_labels) * len(result.item_labels)
-    wanted = {"2PL", result.model, *(["3PL"] if cells <= _FEW_CELLS else [])} - {"Rasch", BASE}
+    wanted = {"2PL", result.model, *(["3PL"] if cells <= _FEW_CELLS else [])}
+    wanted -= {"Rasch", BASE, *OF_LEVELS}
     return [name for name in MODELS if name in wanted]
 
 

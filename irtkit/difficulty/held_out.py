@@ -23,7 +23,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.patterns import float_blocks, patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.irf import NORMAL_POINTS, ItemParameters, logistic, model_name
+from irtkit.irf import NORMAL_POINTS, OF_LEVELS, ItemParameters, logistic, model_name
 from irtkit.progress import progress_bar
 from irtkit.responses import refuse_sparse
 
@@ -59,7 +59,7 @@ def held_out_predictions(
         Respondents (rows) × items, or what :func:`irtkit.read_responses` takes. Synthetic
         respondents are left out.
     models : list of str, optional
-        Models to compare with the 1PL, each with its default prior.
+        Models to compare with the 1PL, each with its default prior. Levels are counted as trials.
     folds : int, default 5
         Parts into which respondents and items are divided at random. Every model is fitted once for
         each part of the respondents.
@@ -105,6 +105,8 @@ def held_out_predictions(
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {short(models)}")
     names = list(dict.fromkeys([BASE, *map(model_name, models)]))
+    if of_levels := [name for name in names if name in OF_LEVELS]:
+        raise ValueError(f"models must predict right and wrong answers, got {of_levels[0]}")
     check_whole("folds", folds, 2)
     check_seed(seed)
     generator = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from irtkit.checks import did_you_mean, first_names, short
-from irtkit.findings import Remedy, failed
+from irtkit.findings import ReadingError, Remedy, failed
 from irtkit.responses.labels import is_missing_label
 from irtkit.responses.marking import MISSING, plain_value
 
@@ -199,6 +199,8 @@ def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
         return any(map(str.strip, map(str, values)))
     if any(isinstance(one, str) for one in filled):
         return True
+    if any(one % 1 for one in filled):
+        return False  # scores of another range
     if marking.threshold is None:
         return len(set(filled)) == len(filled)
     return any(filled == [*range(k, k + len(values))] for k in (0, 1))
@@ -291,12 +293,26 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
     found = usual_columns(header, role, taken)
     if len(found) == 1:
         return found[0]
+    if role == "item" and not found:
+        raise no_items(header, taken)
     code = f"no-{role}-column" if not found else "several-columns"
     choices = [Remedy({role: header[k]}, safe=False) for k in found]
     free = [header[k] for k in found or range(len(header)) if header[k] and k not in taken]
     raise failed(
         code, *(choices or [Remedy({role: ...}, "column", safe=False)]), role=role, columns=free
     )
+
+
+def no_items(header: Sequence[str], taken: Collection[int | None] = ()) -> ReadingError:
+    """Return the error for a long table without a column of items, naming the one it may be."""
+    free = [k for k, name in enumerate(header) if name and k not in taken]
+    marks = _USUAL["respondent"] | _USUAL["response"]
+    likely = [k for k in free if plain_name(header[k]) not in marks]
+    k = likely[0] if len(likely) == 1 else task_position(header, taken)
+    remedy = Remedy({"item": ...}, "column", safe=False)
+    if k is not None:
+        remedy = Remedy({"item": header[k]}, "holds-items")
+    return failed("no-item-column", remedy, role="item", columns=[header[k] for k in free])
 
 
 def task_position(header: Sequence[str], taken: Collection[int | None]) -> int | None:

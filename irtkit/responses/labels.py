@@ -76,7 +76,10 @@ def values_by_label(
         by_label = dict(pairs)
         if by_label.keys().isdisjoint(labels):
             named = f"{short(pairs[0][0])} is not one" if pairs else "it is empty"
-            raise ValueError(f"{argument} has no {value} for any {kind}: {named}")
+            raise ValueError(
+                f"{argument} has no {value} for any {kind}: {named}. Its keys or index must be "
+                f"labels, such as {short(labels[0])}"
+            )
         return [by_label.get(label) for label in labels]
     values = list(given)
     if len(values) != len(labels):

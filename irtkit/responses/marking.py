@@ -158,6 +158,7 @@ class Coder:
         self.columns: dict[Plain, set[int]] = {}
         """Columns of each value that cannot be read."""
         self._invalid: dict[Plain, object] = {}
+        self._lines: tuple[set[int], set[int]] = (set(), set())  # Rows and columns of these.
 
     def codes(
         self,
@@ -222,6 +223,8 @@ class Coder:
         if not self.n_invalid:
             self.first = int(row[places[0]]), int(column[places[0]]), flat[places[0]]
         self.n_invalid += places.size
+        for known, numbers in zip(self._lines, (row, column), strict=True):
+            known.update(np.unique(numbers[places]).tolist())
         for k in places[:: -(-places.size // _MOST_DISTINCT)]:
             plain = plain_value(flat[k])
             if plain in self._invalid or len(self._invalid) < _MOST_DISTINCT:
@@ -247,16 +250,28 @@ class Coder:
         """Raise the error for the responses that cannot be read, if there are any."""
         self.marking.check_items(items)
         if self.n_invalid:
-            raise self.error(respondents[self.first[0]], items[self.first[1]])
+            raise self.error(respondents[self.first[0]], items[self.first[1]], items)
 
-    def error(self, respondent: str, item: str) -> ReadingError:
-        """Return the error for the first response that cannot be read."""
+    def error(
+        self, respondent: str, item: str, names: Sequence[str], *, by_row: bool = False
+    ) -> ReadingError:
+        """Return the error for the first response that cannot be read.
+
+        Items have their ``names`` at the numbers of their columns or rows. If most are readable, a
+        range is for the others alone.
+        """
         few = 2 * self.n_invalid < self.n_given
         code, remedies = remedies_for(self._invalid, self.marking, few=few)
         cell = {"respondent": respondent, "item": item, "value": self.first[2]}
         if self.outside is not None and isinstance(plain_value(self.first[2]), float):
             code, pair = "outside-range", dict(zip(("low", "high"), self.outside, strict=True))
             remedies, cell = [Remedy({"score_range": ...}, "score-range", safe=False)], cell | pair
+        odd = sorted(self._lines[0 if by_row else 1])
+        if 2 * len(odd) <= len(names):
+            for k, one in enumerate(remedies):
+                if isinstance(own := one.settings.get("score_range"), tuple):
+                    by_item: Any = {names[j]: own for j in odd[:_MOST_WORDS]}
+                    remedies[k] = one._replace(settings={"score_range": by_item}, safe=False)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
 
@@ -289,12 +304,11 @@ def remedies_for(
         named = {"right": right[0], "wrong": wrong[0] if len(wrong) == 1 else wrong}
         return "words", [Remedy({k: v for k, v in named.items() if v}, "right", safe=not few)]
     low, high, whole = numbers[0], numbers[-1], all(map(float.is_integer, numbers))
-    scores = (
-        []
-        if marking.threshold is not None
-        else [Remedy({"score_range": ...}, "score-range", safe=False)]
-    )
-    if low == high and (low < 0 or (few and low > 1)):  # such as -1 or 99
+    scores = [Remedy({"score_range": ...}, "score-range", safe=False)]
+    if -1 <= low < 0 and high <= 1:
+        scores = [Remedy({"score_range": (-1, 1)}, "correlations", safe=False)]
+    scores = scores if marking.threshold is None else []
+    if low == high and (low <= -1 or (few and low > 1)):  # such as -1 or 99
         return "missing-word", [Remedy({"missing": [low]}, "missing", safe=low < 0), *scores]
     if low >= 0 and _SCALE < high <= 100:
         hundred = Remedy({"score_range": (0, 100)}, "score-range")

@@ -17,6 +17,7 @@ from irtkit.responses.columns import (
     listed,
     matched,
     named,
+    no_items,
     plain_name,
     respondent_position,
     task_position,
@@ -240,7 +241,10 @@ def _refuse_cells(
     """Raise the error for cells that are not responses: columns that are not items, or values."""
     labels, header = names
     place = labels[coder.first[0]], header[coder.first[1]]
-    error = coder.error(*place[:: -1 if settings.transpose else 1])
+    turned = settings.transpose
+    items = labels if turned else header
+    who, item = place[::-1] if turned else place
+    error = coder.error(who, item, items, by_row=turned)
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = _strange(seen, more=int(numbers))
     shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
@@ -266,7 +270,7 @@ def _refuse_cells(
 def _refuse_long(header: list[str]) -> None:
     """Refuse a table that has the columns of a long one, except that of the items."""
     if all(usual_columns(header, role) for role in ("respondent", "response")):
-        raise failed("no-item-column", Remedy({"item": ...}, "column", safe=False), columns=header)
+        raise no_items(header)
 
 
 def _refuse_own_words(

@@ -54,8 +54,9 @@ _WIDE_SHARE, _WIDE_SD = 0.05, 3.0  # Wide part of the heavy-tailed prior (benchm
 class ItemCurves:
     """Functions of ability of some items at the nodes of a grid, each computed once."""
 
-    def __init__(self, items: ItemParameters, theta: Array) -> None:
+    def __init__(self, items: ItemParameters, theta: Array, spread: Array | None = None) -> None:
         self.items, self.theta = items, theta
+        self.spread = spread  # Variance of an answer to each item, in P(1 − P), if not 1.
         self._each: dict[Curve, Array] = {}
         self._sums: dict[Curve, Array] = {}
 
@@ -65,6 +66,8 @@ class ItemCurves:
             found = np.empty((len(self.theta), self.items.n_items))
             for some in blocks(*found.shape, BLOCK // 8):
                 found[some] = curve(self.items, self.theta[some])
+            if curve is _variance and self.spread is not None:
+                found *= self.spread
             self._each[curve] = found.T
         return self._each[curve]
 
@@ -75,7 +78,7 @@ class ItemCurves:
         """
         if answered is not None:
             return np.asarray(answered @ self.each(curve))
-        if isinstance(self.items, LevelParameters):
+        if isinstance(self.items, LevelParameters) or self.spread is not None:
             return np.asarray(self.each(curve).sum(axis=0)[None])
         if curve not in self._sums:  # items with the same parameters once
             of = self.items.discrimination, self.items.intercept, self.items.guessing
@@ -151,18 +154,23 @@ def abilities(
     level: float,
     residuals: bool = False,
     limit: tuple[Array, Array] | None = None,
+    spread: tuple[Array, Array] | None = None,
 ) -> Abilities:
     """Ability of every respondent, in a population with abilities N(0, 1).
 
     ``rest`` are further items of the benchmark, which nobody answered. The last three fields need
     ``residuals``, and ``above`` a ``limit``: a number right and unexplained variance, each (n,).
+    ``spread`` is the variance of an answer to each item and to each of ``rest``, in P(1 − P).
     """
     found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
     waiting, half_width, tails = np.arange(patterns.n), 0.0, ((1 - level) / 2, (1 + level) / 2)
     while len(waiting):
         density = GridSchedule().density(items_of(items), patterns, half_width)
         nodes = density.nodes(_REFINED, interpolates=False)
-        curves, unasked = ItemCurves(items, nodes.theta), ItemCurves(rest, nodes.theta)
+        curves, unasked = (
+            ItemCurves(one, nodes.theta, own)
+            for one, own in zip((items, rest), spread or (None, None), strict=True)
+        )
         half_width, left = float(nodes.theta[-1]), []
         some_rows = patterns if len(waiting) == patterns.n else patterns.chosen(waiting)
         for some, right, answered in float_blocks(some_rows, n_points=4 * len(nodes.theta)):
@@ -185,8 +193,8 @@ def abilities(
             found.rest[rows], found.rest_variance[rows] = number_right(posterior, *by_node)
             if limit is not None:
                 number, misfit = (part[rows, None] for part in limit)
-                spread = np.sqrt(np.maximum(by_node[1] + misfit, _LEAST))
-                beyond = ndtr((by_node[0] - number) / spread)
+                sd = np.sqrt(np.maximum(by_node[1] + misfit, _LEAST))
+                beyond = ndtr((by_node[0] - number) / sd)
                 heavy = posterior_of(likelihood, nodes, heavy_tailed=True)
                 found.above[rows] = (heavy * beyond).sum(axis=1)
             if residuals:

@@ -138,8 +138,8 @@ def score(
     · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals. Intervals use the
     t distribution with k − 1 degrees of freedom.
 
-    Scores between 0 and 1 count as in the result that items come from. On a table of items each
-    counts for one answer.
+    Scores between 0 and 1 count as in the result that items come from, and scores not seen vary as
+    there. On a table of items each counts for one answer.
 
     Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
     Their expected_score_high is the score if all items not asked are right.
@@ -275,13 +275,16 @@ def scores_of(
     from scipy.special import ndtri
 
     unit, (right, n_asked) = calibrated.unit, seen
-    rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
+    unasked = np.setdiff1d(np.flatnonzero(calibrated.known), places)
+    rest, each = unit.chosen(unasked), calibrated.spread
     n_items = patterns.n_items + rest.n_items
     correlation: Any = calibrated.trial_correlation
     if isinstance(calibrated.parameters, LevelParameters):  # levels are no trials
         correlation = correlation * (calibrated.parameters.top[places] == 1)
     weighed = patterns.with_trial_correlation(correlation)
-    estimates = partial(_dispersed, weighed, calibrated, places, method, rest=rest, level=level)
+    about: Any = {"rest": rest, "level": level}
+    about["spread"] = None if each is None else (each[places], each[unasked])
+    estimates = partial(_dispersed, weighed, calibrated, places, method, **about)
     if calibrated.design in DESIGNS:
         found = estimates(residuals=True)
         scores = _model_assisted(right, n_asked, n_items, found, level)
@@ -412,18 +415,22 @@ class Cells(NamedTuple):
         return Cells(self.right[rows], self.tried[rows])
 
 
-def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> tuple[Array, Array]:
+def expected_scores(
+    items: ItemParameters, cells: Cells, places: Places, *, worth: Any = 1.0, spread: Any = 1.0
+) -> tuple[Array, Array]:
     """Scores expected from the answers at some places, and their variances by the model, (n,) each.
 
-    Scores are those on the items that each answered. ``items`` are measured in SDs of ability.
+    Scores are those on the items that each answered. ``items`` are measured in SDs of ability. A
+    trial of each item has the weight ``worth``, and an answer ``spread`` times the variance.
     """
     from irtkit.scoring.abilities import ItemCurves, log_likelihood, nodes_for, posterior_of
 
     asked = items.chosen(places)
     nodes = nodes_for(asked)
     right, tried = (part[:, places] for part in cells)
+    weight = tried * np.broadcast_to(worth, items.n_items)[places]
     posterior = posterior_of(
-        log_likelihood(ItemCurves(asked, nodes.theta), right * tried, tried), nodes
+        log_likelihood(ItemCurves(asked, nodes.theta), right * weight, weight), nodes
     )
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
     rest, trials = cells.answered, np.maximum(cells.tried, 1)
@@ -434,7 +441,7 @@ def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> tupl
         rest, trials = rest[:1], trials[:1]
     p = items.probability(nodes.theta).T
     mean, variance = number_right(
-        posterior, rest @ p, (rest / trials) @ items.variance(nodes.theta).T
+        posterior, rest @ p, (rest / trials * spread) @ items.variance(nodes.theta).T
     )
     return (right.sum(axis=1) + mean) / n_items, variance / n_items**2
 
@@ -462,10 +469,15 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
     known = np.flatnonzero(unit.known)
     items, shrunk = unit.chosen(known), 1 - 2 / duplicates.n_eff
+    about: dict[str, Any] = {}
+    if result.dispersion is not None:  # of scores
+        about["worth"] = patterns.score_worth(result.settings.trial_correlation)
+        about["spread"] = calibrated_items(result).spread
+        about = {name: values[known] for name, values in about.items()}
 
     def misfit(places: Places) -> float:
         cells = Cells.of(patterns, rows, known)
-        expected, variance = expected_scores(items, cells, np.searchsorted(known, places))
+        expected, variance = expected_scores(items, cells, np.searchsorted(known, places), **about)
         return added_variance((expected - cells.score) / shrunk, variance)
 
     return misfit

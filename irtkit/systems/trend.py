@@ -19,6 +19,7 @@ from irtkit.calibration.priors import WeakPrior, prior_of
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
 from irtkit.diagnostics.fitted import by_label
+from irtkit.irf import OF_LEVELS
 from irtkit.printed import in_lines, percent
 from irtkit.systems.paired import t_quantile
 
@@ -139,9 +140,9 @@ def trend(
     Notes
     -----
     Ability has mean 0 and SD 1 over the systems of the regression. Items of a result with ``fixed``
-    items, and those of the 3PL, keep their parameters, and ability its scale. Synthetic respondents
-    take no part. Systems without a value have a mean of their own. After a fit without standard
-    errors the interval takes items as known.
+    items keep their parameters, and ability its scale. Synthetic respondents take no part. Systems
+    without a value have a mean of their own. After a fit without standard errors the interval takes
+    items as known. Levels of the GPCM and the GRM are refused: fit them as scores.
 
     References
     ----------
@@ -159,7 +160,7 @@ def trend(
     """
     from irtkit.calibration.regression import latent_regression
 
-    check_type("result", result, FitResult)
+    _check_result(result, "trend")
     level = check_number("level", level, above=0, below=1)
     if (date is None) == (compute is None):
         raise ValueError("date or compute must be given, and not both")
@@ -232,7 +233,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     """
     from irtkit.calibration.regression import latent_regression
 
-    check_type("result", result, FitResult)
+    _check_result(result, "horizon")
     level = check_number("level", level, above=0, below=1)
     dates = None if date is None else _years(result, date)
     length = np.log2(_amounts("minutes", minutes, result, "item"))
@@ -302,6 +303,8 @@ def doubling_time(values: Any, date: Any, *, level: float = 0.95) -> Doubling:
     >>> round(found.days)
     182
     """
+    from scipy.stats import linregress
+
     level = check_number("level", level, above=0, below=1)
     numbers, dates = list(values), list(date)
     places = [*range(max(len(numbers), len(dates)))]
@@ -313,11 +316,17 @@ def doubling_time(values: Any, date: Any, *, level: float = 0.95) -> Doubling:
     x, y = x[kept := np.isfinite(x + y)], y[kept]
     if len(x) < 3 or np.ptp(x) == 0:
         raise ValueError("date must have two different values or more, for three systems")
-    off = x - x.mean()
-    rate = float(off @ y / (off @ off))
-    residual = y - y.mean() - rate * off
-    se = float(residual @ residual / (len(x) - 2) / (off @ off)) ** 0.5
-    return Doubling.of(rate, se, len(x), level)
+    line = linregress(x, y)
+    return Doubling.of(float(line.slope), float(line.stderr), len(x), level)
+
+
+def _check_result(result: Any, needed_by: str) -> None:
+    check_type("result", result, FitResult)
+    if result.model in OF_LEVELS:
+        raise ValueError(
+            f"{needed_by} is not for the {result.model}: fit the levels as scores, "
+            "with score_range=(lowest, highest)"
+        )
 
 
 def _reach(n: int, level: float) -> float:

@@ -43,6 +43,8 @@ def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[An
 @pytest.mark.parametrize(("header", "code", "choices"), [
     (["item", "correct"], "no-respondent-column", [...]),
     (["model", "correct"], "no-item-column", [...]),
+    (["model", "place", "correct"], "no-item-column", ["place"]),
+    (["model", "benchmark", "note", "correct"], "no-item-column", ["benchmark"]),
     (["model", "item", "grade"], "no-response-column", [...]),
     (["model", "user", "item", "correct"], "several-columns", ["model", "user"]),
     (["model", "item", "correct", "score"], "several-columns", ["correct", "score"]),

@@ -116,8 +116,10 @@ def test_ranges_are_declared_for_all_items_or_by_item(values: Any, how: Any, wan
 
 
 @pytest.mark.parametrize(("values", "how", "message"), [
-    ([[0.5, 40], [0.3, 60]], {}, r"respondent 'a', item 'y' has 40.*score_range=\(0, 100\)"),
-    ([[0.5, 0.2], [0.3, -0.1]], {}, "respondent 'b', item 'y' has -0.1.*score_range="),
+    ([[0.5, 40], [0.3, 60]], {},
+     r"respondent 'a', item 'y' has 40.*score_range=\{'y': \(0, 100\)\}"),
+    ([[0.5, 0.2], [0.3, -0.1]], {},
+     r"respondent 'b', item 'y' has -0.1.*score_range=\{'y': \(-1, 1\)\}"),
     ([[0.5, np.inf], [0.3, 0.1]], {}, "respondent 'a', item 'y' has inf.*score_range="),
     ([[50, 20], [130, 7]], {"score_range": (0, 100)},
      "between 0 and 100: respondent 'b', item 'x' has 130.*score_range="),
@@ -132,6 +134,12 @@ def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, mes
     ):
         with pytest.raises(ValueError, match=message):
             make()
+
+
+def test_a_first_column_with_an_odd_score_is_no_label() -> None:
+    frame = pd.DataFrame({"a": [0.2, 1.2, 0.3], "b": [0.2, 0.4, 0.5]})
+    with pytest.raises(ValueError, match=r"item 'a' has 1.2"):
+        ResponseMatrix.from_frame(frame)
 
 
 def test_few_scores_among_marks_and_rows_of_means_are_asked_about() -> None:

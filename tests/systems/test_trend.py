@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing() -> Non
 def test_every_model_has_a_trend(model: Any) -> None:
     year, values = board(3, missing=0.3)
     found = irtkit.trend(irtkit.fit(values, model), year)
-    assert 0.6 < found.slope < 1.0
+    assert 0.65 < found.slope < 1.0
     assert found.low < found.slope < found.high
 
 
@@ -141,6 +142,31 @@ def test_what_is_no_date_is_named(given: dict[str, Any], words: str) -> None:
     result = irtkit.fit([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]], "1PL")
     with pytest.raises(ValueError, match=words):
         irtkit.trend(result, **given)
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_errors_allow_for_dispersions_of_scores() -> None:
+    generator = np.random.default_rng(0)
+    year = 2020 + np.arange(30) / 5
+    ability = year - 2023 + generator.normal(size=30)
+    p = 1 / (1 + np.exp(-ability[:, None] - generator.normal(size=(30, 20))))
+    result = irtkit.fit(np.round(p, 3))
+    assert result.dispersion is not None
+    found = irtkit.trend(result, year)
+    wide = irtkit.trend(replace(result, dispersion=3 * result.dispersion), year)
+    narrow = irtkit.trend(replace(result, dispersion=None), year)
+    assert wide.slope == narrow.slope == found.slope
+    assert wide.se > 1.05 * narrow.se
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_levels_have_no_trend_and_no_horizon() -> None:
+    levels = [[(k + j) % 3 for j in range(4)] for k in range(12)]
+    result = irtkit.fit(levels, "GPCM")
+    with pytest.raises(ValueError, match="trend is not for the GPCM: fit the levels as scores"):
+        irtkit.trend(result, list(range(2000, 2012)))
+    with pytest.raises(ValueError, match="horizon is not for the GPCM"):
+        irtkit.horizon(result, [1, 2, 4, 8])
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
