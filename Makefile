@@ -17,7 +17,7 @@ STUDIES := recovery abilities coverage empirical planted_wrong_keys wrong_keys n
 	read_long model_fit systems few_items differential few_families anchors \
 	stored_difficulties difficulty_prediction expected_difficulty curves report_page \
 	replications beyond marked_systems levels likelihood_ratio health rank_intervals paired_tests \
-	scores rubrics trend
+	scores rubrics trend tasks
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=

@@ -368,6 +368,11 @@ board {board} | likely ranks cover {likely_coverage:.1%} |
 the bootstrap's cover {bootstrap_coverage:.1%} | width divided by the bootstrap's {ratio:.2f} |
 width of simultaneous intervals {simultaneous_width:.1f}
 
+scores by task = tasks/studies
+items of tasks {items} | correlation of abilities {correlation} | missing {missing:.0%} |
+items of a passage {passage} | scores of tasks {tasks:.1%} | least of a task {least:.1%} |
+averages {average:.1%} | likely ranks {ranks:.1%} | pairs {pairs:.1%}
+
 weighted tests = paired_tests
 board {board} | swapped pairs: t {swapped[0]:.1%} | weighted {swapped[1]:.1%} |
 near-duplicates: t {alike[0]:.1%} | weighted, too {alike[1]:.1%} |

@@ -295,6 +295,7 @@ PURPOSES = {  # What settings do, by code.
     "each-task": "to fit the items of one task at a time",
     "several-abilities": "in a fit, for as many abilities as held-out answers show",
     "by-family": "for errors by family",
+    "by-task": "to give each task the same weight",
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
     # From diagnostics
     "known-anchors": "with items known to be the same for both groups",
@@ -455,6 +456,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "standard errors. Standard errors of scores are too small",
     "ability-reversed": "Ability reversed: {n} of {n_pairs:pair} of systems that differ "
     "significantly are in the other order by ability. Ranks follow the expected score",
+    "tasks-not-taken": "Tasks not taken: {n} of {n_systems} systems lack responses in some task "
+    "and are left out of the ranking by task ({systems!s})",
+    "tasks-pooled": "the score weights {n:task} by their numbers of items ({least} to {most})",
     "gate-passed": f"{_GATE} is ruled out ({_CERTAINTY})",
     "gate-failed": f"{_GATE} is shown ({_CERTAINTY})",
     "gate-inconclusive": f"{_GATE} is neither shown nor ruled out: the drop is at most "

@@ -364,8 +364,7 @@ class AbilitiesResult:
         Parameters
         ----------
         by : str, optional
-            None for the share right of all items. "task" for the mean over tasks, with a score for
-            each task.
+            None for the share right of all items. "task" for the mean of the scores by task.
         clusters : mapping or Series, optional
             Cluster of each item by label. Errors are then clustered.
         level : float, default 0.95
@@ -376,10 +375,10 @@ class AbilitiesResult:
         Returns
         -------
         pandas.DataFrame
-            Index "respondent": rank, accuracy, expected_score with _low and _high, and n_responses.
-            This interval is about the items not answered. Without ``by`` also rank_low and
-            rank_high on items like these, and group, as in the board of one ability; with
-            ``by="task"`` a score for each task.
+            Index "respondent", best first: rank, with rank_low and rank_high on items like these;
+            accuracy; expected_score, with the interval of the score on these very items (no wider
+            than 0 if all were answered), or average and score_TASK for each task; n_responses;
+            group: systems that share a letter do not differ significantly.
         """
         import pandas as pd
         from scipy.special import ndtri
@@ -387,44 +386,36 @@ class AbilitiesResult:
         from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart
         from irtkit.systems.standing import numbered_clusters, standing_by_abilities
 
+        level = check_number("level", level, above=0, below=1)
+        task, names = None, []
         if by is not None:
             check_one_of("by", by, ("task",))
-        level = check_number("level", level, above=0, below=1)
-        score, error = self._scores()
-        by_task = {}
-        if by == "task":
             if self.tasks is None:
                 raise ValueError("by='task' needs tasks: a column 'task' of the item table")
-            names = np.array(self.tasks, dtype=object)
-            by_task = {
-                f"score_{task}": self._scores(np.flatnonzero(names == task))
-                for task in dict.fromkeys(self.tasks)
-            }
-            parts = np.array([*by_task.values()])
-            # errors of tasks add up, as if their abilities were one: at worst too wide
-            score, error = parts[:, 0].mean(axis=0), parts[:, 1].mean(axis=0)
-        reach = ndtri((1 + level) / 2) * error
-        board = self._respondents[["accuracy"]].assign(
-            expected_score=score,
-            expected_score_low=np.maximum(score - reach, 0),
-            expected_score_high=np.minimum(score + reach, 1),
-            n_responses=self.counts.respondent_responses,
-            **{name: values for name, (values, _) in by_task.items()},
-        )
-        board = board[self.counts.respondent_responses > 0]
-        board = board.sort_values("expected_score", ascending=False, kind="stable")
-        ranks = board["expected_score"].rank(ascending=False, method="min").astype(int)
-        board.insert(0, "rank", ranks)
+            names = [*dict.fromkeys(self.tasks)]
+            task = np.array([names.index(one) for one in self.tasks], dtype=np.intp)
+        standing = standing_by_abilities(self, numbered_clusters(clusters, self.item_labels), task)
+        places, scores = standing.places, standing.scores
+        low, high = likely_ranks(standing, level=level, seed=seed)
+        columns: dict[str, Any] = {"rank": 1 + np.searchsorted(-scores, -scores)}
+        columns |= {"rank_low": low, "rank_high": high, "accuracy": self.counts.accuracy[places]}
+        reach = ndtri((1 + level) / 2)
         if by is None:
-            cluster = numbered_clusters(clusters, self.item_labels)
-            standing = standing_by_abilities(self, cluster)
-            low, high = likely_ranks(standing, level=level, seed=seed)
-            group = np.array(groups_of(pairs_apart(standing, level=level, seed=seed)), object)
-            rows = pd.Index(np.array(self.respondent_labels, object)[standing.places])
-            more = pd.DataFrame({"rank_low": low, "rank_high": high, "group": group}, rows)
-            for place, name in enumerate(more.columns, 1):
-                board.insert(place if place < 3 else len(board.columns), name, more[name])
-        return board
+            error = reach * self._scores()[1][places]
+            columns |= {
+                "expected_score": scores,
+                "expected_score_low": np.maximum(scores - error, 0),
+                "expected_score_high": np.minimum(scores + error, 1),
+            }
+        else:
+            columns["average"] = scores
+            for k, name in enumerate(names):
+                columns[f"score_{name}"] = self._scores(np.flatnonzero(task == k))[0][places]
+        columns["n_responses"] = self.counts.respondent_responses[places]
+        apart = pairs_apart(standing, level=level, seed=seed)
+        columns["group"] = np.array(groups_of(apart), dtype=object)
+        labels = np.array(self.respondent_labels, dtype=object)[places]
+        return pd.DataFrame(columns, pd.Index(labels, name="respondent"))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the result to one file, to be read back with :func:`irtkit.load`."""

@@ -423,6 +423,7 @@ class FitResult:
         self,
         *,
         of: Literal["like these", "these"] = "like these",
+        by: Any = None,
         families: Any = None,
         clusters: Any = None,
         level: float = 0.95,
@@ -440,6 +441,9 @@ class FitResult:
         ----------
         of : {"like these", "these"}, default "like these"
             "like these", or "these" for ranks by ability given these very items.
+        by : mapping or str, optional
+            "task", another column of the item table, or a mapping from item to task: score_TASK of
+            each task, and ranks by their average. All with intervals about items like these.
         families : mapping, Series, list or str, optional
             Family of each respondent, by label, or a column of the respondent table. Errors of
             abilities are clustered by them.
@@ -454,7 +458,7 @@ class FitResult:
         from irtkit.systems.leaderboard import leaderboard
 
         given: Any = {"families": families, "clusters": clusters, "level": level, "seed": seed}
-        return leaderboard(self, of=of, **given)
+        return leaderboard(self, of=of, by=by, **given)
 
     def with_clustered_errors(self, families: Any = None, clusters: Any = None) -> FitResult:
         """Return the result with errors clustered by families of systems, or groups of items.

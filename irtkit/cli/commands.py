@@ -29,7 +29,7 @@ from irtkit.cli.outputs import described, next_step, prepared, say_written, writ
 from irtkit.cli.process import run
 from irtkit.difficulty.annotation import read_annotations, read_durations
 from irtkit.files import replacing
-from irtkit.findings import reasons_text
+from irtkit.findings import Finding, Remedy, reasons_text
 from irtkit.io.logs import holds_logs
 from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.overview import overview
@@ -42,6 +42,7 @@ from irtkit.responses.cells import check_repeats
 from irtkit.scoring.scores import items_for_scores, reading_for
 from irtkit.suspects.families import SIMILAR
 from irtkit.systems.printed import board_text
+from irtkit.systems.tasks import sizes_of_tasks
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -361,6 +362,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
 
     leaderboard RESPONSES
     --of like-these|these=like-these  Ranks on items like these, or by ability given these items.
+    {BY}
     {FAMILIES}
     {INTERVALS}
     --top COUNT=20  Systems to print.
@@ -369,24 +371,33 @@ def _leaderboard(given: SimpleNamespace) -> None:
     {READING}
 
     irtkit leaderboard results.csv
+    irtkit leaderboard suite.csv --by task
     irtkit leaderboard results.csv --families families.csv --out board.csv
     """
-    families, clusters = (column_or_name(given, name) for name in ("families", "clusters"))
-    several = as_abilities(given.responses)
-    if several is not None:
-        board = several.leaderboard(clusters=clusters, level=given.level, seed=given.seed)
-        board_of: Any = {"level": given.level, "top": given.top, "sentences": several.warnings}
-        click.echo(board_text(board.assign(status="ok"), **board_of))
+    names = "families", "clusters", "by"
+    settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
+    if (several := as_abilities(given.responses)) is not None:
+        how = {name: settings[name] for name in ("seed", "clusters", "by")}
+        board = several.leaderboard(level=given.level, **how)
+        if given.by is None:
+            board_of: Any = {"level": given.level, "top": given.top, "sentences": several.warnings}
+            click.echo(board_text(board.assign(status="ok"), **board_of))
+        else:
+            Console().print(table_of(board.head(given.top)))
         write(board, given.out)
         return
     result = result_of(given)
-    settings: Any = {"families": families, "clusters": clusters, "seed": given.seed}
     of: Any = given.of.replace("-", " ")
     board = result.leaderboard(of=of, level=given.level, **settings)
     at_chance = [one for one in result.findings if one.code == AT_CHANCE]
     if at_chance:
         click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
     sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
+    sizes = sizes_of_tasks(result)
+    if given.by is None and len({*sizes}) > 1:
+        known = {"n": len(sizes), "least": min(sizes), "most": max(sizes)}
+        by_task = (Remedy({"by": "task"}, "by-task"),)
+        sentences.append(f"note: {Finding('tasks-pooled', 'note', known, by_task)}")
     about: Any = {"level": given.level, "sentences": sentences, "top": given.top}
     click.echo(board_text(board, of=of, **about))
     of_levels, trials = result.model in OF_LEVELS, result.responses
@@ -404,6 +415,7 @@ def _compare_systems(given: SimpleNamespace) -> None:
     Without SYSTEMS, all pairs are compared. With more than two, all pairs of these are.
 
     compare-systems RESPONSES [SYSTEMS]...
+    {BY}
     {INTERVALS}
     --top COUNT=20  Pairs to print.
     --out TABLE  File for all pairs, or for the items of two systems, such as .csv or .json.
@@ -411,17 +423,22 @@ def _compare_systems(given: SimpleNamespace) -> None:
     {READING}
 
     irtkit compare-systems results.csv system-01 system-02
+    irtkit compare-systems suite.csv system-01 system-02 --by task
     irtkit compare-systems results.csv --out pairs.csv
     """
     systems, clusters = given.systems, column_or_name(given, "clusters")
     if len(systems) == 1:
         raise ValueError("compare-systems takes two systems or more, or none for all, got 1")
-    how: Any = {"clusters": clusters, "level": given.level}
+    by = column_or_name(given, "by")
+    if by is not None and len(systems) != 2:
+        raise ValueError(f"by needs two systems, got {len(systems)}")
+    how: Any = {"by": by, "clusters": clusters, "level": given.level}
     result = as_abilities(given.responses) or result_of(given)
     if len(systems) == 2:
         found = irtkit.compare_systems(result, *systems, **how)
-        click.echo(found)
-        write(found.items, given.out)
+        about: Any = systems, given.level, given.top
+        click.echo(found if by is None else outputs.tasks_text(found, *about))
+        write(found.items if by is None else found, given.out)
         return
     how = {"systems": systems or None, "seed": given.seed, **how}
     pairs = irtkit.compare_systems(result, **how)

@@ -84,6 +84,8 @@ FAMILIES = """--families FILE|NAME  Table of systems and their families, similar
   near-duplicates, or a column that describes systems."""
 CLUSTERS = """--clusters FILE|NAME  Table of items and their clusters, such as passages, or a column
   that describes items. Standard errors are then clustered."""
+BY = """--by FILE|NAME  Table of items and their tasks, or a column that describes items, such as
+  task. Each task then has the same weight."""
 INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
 DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an
   item is extreme."""

@@ -47,6 +47,7 @@ expected_score_high=high status"
 """What is printed of a score, with another heading after the sign of equality."""
 _DIFFERENCES = "harder_for=harder_for log_odds_ratio slope_difference difficulty_difference \
 score_difference statistic q_value=q"
+_BY_TASK = "n_items=items points from…to p_value=P"
 _PAIRS = "other points from…to p_better=P differ more_items"
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
@@ -251,6 +252,22 @@ def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str
         f"pass^{k} items: items with at least {k} trials, for pass^{k} and pass@{k}",
     ]
     return f"\n{_shown(table, columns, 'system', top)}\n\n{in_lines(legend)}"
+
+
+def tasks_text(table: pd.DataFrame, systems: Iterable[str], level: float, top: int) -> str:
+    """Differences of two systems by task."""
+    one, other = short_labels(systems, _LABEL)
+    bounds = zip(100 * table["low"], 100 * table["high"], strict=True)
+    shown = table.assign(
+        points=[f"{100 * value:.2f}" for value in table["difference"]],
+        **{"from…to": [f"{low:.1f}…{high:.1f}" for low, high in bounds]},
+    )
+    legend = [
+        f"points: accuracy of {one} less that of {other}, in percentage points",
+        f"from…to: its {percent(level)} interval, on items like these. P: for each task by itself",
+        "average: of the tasks, which have the same weight",
+    ]
+    return f"{_shown(shown, _BY_TASK, 'task', top)}\n\n{in_lines(legend)}"
 
 
 def pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:

@@ -27,11 +27,12 @@ from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
 from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
-from irtkit.report.templates import environment, link, number_text, strong_answer
+from irtkit.report.templates import cut, environment, link, number_text, strong_answer
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import ranked
-from irtkit.systems.printed import FROM_TO, board_legend, scores_in_words
+from irtkit.systems.printed import FROM_TO, board_legend, scored_tasks, scores_in_words
 from irtkit.systems.standing import MOST_SYSTEMS
+from irtkit.systems.tasks import AVERAGE, sizes_of_tasks
 
 if TYPE_CHECKING:
     from irtkit.calibration import FitResult
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from irtkit.suspects import Audit
     from irtkit.suspects.health import Health
 
+_SCORE = Markup("{}<br/><small>{}…{}</small>")  # Per cent right, with its interval.
+_TASK = 40  # Characters of the name of a task.
 _LEVEL = 0.95  # Coverage of the intervals of the page.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
 _SUSPECTS, _HARDEST, _SYSTEMS = 100, 50, 40  # Rows of tables: a page or two of paper.
@@ -60,6 +63,9 @@ def page_of(
     suspects, n_items = audited.suspects, len(result.item_labels)
     rankable = result.n_answering <= MOST_SYSTEMS
     board, limits = ranked(result, level=_LEVEL) if rankable else (None, [])
+    tasks = rankable and bool(sizes_of_tasks(result))
+    board_by_task, more = ranked(result, level=_LEVEL, by="task") if tasks else (None, [])
+    limits += [one for one in more if one not in limits]
     maps = [fitted.item_map(result, suspects), fitted.error_map(result, suspects)]
     rho = None
     if difficulties is not None:
@@ -95,6 +101,8 @@ def page_of(
         pairs=None if comparison is None else pairs_table(comparison),
         measures=None if comparison is None else measures_legend(comparison.table),
         board=board,
+        by_task=None if board_by_task is None else board_table(board_by_task, _SYSTEMS),
+        legend_by_task=[] if board_by_task is None else board_legend(board_by_task, _LEVEL, []),
         systems=None if board is None else board_table(board, _SYSTEMS),
         legend=[] if board is None else board_legend(board, _LEVEL, [FROM_TO]),
         hardest=hardest_first(result.items).head(_HARDEST)[list(HARDEST)].drop(columns=hidden),
@@ -134,22 +142,26 @@ def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
 
 
 def board_table(board: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The first systems of a leaderboard as they are shown, each with its rank drawn."""
+    """The first systems of a leaderboard as they are shown, with ranks drawn or scores of tasks."""
     some = board.head(most)
-    places = [slice(k, k + 1) for k in range(len(some))]
-    low, high = some["ability_low"].map(number_text), some["ability_high"].map(number_text)
-    columns = {
-        f"rank drawn, 1 to {some['rank_high'].max():,}": [
-            svg(fitted.ranking(some, place), "bar", width=200, height=18) for place in places
-        ],
+    columns: dict[str, Any] = {
         "rank": some["rank"],
         "between": some["rank_low"].astype(str) + "…" + some["rank_high"].astype(str),
         "tied": some["group"],
-        "score": scores_in_words(some),
-        "ability": some["ability"],
-        FROM_TO: low + " … " + high,
-        "n_responses": some["n_responses"],
     }
+    if tasks := scored_tasks(some):
+        for name in (AVERAGE, *(f"score_{task}" for task in tasks)):
+            ends = (100 * some[[f"{name}_low", f"{name}_high"]]).itertuples(index=False)
+            cells = zip(scores_in_words(some, name), ends, strict=True)
+            heading = cut(name.removeprefix("score_"), _TASK)
+            columns[heading] = [_SCORE.format(one, *map(round, both)) for one, both in cells]
+    else:
+        places = [slice(k, k + 1) for k in range(len(some))]
+        low, high = some["ability_low"].map(number_text), some["ability_high"].map(number_text)
+        drawn = [svg(fitted.ranking(some, place), "bar", width=200, height=18) for place in places]
+        columns = {f"rank drawn, 1 to {some['rank_high'].max():,}": drawn} | columns
+        columns |= {"score": scores_in_words(some), "ability": some["ability"]}
+        columns |= {FROM_TO: low + " … " + high, "n_responses": some["n_responses"]}
     known = {name: some[name].fillna("") for name in ("family", "component") if name in some}
     return pd.DataFrame(columns | known, some.index.rename("system"), dtype=object)
 

@@ -15,9 +15,10 @@ from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME, OF_LEVELS
-from irtkit.printed import WIDTH, plain, printable, shortened, table_of
+from irtkit.printed import WIDTH, plain, printable, short_labels, shortened, table_of
 from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
+from irtkit.suspects.health import sections_of
 from irtkit.suspects.wrong_keys import called_wrong, keyed
 
 if TYPE_CHECKING:
@@ -69,6 +70,27 @@ class Audit:
     def n_negative(self) -> int:
         """Number of items called negative."""
         return int(negatives(self.items).sum())
+
+    @property
+    def by_task(self) -> pd.DataFrame:
+        """Numbers of items per task, the largest share_suspect first, empty without two tasks."""
+        import pandas as pd
+
+        labels = pd.Index(self.result.item_labels)
+        kinds: dict[str, Any] = {
+            "n_items": labels,
+            "suspect": self.suspects.index,
+            "negative": self.items.index[negatives(self.items)],
+            "uninformative": self.uninformative.index,
+            "all_wrong": self.all_wrong,
+        }
+        which = pd.DataFrame({kind: labels.isin(some) for kind, some in kinds.items()})
+        tasks = list(sections_of(self.result).items())[1:]
+        counts = [which.iloc[places].sum() for _, places in tasks]
+        index = pd.Index([name for name, _ in tasks], name="task", dtype=object)
+        table = pd.DataFrame(counts, columns=[*kinds]).set_axis(index)
+        table["share_suspect"] = table["suspect"] / table["n_items"]
+        return table.sort_values("share_suspect", ascending=False, kind="stable")
 
     @property
     def all_wrong(self) -> list[str]:
@@ -143,6 +165,9 @@ class Audit:
             )
             texts = [*filter(None, map(_asked, asked.index, asked.to_dict("records")))]
             parts += [Text(), *map(Text, texts)] if texts else []
+        tasks = self.by_task.query("suspect > 0").head(top).rename(columns={"n_items": "items"})
+        if len(tasks):
+            parts += [Text(), table_of(tasks.set_axis(short_labels(tasks.index, 20)))]
         return Group(*parts, *([Text(), *details] if details else []))
 
     def to_read(self, top: int = _READ_FIRST) -> tuple[str, pd.DataFrame]:

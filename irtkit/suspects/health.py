@@ -180,7 +180,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     places = np.flatnonzero(known)
     for some in blocks(len(places), len(_GRID)):
         information[places[some]] = parameters.chosen(some).information(theta).T
-    sections = _sections(result)
+    sections = sections_of(result)
     rows = {name: _row(result, items, information, best, which) for name, which in sections.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
     of_fit = [one for one in result.findings if one.severity == "warning"]
@@ -188,8 +188,8 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
 
 
-def _sections(result: FitResult) -> dict[str, NDArray[np.intp]]:
-    """Items of the whole benchmark and of each of two or more tasks."""
+def sections_of(result: FitResult) -> dict[str, NDArray[np.intp]]:
+    """Items of the whole benchmark, "all", and of each of two or more tasks."""
     import pandas as pd
 
     n_items = len(result.item_labels)

@@ -29,6 +29,7 @@ from irtkit.systems.standing import (
     standing_by_abilities,
     standings,
 )
+from irtkit.systems.tasks import Tasks, compared_by_task
 from irtkit.systems.weighted import LEAST_GAIN, LEAST_SYSTEMS, Slopes, both_tests, gain_of
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def compare_systems(
     other: str | None = None,
     *,
     systems: Any = None,
+    by: Any = None,
     clusters: Any = None,
     level: float = 0.95,
     seed: int = 0,
@@ -130,6 +132,8 @@ def compare_systems(
         Labels of two respondents. Without them all pairs are compared.
     systems : list of str, optional
         Labels of the respondents whose pairs (at most 1,000,000) are listed. All by default.
+    by : str, mapping or Series, optional
+        Task of each item, as in :func:`irtkit.leaderboard`, to compare two systems by task.
     clusters : mapping, Series or str, optional
         As in :func:`irtkit.leaderboard`.
     level : float, default 0.95
@@ -143,13 +147,14 @@ def compare_systems(
         Two systems compared, or a row for every pair by rank. The columns of the table are the
         fields of a SystemComparison from system (ahead on the leaderboard) to items_needed, and
         different: significant among all pairs of the board (see Notes). Pairs without a link are
-        left out.
+        left out. With ``by`` a table with the index "task": n_items, difference, se, low, high and
+        p_value of "average", the mean over the tasks that both answered, and of each of them.
 
     Raises
     ------
     TypeError, ValueError
-        If a respondent is unknown, synthetic or without a response, nothing links two systems, or
-        there are more than 10,000 systems.
+        If a respondent is unknown, synthetic or without a response, nothing links two systems,
+        there are more than 10,000 systems, or ``by`` is given without two systems.
 
     Warns
     -----
@@ -195,6 +200,8 @@ def compare_systems(
     level = check_number("level", level, above=0, below=1)
     if (system is None) != (other is None):
         raise ValueError("system and other must both be given, or neither")
+    if by is not None and system is None:
+        raise ValueError("by needs two systems: give system and other")
     if isinstance(result, AbilitiesResult):
         cluster = numbered_clusters(clusters, result.item_labels)
         parts = [standing_by_abilities(result, cluster)]
@@ -220,6 +227,8 @@ def compare_systems(
         columns = _columns(result, part, order, cluster, level)
         row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
         shares = Shares.of(result.patterns.chosen(places))
+        if by is not None:
+            return compared_by_task(shares, cluster, Tasks.of(result, by), level)
         row["weighted_p_value"] = row["gain"] = np.nan
         if not isinstance(result, AbilitiesResult):
             slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)

@@ -16,6 +16,7 @@ from irtkit.checks import check_number, check_seed, check_type, short
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.suspects.families import family_names
+from irtkit.systems.printed import scored_tasks
 from irtkit.systems.ranks import (
     drawn_ranks,
     groups_of,
@@ -24,6 +25,7 @@ from irtkit.systems.ranks import (
     simultaneous_ranks,
 )
 from irtkit.systems.standing import Shares, by_ability, limits_of, standings, with_clustered_errors
+from irtkit.systems.tasks import AVERAGE, Tasks, with_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from irtkit.systems.standing import Standing
 
 THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
+_OF_ALL = ("accuracy", "ability", "expected_score")  # Columns of a board of all items.
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
@@ -41,6 +44,7 @@ def leaderboard(
     result: FitResult,
     *,
     of: Literal["like these", "these"] = "like these",
+    by: Any = None,
     families: Any = None,
     clusters: Any = None,
     level: float = 0.95,
@@ -56,6 +60,9 @@ def leaderboard(
         "like these": ranks by expected score, with the items as a sample of similar items.
         "these": ranks by ability, given these items, for example a few benchmarks with most cells
         missing.
+    by : str, mapping or Series, optional
+        Task of each item: a column of the item table, as by="task", or a mapping or Series by
+        label. Ranks are then by the macro average, in which each task has the same weight.
     families : mapping, Series or str, optional
         Family of each respondent: a mapping or Series by label, a column of the respondent table,
         or "similar", as in :func:`irtkit.flag_items`. Errors of abilities are then clustered. By
@@ -90,19 +97,28 @@ def leaderboard(
         - family: empty if unknown. component: given if the data form groups without a common
           response. Ranks are then within the part, and parts follow each other.
 
+        With ``by``, average and score_TASK, each with _low and _high, stand in place of accuracy,
+        ability and expected_score: the proportion correct of each task and their mean. Intervals
+        are about items like these.
+
     Raises
     ------
     TypeError, ValueError
-        If result has over 10,000 systems, clusters lack an item, or families name no respondent.
+        If result has over 10,000 systems, clusters or tasks lack an item, families name no
+        respondent, or ``by`` is given with of="these".
 
     Warns
     -----
     irtkit.IRTWarning
         With the code "ability-reversed" (systems that differ significantly are in the other order
-        by ability) or "items-taken-as-known" (cells are missing, and standard errors of items too).
+        by ability), "items-taken-as-known" (cells are missing, and standard errors of items too) or
+        "tasks-not-taken" (``by`` leaves out a system without a response in some task).
 
     Notes
     -----
+    With ``by`` and missing cells, one ability fills in the answers of all tasks. Intervals of tasks
+    are then too narrow if tasks measure different abilities (``benchmarks/tasks.py``).
+
     With of="these" ranks are drawn from the posterior of all abilities, which contains the common
     errors of items, and two systems differ significantly by this posterior. Ranks then rest on the
     model. All else is about items like these. Likely ranks hold the true rank with the probability
@@ -128,7 +144,7 @@ def leaderboard(
     respondent-3     3         2          3     0.470     b
     respondent-4     4         4          4     0.290     c
     """
-    board, findings = ranked(result, families, clusters, level, seed, of)
+    board, findings = ranked(result, families, clusters, level, seed, of, by)
     for finding in findings:
         warn(finding)
     return board
@@ -141,6 +157,7 @@ def ranked(
     level: float = 0.95,
     seed: int = 0,
     of: Literal["like these", "these"] = "like these",
+    by: Any = None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
@@ -150,14 +167,21 @@ def ranked(
     level = check_number("level", level, above=0, below=1)
     if of not in (THESE, LIKE_THESE):
         raise ValueError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {short(of)}")
+    if by is not None and of == THESE:
+        raise ValueError("of='these' ranks by one ability, not by task. Leave out of or by")
+    tasks = None if by is None else Tasks.of(result, by)
     by_family = None if result.item_covariance is None else families
     if by_family is not None or clusters is not None:
         result = with_clustered_errors(result, by_family, clusters)
-    table, parts, _ = standings(result, clusters, level=level)
+    table, parts, cluster = standings(result, clusters, level=level)
     wider = result.ability_se / result.posterior_sd
     for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
         table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
+    findings = limits_of(result, parts)
     standing = [by_ability(result, part) if of == THESE else part for part in parts]
+    if tasks is not None:
+        table, standing, more = with_tasks(result, table, parts, cluster, tasks, level)
+        findings += more
     boards = [_board(table, part, level, seed, of) for part in standing]
     board = pd.concat([rows for rows, *_ in boards])
     marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
@@ -170,9 +194,8 @@ def ranked(
         board["family"] = family[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
-    findings = limits_of(result, parts)
     n_reversed, n_apart = (sum(counts) for counts in list(zip(*boards, strict=True))[1:])
-    if n_reversed > _MOST_REVERSED * n_apart:
+    if tasks is None and n_reversed > _MOST_REVERSED * n_apart:
         about = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", about))
 
@@ -194,7 +217,8 @@ def _board(
     board = rows[[]].assign(rank=1 + np.searchsorted(-scores, -scores))
     likely = drawn_ranks if of == THESE else likely_ranks
     board["rank_low"], board["rank_high"] = likely(standing, level=level, seed=seed)
-    for name in ("accuracy", "ability", "expected_score", "n_responses"):
+    by_task = [f"score_{name}" for name in scored_tasks(rows)]
+    for name in (*([AVERAGE, *by_task] if by_task else _OF_ALL), "n_responses"):
         for column in (name, f"{name}_low", f"{name}_high"):
             if column in rows:
                 board[column] = rows[column]

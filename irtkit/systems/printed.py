@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import counted
 from irtkit.printed import (
     in_lines,
     p_words,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # Systems that are printed: with the headings, a screen of 24 lines.
 _LABEL, _FAMILY = 22, 10  # Characters beside the numbers in 80 columns.
+_TASKS, _TASK, _SYSTEM = 4, 8, 16  # Tasks that are printed, and characters beside their scores.
 FROM_TO = "from…to"
 _OF_THESE = "of these items"
 
@@ -154,7 +156,10 @@ def board_text(
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
     columns = list(map(str, _shown(board.head(1))))
-    lines += ["", in_lines(board_legend(board, level, columns, of)), in_lines(sentences)]
+    if (more := len(scored_tasks(board)) - _TASKS) > 0:
+        lines.append(f"… and {counted(more, 'more task')}")
+    legend = [*board_legend(board, level, columns, of), *_half_widths(board)]
+    lines += ["", in_lines(legend), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
@@ -170,8 +175,13 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
         "rank": [str(rank) for rank in board["rank"]],
         "between": interval("rank", 0),
         "tied": list(board["group"]),
-        "score": scores_in_words(board),
     }
+    if tasks := scored_tasks(board)[:_TASKS]:
+        columns["average"] = scores_in_words(board, "average")
+        for heading, name in zip(short_labels(tasks, _TASK), tasks, strict=True):
+            columns[heading] = [f"{100 * value:.1f}" for value in board[f"score_{name}"]]
+        return pd.DataFrame(columns, pd.Index(short_labels(board.index, _SYSTEM), name="system"))
+    columns["score"] = scores_in_words(board)
     if filled_in(board):
         columns[_OF_THESE] = interval("expected_score", 1, 100)
     if "ability" in board:
@@ -182,9 +192,25 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, pd.Index(short_labels(board.index, _LABEL), name="system"))
 
 
-def scores_in_words(board: pd.DataFrame) -> list[str]:
+def scored_tasks(board: pd.DataFrame) -> list[str]:
+    """Tasks of a leaderboard by task, in the order of its columns."""
+    scores = [name for name in map(str, board.columns) if name.startswith("score_")]
+    return [name.removeprefix("score_") for name in scores if f"{name}_low" in board]
+
+
+def _half_widths(board: pd.DataFrame) -> Iterator[str]:
+    """How long the intervals of printed scores are."""
+    if tasks := scored_tasks(board)[:_TASKS]:
+        labels = ["average", *short_labels(tasks, _TASK)]
+        names = ["average", *(f"score_{name}" for name in tasks)]
+        half = [50 * (board[f"{name}_high"] - board[f"{name}_low"]).median() for name in names]
+        each = ", ".join(f"{label} ±{n:.1f}" for label, n in zip(labels, half, strict=True))
+        yield f"intervals in points, the median over systems: {each}"
+
+
+def scores_in_words(board: pd.DataFrame, name: str = "expected_score") -> list[str]:
     """Scores as percentages, with a star for the status "misfit"."""
-    marked = zip(board["expected_score"], board["status"] == "misfit", strict=True)
+    marked = zip(board[name], board["status"] == "misfit", strict=True)
     return [f"{100 * score:.1f}{'*' * mark}" for score, mark in marked]
 
 
@@ -204,13 +230,20 @@ def board_legend(
         "tied: systems that share a letter do not differ significantly, adjusted for all "
         "pairs. For other pairs see irtkit compare-systems"
     )
-    yield (
-        "score: per cent right of these items"
-        + (", with expected answers in place of missing ones" if filled_in(board) else "")
-        + f". {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
-        + ". ability: on the scale of the fit, if the model is true" * ("ability" in columns)
-        + f". {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
-    )
+    if scored_tasks(board):
+        yield (
+            "average: mean of the tasks, which have the same weight. Tasks: per cent right, with "
+            f"expected answers in place of any missing ones. {sure} intervals of both are about "
+            "items like these"
+        )
+    else:
+        yield (
+            "score: per cent right of these items"
+            + (", with expected answers in place of missing ones" if filled_in(board) else "")
+            + f". {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
+            + ". ability: on the scale of the fit, if the model is true" * ("ability" in columns)
+            + f". {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
+        )
     if (board["status"] == "misfit").any():
         yield (
             "*: the system is right on more items that are improbable at its ability than chance "

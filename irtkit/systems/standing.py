@@ -131,7 +131,7 @@ def standings(
         table = result.respondents
         table["expected_score"] = table["accuracy"]
     else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
-        filled = level and not _all_answered(patterns)
+        filled = level and not all_answered(patterns)
         items = items_for_scores(result) if filled else calibrated_items(result)
         table, _ = score_table(responses, replace(items, best=None), level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
@@ -149,7 +149,7 @@ def standing_of(
     chosen = result.patterns.chosen(places)
     if not known.all():
         chosen = chosen.with_columns(np.flatnonzero(known))
-    items, filled = result.parameters.chosen(known), not _all_answered(chosen)
+    items, filled = result.parameters.chosen(known), not all_answered(chosen)
     errors = np.nan_to_num(result.standard_errors[known][:, [0, 3]].T)  # none of what is held
     n_items, order = chosen.n_items, np.arange(len(items.discrimination))
     starts = order
@@ -186,20 +186,27 @@ def standing_of(
     return Standing(places, scores, found, df, least, filled)
 
 
-def standing_by_abilities(result: AbilitiesResult, cluster: Clusters | None) -> Standing:
+def standing_by_abilities(
+    result: AbilitiesResult, cluster: Clusters | None, task: Clusters | None = None
+) -> Standing:
     """Standing of the systems of a fit with several abilities, by expected score.
 
-    Missing answers are expected ones. Their errors come from abilities, as sums over the items that
-    were answered, and from items.
+    With the number of the ``task`` of each item it is the mean of the scores by task. Missing
+    answers are expected ones. Their errors come from abilities, as sums over the items that were
+    answered, and from items.
     """
     patterns, fitted = result.patterns, result.fitted
     shares, p = Shares.of(patterns), result.probability().to_numpy()
     seen, (n, n_items) = shares.trials > 0, p.shape
     given = np.where(seen, shares.right, p)
-    scores = np.round(given.mean(axis=1), 12)
+    task = np.zeros(n_items, np.intp) if task is None else task
+    sizes = np.bincount(task)
+    each = 1 / (len(sizes) * sizes[task])  # weights of items
+    of_tasks = given @ ((task[:, None] == np.arange(len(sizes))) / sizes)
+    scores = np.round(of_tasks.mean(axis=1), 12)
     places = np.flatnonzero(patterns.answering)
     places = places[np.argsort(-scores[places], kind="stable")]
-    own, rise = given - scores[:, None], np.where(seen, 0.0, p * (1 - p))
+    own, rise = each * (given - of_tasks[:, task]), np.where(seen, 0.0, each * p * (1 - p))
     weight = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0).dense()[1]
     slopes = fitted.items.mean[:, :-1]
     moved = rise @ slopes
@@ -215,8 +222,8 @@ def standing_by_abilities(result: AbilitiesResult, cluster: Clusters | None) -> 
         n_clusters = int(cluster.max()) + 1
         member = (cluster[:, None] == np.arange(n_clusters)).astype(np.float64)
         own, tried = own @ member, tried @ member > 0
-    found = np.hstack([own * correction(n_clusters) ** 0.5, by_items[places]]) / n_items
-    least = float(shares.steps.min()) ** 2 * correction(n_clusters) / n_items**2
+    found = np.hstack([own * correction(n_clusters) ** 0.5, by_items[places]])
+    least = (float(shares.steps.min()) * each.min()) ** 2 * correction(n_clusters)
     df = tried.sum(axis=1) - 1.0
     return Standing(places, scores[places], found, df, least, bool((~seen).any()))
 
@@ -241,19 +248,19 @@ def by_ability(result: FitResult, part: Standing) -> Standing:
 
 
 def moves(
-    items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array
+    items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array, share: Any = 1.0
 ) -> tuple[Array, Array, Array, Array]:
     """P, Dψ, and the slopes of J times the score by intercepts and by slopes, (n, n_items) each.
 
     ``rows`` have ability and ability_se of some systems. ``weight`` is for how many independent
-    trials each cell counts.
+    trials each cell counts. With a ``share`` of each item in a score, all are about this score.
     """
     theta, error = (rows[name].to_numpy(dtype=np.float64) for name in ("ability", "ability_se"))
     p, information, seen = items.probability(theta), items.information(theta), shares.trials > 0
     variance = p * (1 - p)
     rise = np.sign(items.discrimination) * np.sqrt(information * variance)
     rate = np.divide(rise, variance, out=np.zeros_like(p), where=variance > 0)
-    answered, score = weight * information, rate * weight * (shares.right - p)
+    answered, score, rise = weight * information, rate * weight * (shares.right - p), rise * share
     by_ability = np.where(seen, 0.0, rise).sum(axis=1, keepdims=True)
     squares = (score**2).sum(axis=1, keepdims=True)
     least = np.minimum(squares, answered.sum(axis=1, keepdims=True))
@@ -275,7 +282,7 @@ def limits_of(result: FitResult | AbilitiesResult, parts: list[Standing]) -> lis
     ]
 
 
-def _all_answered(patterns: Patterns) -> bool:
+def all_answered(patterns: Patterns) -> bool:
     """Whether no cell is missing."""
     if patterns.trials is None:
         return patterns.complete

@@ -134,6 +134,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.fixture(scope="session")
+def by_task(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page of two tasks, the first of which has one of three inverted items."""
+    responses = draw()
+    known: Any = responses.item_table
+    task = ["<b>"] * 20 + ["two"] * 100
+    return write(tmp_path_factory, responses.with_tables(known.assign(task=task)))
+
+
+@pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """The page of 12 systems × 42,000 items."""
     generator = np.random.default_rng(0)

@@ -99,10 +99,11 @@ def chosen(tab: Any) -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (768, "dark"), (390, "dark")])
+@pytest.mark.parametrize("which", ["digits", "by_task"])
 def test_nothing_needs_sideways_scrolling(
-    visit: Callable[..., Any], digits: Any, width: int, scheme: str
+    visit: Callable[..., Any], request: pytest.FixtureRequest, which: str, width: int, scheme: str
 ) -> None:
-    tab = visit(digits.path, width=width, color_scheme=scheme)
+    tab = visit(request.getfixturevalue(which).path, width=width, color_scheme=scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") == width
     colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (colour == "rgb(255, 255, 255)") == (scheme == "light")
@@ -293,7 +294,10 @@ def test_a_page_is_whole_without_scripts_and_on_paper(
 @pytest.mark.skipif(not Path(AXE).is_file(), reason="IRTKIT_AXE names no axe-core")
 @pytest.mark.parametrize(
     ("which", "width", "scheme"),
-    [("digits", 1280, "light"), ("digits", 390, "dark"), ("hostile", 1280, "dark")],
+    [
+        *[("digits", 1280, "light"), ("digits", 390, "dark"), ("hostile", 1280, "dark")],
+        *[("by_task", 1280, "light"), ("by_task", 390, "dark")],
+    ],
 )
 def test_axe_finds_no_violation(
     visit: Callable[..., Any], request: pytest.FixtureRequest, which: str, width: int, scheme: str

@@ -279,3 +279,21 @@ def test_bad_arguments_are_refused_and_nothing_is_written(
     result.save(tmp_path / "result.npz", include_responses=False)
     with pytest.raises(ValueError, match="report needs the responses"):
         irtkit.report(irtkit.load(tmp_path / "result.npz"), tmp_path / "page.html")
+
+
+def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any) -> None:
+    board = by_task.result.leaderboard(by="task")
+    shown = by_task.rows("Systems by macro average")
+    assert [row[0] for row in shown] == list(board.index[:40])
+    first = board.iloc[0]
+    for cell, name in zip(shown[0][4:7], ("average", "score_<b>", "score_two"), strict=True):
+        ends = f"{100 * first[f'{name}_low']:.0f}…{100 * first[f'{name}_high']:.0f}"
+        assert cell == f"{100 * first[name]:.1f}{'*' * (first['status'] != 'ok')}{ends}"
+    suspects = {row[0]: int(row[2]) for row in by_task.rows("Suspect items by task")}
+    assert suspects == {"<b>": 1, "two": 2}
+    assert by_task.page.find("a", href="#tasks") is not None
+
+
+def test_a_page_without_tasks_has_no_view_of_them(digits: Any) -> None:
+    assert digits.page.find(id="tasks") is None
+    assert digits.page.find("a", href="#tasks") is None
