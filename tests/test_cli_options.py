@@ -156,7 +156,7 @@ REFUSED = {
     "fit r.csv --out ''": "'--out'",
     # settings that are wrong or do not go together
     "fit nothing.csv": "nothing.csv",
-    "fit graded.csv": "--score-range 0,100",
+    "fit graded.csv": "--score-range q1=0,100",
     "fit r.csv --score-range 0,1 --score-range q=0,9": "names an item each time",
     "fit r.csv --model 5PL": "5PL",
     "fit r.csv --checkpoint state": "--checkpoint is for --method vi",

@@ -375,10 +375,10 @@ class AbilitiesResult:
         Returns
         -------
         pandas.DataFrame
-            Index "respondent", best first: rank, with rank_low and rank_high on items like these;
-            accuracy; expected_score, with the interval of the score on these very items (no wider
-            than 0 if all were answered), or average and score_TASK for each task; n_responses;
-            group: systems that share a letter do not differ significantly.
+            Index "respondent", best first. rank has likely ranks rank_low and rank_high, on items
+            like these. expected_score has the interval of the score on these very items, which is a
+            point if all were answered. By task, average and score_TASK stand in its place. Systems
+            that share a letter of group do not differ significantly. Also accuracy and n_responses.
         """
         import pandas as pd
         from scipy.special import ndtri

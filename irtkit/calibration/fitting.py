@@ -241,11 +241,10 @@ def fit(
         Rows are respondents (systems), columns items. Cells are 1 (right), 0 (wrong), a score
         between them, a level, or empty (missing). Anything that :func:`irtkit.read_responses`
         takes.
-    model : {"2PL", "1PL", "Rasch", "3PL", "GPCM", "GRM"}, default "2PL"
+    model : {"2PL", "1PL", "Rasch", "3PL", "GPCM", "GRM"}, optional
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
-        "2PL" or "3PL" (with guessing). "GPCM" or "GRM" for ordered levels, such as a judge's marks.
-        Discrimination of all but 1PL and Rasch may have either sign. The default is the 2PL, or the
-        GPCM if some items have 3 to 7 levels, see Notes.
+        "2PL", "3PL" (with guessing), "GPCM" or "GRM" (ordered levels). The default is the 2PL, or
+        the GPCM if some items have 3 to 7 levels.
     abilities : int, str or mapping, default 1
         Number of abilities (2PL): 1, 2, 3, …, or "auto" (as many as predict held-out answers
         best). "task" has one per task, "bifactor" also a general one. A mapping names the ability

@@ -263,8 +263,8 @@ class FitResult:
     def correlation_by_item(self) -> Any:
         """Correlation of trials: one for all items, or one for each, 0 for levels."""
         found = self.settings.trial_correlation or 0.0
-        levels = isinstance(self.parameters, LevelParameters)
-        return found * (self.parameters.top == 1) if levels else found
+        parameters = self.parameters
+        return found * (parameters.top == 1) if isinstance(parameters, LevelParameters) else found
 
     @property
     def _kinds(self) -> Any:

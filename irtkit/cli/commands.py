@@ -171,8 +171,8 @@ def _fit(given: SimpleNamespace) -> None:
 
     fit RESPONSES
     {FITTING}
-    --abilities WHAT  2, 3, … abilities, auto (as many as held-out answers show), task (one a task)
-      or bifactor (a general one too). Items then have a slope for each ability.
+    --abilities WHAT  A number of abilities, auto (as many as held-out answers show), task (one a
+      task) or bifactor (a general one too). Items then have a slope for each ability.
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
     --checkpoint FILE  File to resume --method vi from after an interruption.

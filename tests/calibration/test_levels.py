@@ -336,7 +336,7 @@ def test_items_of_all_kinds_are_recovered_in_one_fit(of_all_kinds: irtkit.FitRes
 @MODELS
 def test_items_of_two_levels_of_any_kind_are_the_2pl(model: ModelName) -> None:
     whole = mixed(150)[2]
-    marks = whole.part(np.arange(150), np.arange(15)).with_tables(whole.item_table.iloc[:15])  # type: ignore[union-attr]
+    marks = whole.part(np.arange(150), np.arange(15)).with_tables(whole.item_table.iloc[:15])
     patterns = patterns_of(marks, synthetic_is_real=False)
     control = [Control(GridSchedule(GRID), tol=1e-15) for _ in range(2)]
     none = np.zeros(15, dtype=bool)
