@@ -33,7 +33,7 @@ _FALSE_PAIRS = 0.01  # Pairs expected by chance in a table, were the model true 
 _MIXED = 5  # Right and wrong answers of identical respondents: ten can be given in 252 ways.
 _CELLS_AT_ONCE = 2**22  # Cells of an item block: 32 MiB in each of its arrays.
 _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
-_PRODUCTS_AT_ONCE = 2**21  # Numbers of a part of it that is computed at once: 8 MiB.
+_PRODUCTS_AT_ONCE = 2**22  # Numbers of a part of it that is computed at once: 16 MiB.
 
 
 class ItemBlock(NamedTuple):
@@ -147,11 +147,11 @@ def _candidates(
         answered = (trials > 0).astype(np.float32)
         right = ((2 * n_right - trials) / np.maximum(trials, 1)).astype(np.float32)
         expected = (answered * (2 * p - 1)).astype(np.float32) * np.float32((1 - excess) ** 0.5)
-        right, expected, answered = right[later], expected[later], answered[later]
-        for some in blocks(len(sums), len(right), _PRODUCTS_AT_ONCE):
+        both, answered = np.hstack([right, expected])[later], answered[later]
+        signed = np.hstack([right, -expected])[later]
+        for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
             upper = (some, slice(some.start, None))
-            sums[upper] += right[some] @ right[some.start :].T
-            sums[upper] -= expected[some] @ expected[some.start :].T
+            sums[upper] += both[some] @ signed[some.start :].T
             if not result.patterns.complete:
                 common[upper] += answered[some] @ answered[some.start :].T
     may_have = (sums >= np.float32(excess) * common - np.float32(1e-5 * n_items)) & (common > 0)

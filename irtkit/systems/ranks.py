@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
 _DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
-_AT_ONCE = 2**18  # Numbers in a block: 1 MiB, which a processor's cache holds.
+_AT_ONCE = 2**22  # Numbers in a block. Products of a few rows are several times slower.
 _LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
 _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 _COMPONENTS, _SYSTEMS_EACH = 3, 6  # Normals of the mixture, and systems that one needs.
