@@ -6,7 +6,7 @@ evidence look stronger than it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,14 +36,6 @@ _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
 _PRODUCTS_AT_ONCE = 2**22  # Numbers of a part of it that is computed at once: 16 MiB.
 
 
-class ItemBlock(NamedTuple):
-    """Some items. Each array has the shape (n_respondents, n)."""
-
-    right: Array  # Right responses, 0 where missing.
-    trials: Array  # Responses: 0 where missing, 1, or the number of repeated trials.
-    probability: Array  # P(right) of the model; 0 for an item of which nothing is known.
-
-
 def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
     """Return the responses of a fit. Raise an error if they were not saved, or are sparse."""
     if result.responses is None:
@@ -54,12 +46,19 @@ def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
 
 def item_blocks(
     result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
-) -> Iterator[ItemBlock]:
-    """Responses of some respondents, and what the model expects."""
-    patterns, parameters, ability = result.patterns, result.parameters, result.ability[kept]
-    for some in blocks(parameters.n_items, len(ability), _CELLS_AT_ONCE):
-        expected = np.nan_to_num(parameters.chosen(some).probability(ability))
-        yield ItemBlock(*patterns.dense(kept, some), expected)
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Some items, right responses of some respondents and how many there are, 0 where missing."""
+    for some in blocks(len(result.item_labels), len(result.ability[kept]), _CELLS_AT_ONCE):
+        yield some, *result.patterns.dense(kept, some)
+
+
+def _compared_blocks(
+    result: FitResult, kept: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
+    """Which of some items respondents answered, the shares right, and P(right) of the model."""
+    for some, right, trials in item_blocks(result, kept):
+        p = np.nan_to_num(result.parameters.chosen(some).probability(result.ability[kept]))
+        yield trials > 0, right / np.maximum(trials, 1), p
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -137,18 +136,16 @@ def _candidates(
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
-    1), and B is their number. Two products in 32 bits suffice, and a third where cells are missing.
+    1), and B is their number. One product in 32 bits suffices, and a second where cells are missing.
     """
     n, n_items = int(kept.sum()), result.patterns.n_items
     later = slice(rows.start, n)
     sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
     common: Any = np.float32(n_items) if result.patterns.complete else np.zeros_like(sums)
-    for n_right, trials, p in item_blocks(result, kept):
-        answered = (trials > 0).astype(np.float32)
-        right = ((2 * n_right - trials) / np.maximum(trials, 1)).astype(np.float32)
-        expected = (answered * (2 * p - 1)).astype(np.float32) * np.float32((1 - excess) ** 0.5)
-        both, answered = np.hstack([right, expected])[later], answered[later]
-        signed = np.hstack([right, -expected])[later]
+    for parts in _compared_blocks(result, kept):
+        answered, y, p = (part[later].astype(np.float32) for part in parts)
+        right, expected = answered * (2 * y - 1), answered * (2 * p - 1) * (1 - excess) ** 0.5
+        both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
         for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
             upper = (some, slice(some.start, None))
             sums[upper] += both[some] @ signed[some.start :].T
@@ -163,9 +160,7 @@ def _compared(
 ) -> Array:
     """Number of items that pairs answered, agreements, Σ e, Σ e(1 − e) and right, (5, n_pairs)."""
     found = np.zeros((5, len(one)))
-    for block in item_blocks(result, kept):
-        answered, p = block.trials > 0, block.probability
-        y = block.right / np.maximum(block.trials, 1)
+    for answered, y, p in _compared_blocks(result, kept):
         for some in blocks(len(one), p.shape[1]):
             i, j = one[some], other[some]
             both = answered[i] & answered[j]
@@ -189,19 +184,16 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     if family.max(initial=0) < 1:
         raise ValueError("families must name at least two families")
     variances = [0.0, 0.0]
-    for block in item_blocks(result, scored):
+    for _, right, trials in item_blocks(result, scored):
         for k, number in enumerate((np.arange(len(family)), family)):
             order = np.argsort(number, kind="stable")
             starts = np.searchsorted(number[order], np.arange(int(number.max()) + 1))
-            n, first, right, squares, crossed = (
+            n, first, n_right, squares, crossed = (
                 term.sum(axis=0) - np.add.reduceat(term[order], starts, axis=0)
-                for term in (
-                    *(block.trials, block.trials * at, block.right),
-                    *(block.trials * at**2, block.right * at),
-                )
+                for term in (trials, trials * at, right, trials * at**2, right * at)
             )
             n = np.maximum(n, 1)
-            squares, crossed = squares - first**2 / n, crossed - right * first / n
+            squares, crossed = squares - first**2 / n, crossed - n_right * first / n
             slope = np.divide(crossed, squares, out=np.zeros_like(squares), where=squares > 1e-9)
             spread = ((slope - slope.mean(axis=0)) ** 2).sum() * (1 - 1 / len(slope))
             variances[k] += float(spread)

@@ -82,16 +82,13 @@ class _Bank(NamedTuple):
         tables, codes = [], []  # by group: each count under each curve, and which count a row has
         for g in range(rows.shape[1]):
             distinct, code = np.unique(rows[:, g], axis=0, return_inverse=True)
-            n_right, n_wrong, p = (
-                distinct[:, :1],
-                distinct[:, 1:] - distinct[:, :1],
-                self.curves[:, g],
-            )
+            n_right, n = distinct[:, :1], distinct[:, 1:]
+            n_wrong, p = n - n_right, self.curves[:, g]
             if np.isinf(self.precision):
                 tables.append(n_right * np.log(p) + n_wrong * np.log1p(-p))
             else:
                 a, b = self.precision * p, self.precision * (1 - p)
-                free = gammaln(self.precision) - gammaln(self.precision + distinct[:, 1:])
+                free = gammaln(self.precision) - gammaln(self.precision + n)
                 of_counts = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
                 tables.append(of_counts + free)
             codes.append(code.ravel())
@@ -198,10 +195,8 @@ def keyed(
     rows = np.flatnonzero(result.answering)
     rows = rows[np.argsort(-result.ability[rows], kind="stable")]
     few, own_shares = len(rows) <= _OWN_GROUPS, len(rows) > _OWN_SHARES
-    groups, error = (
-        np.array_split(rows, len(rows) if few else _GROUPS),
-        _ERROR_FEW if few else _ERROR,
-    )
+    groups = np.array_split(rows, len(rows) if few else _GROUPS)
+    error = _ERROR_FEW if few else _ERROR
     right, tried, curves = _grouped(result, groups, own_shares=own_shares)
     ways = None if predictions is None else _ways(result, predictions, groups)
     ordinary = result.parameters.known & (result.parameters.discrimination > _LEAST_SLOPE)
@@ -265,19 +260,16 @@ def _grouped(
     """Right responses by item and group, how many there are, and the curves."""
     rows, sizes = np.concatenate(groups), np.array([*map(len, groups)])
     starts = np.cumsum([0, *sizes])[:-1]
-    parts = [
-        [np.add.reduceat(part, starts, axis=0) for part in (one.right, one.trials)]
-        for one in item_blocks(result, rows)
-    ]
-    right, tried = (np.concatenate(one, axis=1).T for one in zip(*parts, strict=True))
-    items, curves = result.parameters, np.empty_like(right)
-    jitter = 0.0 if own_shares else _JITTER
-    by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, len(right)))
+    items, jitter = result.parameters, 0.0 if own_shares else _JITTER
+    by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, items.n_items))
     slope, intercept = items.discrimination * np.exp(by_slope), items.intercept + by_intercept
     spread = ItemParameters(slope, intercept, items.guessing)
-    for some in blocks(len(right), len(rows), _BLOCK):
-        expected = np.nan_to_num(spread.chosen(some).probability(result.ability[rows]))
-        curves[some] = (np.add.reduceat(expected, starts, axis=0) / sizes[:, None]).T
+    parts = []
+    for some, *cells in item_blocks(result, rows):
+        p = np.nan_to_num(spread.chosen(some).probability(result.ability[rows]))
+        parts.append([np.add.reduceat(part, starts, axis=0) for part in (*cells, p)])
+    right, tried, expected = (np.concatenate(part, axis=1).T for part in zip(*parts, strict=True))
+    curves = expected / sizes
     if own_shares:
         curves = (right + _PSEUDO * curves) / (tried + _PSEUDO)
     return right, tried, curves
