@@ -5,8 +5,8 @@ A random 2 % of the items, 8 or more, get a wrong key. *Inverted*: responses are
 the key of a digit is another class; *second class*: the class second in the votes of the crowd.
 Printed: average precision of the order by `p_negative` and by `wrong_keys`, without and with the
 answers, and how many items are called at a nominal 10 % (the mean of 1 − p_wrong_key), and the
-share of these that was not planted. *None*: simulated 2PL data without wrong keys; all calls are
-false. Real matrices hold suspect items of their own.
+share of these that was not planted. Simulated data follow a 2PL.
+*None*: no wrong keys; all calls are false. Real matrices hold suspect items of their own.
 
 Run with ``make studies``; ``--data`` names a folder with metabench_arc.csv.gz, and
 ``--out benchmarks/results/wrong_keys.json`` stores the figures.
@@ -72,12 +72,15 @@ def digits(n: int, kind: str, g: np.random.Generator) -> list[float]:
     return figures(irtkit.ResponseMatrix(right, some.index, some.columns), planted, some)
 
 
-def nothing(shape: tuple[int, int], g: np.random.Generator) -> list[float]:
-    """Figures of simulated data without wrong keys."""
+def simulated(shape: tuple[int, int], kind: str, g: np.random.Generator) -> list[float]:
+    """Figures of simulated data, with wrong keys or without."""
     n, n_items = shape
     slopes, difficulties = g.lognormal(0, 0.4, n_items), g.normal(0, 1.5, n_items)
     items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
-    return figures(irtkit.simulate_responses(items, g.normal(size=n), seed=g), np.arange(0))
+    responses = irtkit.simulate_responses(items, g.normal(size=n), seed=g)
+    if kind == "none":
+        return figures(responses, np.arange(0))
+    return figures(*keyed_anew(responses.values.copy(), kind, g))
 
 
 def main() -> None:
@@ -103,8 +106,9 @@ def main() -> None:
         for kind in ("class", "second class")
     ]
     rows += [
-        (f"none, {n:,} × {n_items:,}", lambda g, shape=(n, n_items): nothing(shape, g))
+        (f"{kind}, {n:,} × {n_items:,}", lambda g, s=(n, n_items), k=kind: simulated(s, k, g))
         for n, n_items in ((12, 2000), (100, 500), (1000, 1000))
+        for kind in ("none", "inverted", "distractor")
     ]
     print("| setting | p_negative | wrong_keys | with answers | called | false |")
     print("|---|---|---|---|---|---|")

@@ -16,14 +16,13 @@ from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME, OF_LEVELS
 from irtkit.printed import WIDTH, plain, printable, short_labels, shortened, table_of
+from irtkit.responses import item_texts
 from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 from irtkit.suspects.health import sections_of
 from irtkit.suspects.wrong_keys import called_wrong, keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     import pandas as pd
     from rich.console import Group
 
@@ -140,31 +139,22 @@ class Audit:
         parts: list[Any] = [Text(printable(one)) for one in self.summary[: -len(details) or None]]
         if top and len(self.suspects):
             first = "p_wrong_key" if self.has_probabilities else "wrong_key"
-            columns = [first, "p_negative", *_COLUMNS, *_TEXTS]
-            columns = [name for name in columns if name in self.items]
-            rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
-            asked = rows[[name for name in _TEXTS if name in rows]]
-            headed = rows.drop(columns=asked.columns).rename(columns=_HEADINGS)
-            codes = headed["reasons"].map(", ".join)
-            headed["reasons"] = codes.str.replace("_", " ")
+            rows, n_shown = folded(self.suspects, self.result.alike, top)
+            columns = [one for one in (first, "p_negative", *_COLUMNS) if one in rows]
+            headed = rows[columns].rename(columns=_HEADINGS)
+            headed["reasons"] = headed["reasons"].map(", ".join).str.replace("_", " ")
             parts += [Text(), table_of(headed, ["reasons"], red=negatives(rows))]
             if more := len(self.suspects) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             names = ", ".join(shortened(label) for label in self.look_first)
             parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
-            texts = [*filter(None, map(_asked, rows.index, asked.to_dict("records")))]
-            parts += [Text(), *map(Text, texts)] if texts else []
+            parts += map(Text, _asked(rows))
             parts += [Text(), Text(self.legend, style="dim")]
         heading, unread = self.to_read(top)
         if len(unread):
-            shown = unread.drop(columns=_TEXTS, errors="ignore")
-            shown = shown.set_axis([shortened(label) for label in shown.index]).rename_axis("item")
+            shown = unread.drop(columns=_TEXTS, errors="ignore").rename(index=shortened)
             parts += [Text(), Text(f"{heading}:"), Text(), table_of(shown, ["kind"])]
-            asked = unread.reindex(columns=_TEXTS).drop(
-                self.suspects.head(top).index, errors="ignore"
-            )
-            texts = [*filter(None, map(_asked, asked.index, asked.to_dict("records")))]
-            parts += [Text(), *map(Text, texts)] if texts else []
+            parts += map(Text, _asked(unread.drop(self.suspects.head(top).index, errors="ignore")))
         tasks = self.by_task.query("suspect > 0").head(top).rename(columns={"n_items": "items"})
         if len(tasks):
             parts += [Text(), table_of(tasks.set_axis(short_labels(tasks.index, 20)))]
@@ -327,9 +317,8 @@ def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
     kind = np.select([*kinds.values()], [*kinds], "")
     found = keys[["p_wrong_key"]].copy()
     found.insert(0, "kind", kind)
-    known = None if result.responses is None else result.responses.item_table
-    texts = [] if known is None else [name for name in _TEXTS if name in known]
-    return found if known is None else found.join(known[texts])
+    texts = item_texts(result.responses)
+    return found if texts is None else found.join(texts)
 
 
 def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
@@ -339,10 +328,12 @@ def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
     return Finding(code, "note", {**about, **counts})
 
 
-def _asked(label: str, known: dict[Hashable, Any]) -> str:
-    """What an item asks and what is right, in one line; empty where neither is known."""
-    text, target = (
-        " ".join(one.split()) if isinstance(one := known.get(name), str) else "" for name in _TEXTS
-    )
-    right = f" → {shortened(target)}" if target else ""
-    return shortened(f"{label}: {text}", WIDTH - len(right)) + right if text or target else ""
+def _asked(items: pd.DataFrame) -> list[str]:
+    """What items ask and what is right, a line each after an empty one, where either is known."""
+    lines = [""]
+    for label, *both in items.reindex(columns=_TEXTS).itertuples():
+        text, target = (" ".join(one.split()) if isinstance(one, str) else "" for one in both)
+        right = f" → {shortened(target)}" if target else ""
+        if text or target:
+            lines.append(shortened(f"{label}: {text}", WIDTH - len(right)) + right)
+    return lines if len(lines) > 1 else []

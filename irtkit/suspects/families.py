@@ -136,7 +136,7 @@ def _candidates(
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
-    1), and B is their number. One product in 32 bits suffices, and a second where cells are missing.
+    1), and B is their number. A product in 32 bits suffices, and a second where cells are missing.
     """
     n, n_items = int(kept.sum()), result.patterns.n_items
     later = slice(rows.start, n)

@@ -72,7 +72,8 @@ class Health:
     def advice(self) -> list[str]:
         """What to add, in sentences."""
         return [
-            f"To {goal}, add {n:,} items of difficulty {difficulty:z.1f}."
+            f"To {goal}, add {counted(n, 'item')} of difficulty {difficulty:z.1f} "
+            "and median discrimination."
             for goal, n, difficulty in self.to_add.itertuples()
         ]
 
