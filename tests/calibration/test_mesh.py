@@ -55,7 +55,7 @@ CASES = {
     "posterior": Case("2PL", {"missing": 0.2}, {"method": Variational(max_iterations=4)}),
     "posterior, batches": Case("2PL", {}, {"method": Variational(batch=101, max_iterations=4)}),
 }
-LIMIT = 120.0
+LIMIT = 300.0
 """Seconds after which processes are ended."""
 
 
