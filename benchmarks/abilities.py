@@ -168,6 +168,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
     parser.add_argument("--rounds", type=int, default=20, help="Data sets of each kind")
+    parser.add_argument("--recovery-rounds", type=int, default=60, help="Data sets per correlation")
     parser.add_argument("--auto-rounds", type=int, default=4, help="Data sets of each kind")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
@@ -178,7 +179,7 @@ def main() -> None:
         found["seconds"][" ".join(map(str, shape))] = taken = seconds(*shape)
         print("seconds", *shape, round(taken, 2), flush=True)
     for correlation in (0.3, 0.6, 0.9):
-        found["recovery"][correlation] = figures = recovery(correlation, options.rounds)
+        found["recovery"][correlation] = figures = recovery(correlation, options.recovery_rounds)
         print("recovery", correlation, figures, flush=True)
     for share, correlation in ((0.5, 0.0), (0.5, 0.5), (0.7, 0.0), (0.7, 0.5)):
         figures = wrong_keys(share, correlation, options.rounds)
@@ -191,7 +192,8 @@ def main() -> None:
             print("one-dimensional", kind, n, n_items, sum(several), flush=True)
     machine = describe()
     print(f"\n{sentence(machine)}")
-    store(options.out, machine, rounds=options.rounds, auto_rounds=options.auto_rounds, **found)
+    rounds = {name: value for name, value in vars(options).items() if name.endswith("rounds")}
+    store(options.out, machine, **rounds, **found)
 
 
 if __name__ == "__main__":
