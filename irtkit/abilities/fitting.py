@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TOL = 0.002  # Relative change of slopes at convergence.
 _FINE_TOL = 1e-4  # The same without a prior, and for correlations, which are the last to settle.
-_MOST_ITERATIONS = 500
+_MOST_ITERATIONS = 500  # An ability that data do not ask for settles slowly.
 _ALIKE = 0.95  # Correlation from which on two abilities are as good as one.
 
 

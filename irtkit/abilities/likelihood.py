@@ -25,8 +25,8 @@ MOST_DIMENSIONS = 4  # Abilities that quadrature can integrate over: 5⁴ nodes.
 _PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
 _AT_ONCE = 2**18  # Numbers worked on at once.
 _MOST_CELLS = 2e9  # Cells times nodes of a likelihood by quadrature.
-_MOST_WORK = 1.5e11  # Products of an information matrix, and numbers in its factors below.
-_MOST_NUMBERS = 1e8
+_MOST_WORK = 1.5e11  # Products of an information matrix.
+_MOST_NUMBERS = 1e8  # Numbers in its factors: 0.8 GB.
 _LIMIT = 6.0  # Of the grid of a bifactor model.
 _ROUNDS, _SETTLED = 4, 0.01  # Times nodes are placed at most; the last gains less.
 

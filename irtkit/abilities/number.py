@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from irtkit.abilities.engine import Cells, Design, Fitted
     from irtkit.irf import Array
 
-MOST_ABILITIES = 6
+MOST_ABILITIES = 6  # That "auto" tries.
 FEWEST_SYSTEMS, FEWEST_FAMILIES = 30, 15  # With fewer there is one ability.
-_FOLDS = 4
+_FOLDS = 4  # A quarter of the families is held out at a time.
 LEAST_GAIN, LEAST_Z = 0.01, 2.0  # Share of the loss, and standard errors, of one ability more.
 
 

@@ -38,6 +38,16 @@ GRID = (61, 6.0)
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
+def check_gradient(objective: Any, x: Any) -> None:
+    """Compare the gradient with central differences."""
+    gradient = objective.evaluate(x).gradient
+    for k in range(len(x)):
+        step = np.zeros(len(x))
+        step[k] = 1e-5
+        rise = objective.evaluate(x + step).value - objective.evaluate(x - step).value
+        assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
+
+
 def drawn(
     n: int, n_items: int, model: ModelName, *, n_levels: int = 4, seed: int = 0, negative: int = 1
 ) -> tuple[Any, LevelParameters, Any]:
@@ -136,12 +146,7 @@ def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float)
     problem: Any = Problem(engine, parameters, prior)
     x = of_levels._start(problem)
     x = x + 0.05 * np.arange(len(x)) % 0.2
-    gradient = objective.evaluate(x).gradient
-    for k in range(len(x)):
-        step = np.zeros(len(x))
-        step[k] = 1e-5
-        rise = objective.evaluate(x + step).value - objective.evaluate(x - step).value
-        assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
+    check_gradient(objective, x)
 
 
 @MODELS
@@ -359,12 +364,7 @@ def test_weights_of_levels_have_the_gradient_of_the_objective(model: ModelName) 
     )
     objective = problem.at(fixed_nodes(41, 5.0), exact=True)
     x = of_levels._start(problem) + 0.1
-    gradient = objective.evaluate(x).gradient
-    for k in range(len(x)):
-        step = np.zeros(len(x))
-        step[k] = 1e-5
-        rise = objective.evaluate(x + step).value - objective.evaluate(x - step).value
-        assert gradient[k] == pytest.approx(rise / 2e-5, abs=1e-5)
+    check_gradient(objective, x)
 
 
 def test_what_follows_from_a_fit_of_items_of_all_kinds(
