@@ -117,10 +117,16 @@ def attributes(of: type) -> Iterator[tuple[str, str, str]]:
     for name, kind in vars(of).get("__annotations__", {}).items():
         if not name.startswith("_"):
             yield name, kind, "\n".join(notes.get((of.__qualname__, name), []))
-    for name, value in vars(of).items():
+    for name, value in members(of).items():
         get = value.fget if isinstance(value, property) else getattr(value, "func", None)
         if get is not None and not name.startswith("_"):
             yield name, inspect.signature(get).return_annotation, inspect.getdoc(get) or ""
+
+
+def members(of: type) -> dict[str, Any]:
+    """What a class of irtkit has, by name, with what it has from others."""
+    ours = [one for one in of.__mro__ if one.__module__.startswith("irtkit.")]
+    return {name: value for one in ours[::-1] for name, value in vars(one).items()}
 
 
 def page(name: str, links: Iterable[str]) -> str:
@@ -137,7 +143,7 @@ def page(name: str, links: Iterable[str]) -> str:
             entries.append(f"- **{attribute}** (`{kind}`)" + (f": {text}" if text else ""))
         if entries:
             lines += ["## Attributes", "", *entries, ""]
-        for method, found in vars(of).items():
+        for method, found in members(of).items():
             plain = getattr(found, "__func__", found)
             if inspect.isfunction(plain) and not method.startswith("_"):
                 call = signature(f"{of.__name__}.{method}", plain)

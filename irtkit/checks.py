@@ -59,6 +59,11 @@ def check_type(name: str, value: object, kind: type) -> None:
         )
 
 
+def one_ability_only(name: str) -> ValueError:
+    """Return the error for an argument that several abilities do not have."""
+    return ValueError(f"{name} is for a fit with one ability. Use irtkit.fit(…, abilities=1)")
+
+
 def check_one_of(name: str, value: object, names: Collection[str]) -> None:
     """Refuse what is not one of the names."""
     if not isinstance(value, str) or value not in names:

@@ -11,9 +11,10 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
-from irtkit.calibration.result import FitResult, Settings, saved_in
+from irtkit.abilities.likelihood import prior_precision
+from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
 from irtkit.checks import check_number, check_one_of, counted
-from irtkit.data.patterns import Counts, Patterns, patterns_of
+from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.files import as_path
 from irtkit.findings import Finding
@@ -37,7 +38,7 @@ _RELIABLE = 0.5  # Reliability from which on they are named.
 
 
 @dataclass(frozen=True, eq=False)
-class AbilitiesResult:
+class AbilitiesResult(AnyResult):
     """A fit with several abilities; made by :func:`irtkit.fit` with ``abilities``.
 
     logit P(right) = Σ discrimination · ability + intercept. Every ability has mean 0 and SD 1 in
@@ -80,12 +81,15 @@ class AbilitiesResult:
             )
         raise AttributeError(f"'AbilitiesResult' object has no attribute {name!r}")
 
+    @property
+    def overall(self) -> Array:
+        """Expected scores, which order the respondents."""
+        return np.asarray(self._respondents["expected_score"])
+
     @cached_property
-    def patterns(self) -> Patterns:
-        """The responses of the fit. Raises an error if they were not saved."""
-        if self.responses is None:
-            raise ValueError("the responses were not saved with this result")
-        return patterns_of(self.responses, synthetic_is_real=False)
+    def synthetic(self) -> NDArray[np.bool_]:  # type: ignore[override]
+        """Which respondents are synthetic: none."""
+        return np.zeros(len(self.respondent_labels), dtype=bool)
 
     @property
     def n_abilities(self) -> int:
@@ -109,11 +113,6 @@ class AbilitiesResult:
         turns = k * (k - 1) // 2
         n = int(design.pattern.sum()) + len(self.item_labels)
         return n + (turns if design.correlated else -turns if design.free else 0)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Messages of the findings that are warnings."""
-        return tuple(str(one) for one in self.findings if one.severity == "warning")
 
     @property
     def items(self) -> pd.DataFrame:
@@ -234,39 +233,39 @@ class AbilitiesResult:
         """
         import pandas as pd
 
-        slopes, pattern = self.fitted.items.mean[:, :-1], self.fitted.design.pattern
-        share = np.abs(slopes)
-        if self.fitted.design.free:
-            share = share * slopes**2 / np.maximum((slopes**2).sum(axis=1, keepdims=True), 1e-12)
-        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
-        seen = self.counts.respondent_responses > 0
-        ability = np.where(seen[:, None], self.fitted.ability, -np.inf)
-
-        reliability = 1 - variance[seen].mean(axis=0)
-
-        def first(values: Array, labels: tuple[str, ...]) -> list[str]:
-            places = np.argsort(-values, axis=0, kind="stable")[:_NAMED].T
-            names = [", ".join(shortened(labels[k], _LABEL) for k in row) for row in places]
-            known = zip(names, reliability >= _RELIABLE, strict=True)
-            return [name if named else "" for name, named in known]
-
+        firsts = [
+            [", ".join(shortened(one, _LABEL) for one in named) for named in pair]
+            for pair in self.first_of_each
+        ]
         columns = {
-            "n_items": pattern.sum(axis=0),
-            "reliability": reliability,
-            "items": first(share, self.item_labels),
-            "respondents": first(ability, self.respondent_labels),
+            "n_items": self.fitted.design.pattern.sum(axis=0),
+            "reliability": self._reliability,
+            "items": [items for items, _ in firsts],
+            "respondents": [respondents for _, respondents in firsts],
         }
         return pd.DataFrame(columns, pd.Index(self.ability_names, name="ability"))
 
-    def flag_items(self, *, fdr: float = FALSE_DISCOVERY_RATE) -> pd.DataFrame:
-        """Rows of `items` that are called negative, the surest first.
+    @property
+    def _reliability(self) -> Array:
+        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
+        return np.asarray(1 - variance[self.answering].mean(axis=0))
 
-        They fall with the abilities that they measure, given all abilities. The expected share of
-        false ones is at most ``fdr``.
-        """
-        fdr = check_number("fdr", fdr, above=0, below=1)
-        called = called_negative(self._items["p_negative"], fdr)
-        return self.items[called].sort_values("p_negative", ascending=False, kind="stable")
+    @property
+    def first_of_each(self) -> list[tuple[list[str], list[str]]]:
+        """Items and respondents of the table `abilities`, whole labels."""
+        slopes = self.fitted.items.mean[:, :-1]
+        share = np.abs(slopes)
+        if self.fitted.design.free:
+            share = share * slopes**2 / np.maximum((slopes**2).sum(axis=1, keepdims=True), 1e-12)
+        ability = np.where(self.answering[:, None], self.fitted.ability, -np.inf)
+
+        def first(values: Array, labels: tuple[str, ...]) -> list[list[str]]:
+            places = np.argsort(-values, axis=0, kind="stable")[:_NAMED].T
+            known = zip(places, self._reliability >= _RELIABLE, strict=True)
+            return [[labels[k] for k in row] if named else [] for row, named in known]
+
+        items, people = first(share, self.item_labels), first(ability, self.respondent_labels)
+        return [*zip(items, people, strict=True)]
 
     @property
     def ability_correlations(self) -> pd.DataFrame:
@@ -326,6 +325,15 @@ class AbilitiesResult:
         For a bifactor model and complete answers.
         """
         return self._omegas[0]
+
+    @property
+    def omega_text(self) -> list[str]:
+        """What both omegas say of a bifactor model, a sentence or none."""
+        if self.structure != "bifactor":
+            return []
+        share = self.omega_h / self.omega
+        text = f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}: {share:.0%} of the reliable "
+        return [text + "variance of the number right comes from the general ability"]
 
     @property
     def omega_h(self) -> float:
@@ -438,13 +446,7 @@ class AbilitiesResult:
             f"log-likelihood {self.log_likelihood:,.2f} ({self.log_likelihood_by})",
             f"{self.n_parameters:,} parameters",
         ]
-        if self.structure == "bifactor":
-            share = self.omega_h / self.omega
-            lines.append(
-                f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}: {share:.0%} of the reliable "
-                "variance of the number right comes from the general ability"
-            )
-        text = in_lines([*lines, *map(str, self.findings)])
+        text = in_lines([*lines, *self.omega_text, *map(str, self.findings)])
         table = self.abilities.head(_SHOWN)
         table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
         told = ["items", "respondents"]
@@ -478,16 +480,19 @@ def _expected(right: Array, trials: Array, side: Side, items: Side) -> tuple[Arr
 def p_negative(fitted: Fitted, covariance: Array | None) -> Array:
     """Probability that the slopes of an item are turned round, given the others.
 
-    −2 μ'(Ω + C_j)⁻¹ a_j is the log-odds that −a_j rather than a_j comes from the distribution of
-    slopes. It is the same for every rotation. The share of such items is learned, and μ and Ω with
+    The likelihood of the slopes a of an item is about exp(h'a − a'La/2), its intercept maximised
+    out. −2 μ'(I + LΩ)⁻¹h is then the log-odds that the slopes come from N(−μ, Ω) rather than from
+    N(μ, Ω). It is the same for every rotation. The share of such items is learned, and μ and Ω with
     them turned back.
     """
     free, design = fitted.design.pattern, fitted.design
-    both, k = free[:, :, None] & free[:, None, :], np.arange(free.shape[1])
+    k = np.arange(free.shape[1])
     kinds = k if design.free else design.kind
     same = (kinds[:, None] == kinds).astype(np.float64)
     pool = same / np.maximum(same @ free.sum(axis=0), 1)[:, None]  # sums by ability to kinds' means
-    own = (fitted.items.covariance if covariance is None else covariance)[:, :-1, :-1] * both
+    covariance = fitted.items.covariance if covariance is None else covariance
+    h, information = _likelihood_of_slopes(fitted, covariance)
+    own = covariance[:, :-1, :-1] * (free[:, :, None] & free[:, None, :])
     slopes = fitted.items.mean[:, :-1] * free
     second = np.einsum("ni,nj->ij", slopes, slopes) + own.sum(axis=0)
     second = second / len(free) if design.free else np.diag(pool @ np.diag(second))
@@ -495,14 +500,30 @@ def p_negative(fitted: Fitted, covariance: Array | None) -> Array:
     for _ in range(_STEPS):
         centre = pool @ ((1 - 2 * p) @ slopes)
         spread = second - (np.outer(centre, centre) if design.free else np.diag(centre**2))
-        spread = (spread + own + 1e-6 * np.eye(len(k))) * both
-        spread[:, k, k] += ~free
-        odds = -2 * ((centre * free) * np.linalg.solve(spread, slopes[:, :, None])[:, :, 0]).sum(
-            axis=1
-        )
+        inside = np.eye(len(k)) + information @ (spread + 1e-6 * np.eye(len(k)))
+        odds = -2 * np.linalg.solve(inside, h[:, :, None])[:, :, 0] @ centre
         p = 1 / (1 + np.exp(-np.clip(odds + np.log(share / (1 - share)), -500, 500)))
         share = float((p.sum() + _USUAL) / (len(p) + _PSEUDO))
     return np.asarray(p)
+
+
+def _likelihood_of_slopes(fitted: Fitted, covariance: Array) -> tuple[Array, Array]:
+    """Linear and quadratic coefficients of log-likelihoods: posteriors without their prior."""
+    b, k = fitted.items.mean, fitted.design.n_abilities
+    free = np.column_stack([fitted.design.pattern, np.ones(len(b), bool)])
+    both = free[:, :, None] & free[:, None, :]
+    whole = np.where(both, covariance, 0)
+    whole[:, range(k + 1), range(k + 1)] += ~free
+    precision, prior = np.linalg.inv(whole) * both, prior_precision(fitted, free) * both
+    quadratic = precision - prior
+    pull = np.einsum("nij,nj->ni", prior, fitted.mean) if fitted.prior else 0.0
+    linear = np.einsum("nij,nj->ni", precision, b) - pull
+    ratio = quadratic[:, :k, k] / np.maximum(quadratic[:, k, k], 1e-6)[:, None]
+    h = linear[:, :k] - ratio * linear[:, k:]
+    values, vectors = np.linalg.eigh(
+        quadratic[:, :k, :k] - ratio[:, :, None] * quadratic[:, k:, :k]
+    )
+    return h, (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
 def negative_items(fitted: Fitted, covariance: Array | None) -> Finding | None:

@@ -79,8 +79,90 @@ class Quadrature:
     dense as it needs to be, over all real respondents together."""
 
 
+class AnyResult:
+    """What a fit with one ability and one with several have in common."""
+
+    item_labels: tuple[str, ...]
+    respondent_labels: tuple[str, ...]
+    synthetic: NDArray[np.bool_]
+    counts: Counts
+    responses: ResponseMatrix | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def overall(self) -> NDArray[np.float64]:
+        """What orders the respondents: ability, or expected score if there are several."""
+        raise NotImplementedError
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
+        return tuple(str(one) for one in self.findings if one.severity == "warning")
+
+    @property
+    def one_ability_doubted(self) -> bool:
+        """Whether a finding says that items measure a further ability."""
+        return any(
+            one.code == "further-ability" or (one.code == AT_CHANCE and "n_options" in one.values)
+            for one in self.findings
+        )
+
+    @cached_property
+    def at_chance(self) -> tuple[str, ...]:
+        """Respondents that score no better than guessing, if a finding names them."""
+        found = (one.values["systems"] for one in self.findings if one.code == AT_CHANCE)
+        return tuple(next(found, ()))
+
+    @property
+    def n_real(self) -> int:
+        """Number of respondents that are not synthetic."""
+        return int((~self.synthetic).sum())
+
+    @cached_property
+    def answering(self) -> NDArray[np.bool_]:
+        """Which real respondents have a response, (n_respondents,)."""
+        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+
+    @cached_property
+    def best_first(self) -> NDArray[np.intp]:
+        """Places of these from the best, or by accuracy if systems at chance distort ability."""
+        value = self.counts.accuracy if self.at_chance else self.overall
+        who = np.flatnonzero(self.answering)
+        return who[np.argsort(-value[who], kind="stable")]
+
+    @property
+    def n_answering(self) -> int:
+        """Number of real respondents with a response."""
+        return int(self.answering.sum())
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of every item, by label."""
+        return {label: k for k, label in enumerate(self.item_labels)}
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The responses of the fit. Raises an error if they were not saved."""
+        if self.responses is None:
+            raise ValueError("the responses were not saved with this result")
+        return patterns_of(self.responses, synthetic_is_real=False)
+
+    @cached_property
+    def alike(self) -> pd.Series[float]:
+        """Numbers, index "item", that items with identical responses have in common.
+
+        All different if the responses were not saved.
+        """
+        import pandas as pd
+
+        numbers = np.arange(len(self.item_labels), dtype=np.float64)
+        if self.responses is not None:
+            numbers = self.patterns.column_keys(np.random.default_rng(0))
+        return pd.Series(numbers, pd.Index(self.item_labels, name="item"))
+
+
 @dataclass(frozen=True, eq=False)
-class FitResult:
+class FitResult(AnyResult):
     """A fitted item response model; made by :func:`irtkit.fit`.
 
     Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
@@ -174,23 +256,9 @@ class FitResult:
     """The verdict of a result that was read from a file."""
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
-        return tuple(str(one) for one in self.findings if one.severity == "warning")
-
-    @property
-    def one_ability_doubted(self) -> bool:
-        """Whether a finding says that items measure a further ability."""
-        return any(
-            one.code == "further-ability" or (one.code == AT_CHANCE and "n_options" in one.values)
-            for one in self.findings
-        )
-
-    @cached_property
-    def at_chance(self) -> tuple[str, ...]:
-        """Respondents that score no better than guessing, if a finding names them."""
-        found = (one.values["systems"] for one in self.findings if one.code == AT_CHANCE)
-        return tuple(next(found, ()))
+    def overall(self) -> NDArray[np.float64]:
+        """What orders the respondents: ability."""
+        return self.ability
 
     @property
     def ability_se(self) -> NDArray[np.float64]:
@@ -352,33 +420,6 @@ class FitResult:
     def n_abilities(self) -> int:
         """1: with more, :func:`irtkit.fit` returns another class."""
         return 1
-
-    @property
-    def n_real(self) -> int:
-        """Number of respondents that are not synthetic."""
-        return int((~self.synthetic).sum())
-
-    @cached_property
-    def answering(self) -> NDArray[np.bool_]:
-        """Which real respondents have a response, (n_respondents,)."""
-        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
-
-    @cached_property
-    def best_first(self) -> NDArray[np.intp]:
-        """Places of these by ability, or by accuracy if systems at chance distort ability."""
-        value = self.counts.accuracy if self.at_chance else self.ability
-        who = np.flatnonzero(self.answering)
-        return who[np.argsort(-value[who], kind="stable")]
-
-    @property
-    def n_answering(self) -> int:
-        """Number of real respondents with a response."""
-        return int(self.answering.sum())
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Place of every item, by label."""
-        return {label: k for k, label in enumerate(self.item_labels)}
 
     @property
     def evidence(self) -> float:
@@ -620,26 +661,6 @@ class FitResult:
         if self.posterior is not None:
             record["posterior"] = self.posterior.stored()
         storage.write(path, FORMAT, record, compressed=True)
-
-    @cached_property
-    def patterns(self) -> Patterns:
-        """The responses of the fit. Raises an error if they were not saved."""
-        if self.responses is None:
-            raise ValueError("the responses were not saved with this result")
-        return patterns_of(self.responses, synthetic_is_real=False)
-
-    @cached_property
-    def alike(self) -> pd.Series[float]:
-        """Numbers, index "item", that items with identical responses have in common.
-
-        All different if the responses were not saved.
-        """
-        import pandas as pd
-
-        numbers = np.arange(len(self.item_labels), dtype=np.float64)
-        if self.responses is not None:
-            numbers = self.patterns.column_keys(np.random.default_rng(0))
-        return pd.Series(numbers, pd.Index(self.item_labels, name="item"))
 
     @cached_property
     def signs(self) -> SlopeSigns:

@@ -226,7 +226,7 @@ def _audit(given: SimpleNamespace) -> int:
     file = given.predictions
     answers = None if file is None else read_labelled(file, "--predictions")
     families = column_or_name(given, "families")
-    result = result_of(given)
+    result = result_of(given, several=True)
     responses = result.responses
     if given.shuffles and responses is None:
         raise ValueError("--shuffles: the responses were not saved with this result")
@@ -376,17 +376,17 @@ def _leaderboard(given: SimpleNamespace) -> None:
     """
     names = "families", "clusters", "by"
     settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
-    if (several := as_abilities(given.responses)) is not None:
+    result = result_of(given, several=True)
+    if isinstance(result, irtkit.AbilitiesResult):
         how = {name: settings[name] for name in ("seed", "clusters", "by")}
-        board = several.leaderboard(level=given.level, **how)
+        board = result.leaderboard(level=given.level, **how)
         if given.by is None:
-            board_of: Any = {"level": given.level, "top": given.top, "sentences": several.warnings}
+            board_of: Any = {"level": given.level, "top": given.top, "sentences": result.warnings}
             click.echo(board_text(board.assign(status="ok"), **board_of))
         else:
             Console().print(table_of(board.head(given.top)))
         write(board, given.out)
         return
-    result = result_of(given)
     of: Any = given.of.replace("-", " ")
     board = result.leaderboard(of=of, level=given.level, **settings)
     at_chance = [one for one in result.findings if one.code == AT_CHANCE]
@@ -433,7 +433,7 @@ def _compare_systems(given: SimpleNamespace) -> None:
     if by is not None and len(systems) != 2:
         raise ValueError(f"by needs two systems, got {len(systems)}")
     how: Any = {"by": by, "clusters": clusters, "level": given.level}
-    result = as_abilities(given.responses) or result_of(given)
+    result = result_of(given, several=True)
     if len(systems) == 2:
         found = irtkit.compare_systems(result, *systems, **how)
         about: Any = systems, given.level, given.top
@@ -546,7 +546,7 @@ def _report(given: SimpleNamespace) -> None:
     }
     families = column_or_name(given, "families")
     irtkit.report(
-        result_of(given),
+        result_of(given, several=True),
         out,
         title=printable(given.title or given.responses.resolve().name or "responses"),
         families=families,

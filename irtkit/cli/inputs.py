@@ -11,7 +11,8 @@ import click
 from click.core import ParameterSource
 
 from irtkit import storage
-from irtkit.abilities.result import as_abilities
+from irtkit.abilities.result import FORMAT as OF_ABILITIES
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import Variational, silently
 from irtkit.calibration.priors import WeakPrior
@@ -143,17 +144,23 @@ def fitted(
     return result if quality is None else result.with_quality_standard(quality)
 
 
-def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitResult:
-    """Return the result that the responses stand for: saved before, or fitted now."""
-    if as_abilities(given.responses) is not None:
-        raise ValueError(
-            f"{given.responses}: holds a fit with several abilities. irtkit leaderboard, "
-            "compare-systems and score take it. Give the responses for a fit with one ability"
-        )
+def result_of(
+    given: SimpleNamespace, *, standard_errors: bool = True, several: bool = False
+) -> Any:
+    """Return the result that the responses stand for: saved before, or fitted now.
+
+    ``several`` says whether it may have several abilities.
+    """
     saved = saved_in(given.responses)
-    if not saved.is_file() or storage.name_of(saved) != FORMAT.name:
-        one: FitResult = fitted(given, standard_errors=standard_errors)
-        return one
+    name = storage.name_of(saved) if saved.is_file() else None
+    if name == OF_ABILITIES.name and not several:
+        raise ValueError(
+            f"{given.responses}: holds a fit with several abilities. irtkit audit, report, "
+            "leaderboard, compare-systems and score take it. Give the responses for a fit with one "
+            "ability"
+        )
+    if name not in {FORMAT.name, OF_ABILITIES.name}:
+        return fitted(given, standard_errors=standard_errors)
     context = click.get_current_context()
     unused = [
         param.opts[0]
@@ -166,7 +173,7 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> FitRes
             f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
             "fitted again. Give the responses instead"
         )
-    result: FitResult = load(saved)
+    result: FitResult | AbilitiesResult = load(saved)
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from irtkit.calibration import FitResult
 from irtkit.calibration.summary import about, hardest_first
 from irtkit.checks import counted
 from irtkit.data.slopes import called_negative
@@ -24,7 +25,6 @@ from irtkit.systems.printed import board_legend, comparison_sentences
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
     from irtkit.responses import ResponseMatrix
     from irtkit.suspects import Audit
@@ -95,12 +95,16 @@ def of_audit(found: Audit) -> str:
     """An audit: its sentences, the first suspects, and their curves."""
     first = found.suspects.head(2 * _ROWS)
     worst = list(first.index[:_CURVES])
-    columns = ["reasons", "p_negative", "wrong_key", "discrimination", "average_error"]
-    table = first.assign(reasons=first["reasons"].map(reasons_text))[columns]
+    columns = ["reasons", "p_negative", "wrong_key", "ability", "discrimination", "average_error"]
+    table = first.assign(reasons=first["reasons"].map(reasons_text))
+    table = table[[name for name in columns if name in table]]
+    curves: list[Any] = []
+    if isinstance(found.result, FitResult):
+        curves = [("their curves, the first of them", worst, item_curves(found.result, worst))]
     return _shown(
         found.summary,
-        ("suspect items, most probably wrong keys first", table, ["reasons"]),
-        ("their curves, the first of them", worst, item_curves(found.result, worst)),
+        ("suspect items, the surest first", table, ["reasons", "ability"]),
+        *curves,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, check_unique, check_yes_or_no, short
+from irtkit.checks import check_type, check_unique, check_yes_or_no, one_ability_only, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     path: str | os.PathLike[str],
     *,
     title: str = "What the responses say",
@@ -37,8 +38,10 @@ def report(
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned, with its responses. Texts and targets of items are shown
+    result : FitResult or AbilitiesResult
+        What :func:`irtkit.fit` returned, with its responses. With several abilities the page shows
+        what they are, and how much every system has of each. Then `difficulties`, `families` and
+        `compare` do not apply. Texts and targets of items are shown
         if ``result.responses.item_table`` has them.
     path : str or path
         The file to write. It appears whole or not at all.
@@ -76,14 +79,25 @@ def report(
     True
     """
     from irtkit.difficulty import DifficultyComparison, compare_difficulties
+    from irtkit.report.abilities import page_of_abilities
     from irtkit.report.page import page_of
     from irtkit.suspects import audit
 
-    check_type("result", result, FitResult)
+    if not isinstance(result, AbilitiesResult):
+        check_type("result", result, FitResult)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
     if result.responses is None:
         raise ValueError("report needs the responses, which were not saved with this result")
+    if isinstance(result, AbilitiesResult):
+        if difficulties is not None or compare is not False:
+            name = "compare" if difficulties is None else "difficulties"
+            raise one_ability_only(name)
+        audited = audit(result, fdr=fdr, families=families, predictions=predictions)
+        text = page_of_abilities(result, title, audited, fdr)
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+        return
     predicted = None if difficulties is None else _by_item(difficulties, result)
     audited = audit(result, fdr=fdr, families=families, predictions=predictions)
     if isinstance(compare, DifficultyComparison):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import AT_CHANCE, FitResult
+from irtkit.abilities.result import AbilitiesResult
+from irtkit.calibration.result import AT_CHANCE, AnyResult, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
@@ -32,7 +33,8 @@ _SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 2
 _READ_FIRST = 20  # Items to read first.
 _FEW = 12  # Systems up to which they are printed.
 _FIRST = 3  # Items named to begin with: as many as a sentence holds.
-_COLUMNS = ("discrimination", "average_error", "strong_answer", "marked_right", "reasons")
+_SLOPE = ("ability", "discrimination", "average_error")
+_COLUMNS = (*_SLOPE, "strong_answer", "marked_right", "reasons")
 _TEXTS = ("text", "target")
 _HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key": "P wrong key"}
 
@@ -45,11 +47,12 @@ class Audit:
     """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
     """Family of every real respondent by :func:`irtkit.similar_respondents`, named after its first
-    member; for ``families=``. None without the responses, or if these are sparse."""
+    member; for ``families=``. None without the responses, if these are sparse, or with several
+    abilities."""
     findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
     clustered: bool  #: Whether evidence is clustered by families that were given.
     prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
-    result: FitResult = field(repr=False)
+    result: FitResult | AbilitiesResult = field(repr=False)
     read_first: pd.DataFrame
     """The first 20 items by :func:`irtkit.wrong_keys`, to read where systems are too few for
     verdicts. Index "item", columns kind ("only weaker systems are right", "only the best are
@@ -118,7 +121,7 @@ class Audit:
         found = [*map(str, silent_items(result))]
         if len(others):
             found.append(str(_counted("uninformative-items", others, result)))
-        settled = {AT_CHANCE, *(["near-duplicates"] if self.clustered else [])}
+        settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
         fit = [one for one in result.findings if one.code not in settled]
         found += [f"{one.severity.capitalize()}: {one}" for one in fit]
         found += [str(one) for one in self.findings if one.severity == "note"]
@@ -170,7 +173,8 @@ class Audit:
     def legend(self) -> str:
         """What the columns of the table mean."""
         evidence = "p_wrong_key" if self.has_probabilities else "wrong_key"
-        return f"{LEGENDS[evidence]}. {LEGENDS['p_negative']}".format(prior=self.prior)
+        names = [evidence, "p_negative"] if evidence in self.items else ["p_negative_given_all"]
+        return ". ".join(LEGENDS[name] for name in names).format(prior=self.prior)
 
     @property
     def has_probabilities(self) -> bool:
@@ -191,7 +195,7 @@ class Audit:
 
 
 def audit(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
@@ -207,9 +211,10 @@ def audit(
 
     Parameters
     ----------
-    result : FitResult
+    result : FitResult or AbilitiesResult
         What :func:`irtkit.fit` returned. If it was saved without responses, wrong keys are not
-        searched for.
+        searched for. With several abilities negative items are judged given all of them, and only
+        `fdr` and `predictions` apply.
     fdr : float, default 0.05
         False-discovery rate: the expected share of false alarms among items that are flagged as
         negative, and among those with evidence of a wrong key.
@@ -270,7 +275,8 @@ def audit(
     """
     import pandas as pd
 
-    check_type("result", result, FitResult)
+    if not isinstance(result, AbilitiesResult):
+        check_type("result", result, FitResult)
     responses = result.responses
     if predictions is None and responses is not None:
         predictions = responses.predictions
@@ -278,8 +284,8 @@ def audit(
     keys = prior = known = None
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
-    marks = result.model not in OF_LEVELS
-    if marks and responses is not None and not responses.is_sparse:
+    dense = responses is not None and not responses.is_sparse
+    if not isinstance(result, AbilitiesResult) and result.model not in OF_LEVELS and dense:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
         searched = table[table["log_bayes_factor"].notna()]
@@ -291,7 +297,7 @@ def audit(
     findings += limits
     if responses is not None and responses.is_sparse:
         findings.append(Finding("sparse-not-compared", "note"))
-    elif responses is not None:
+    elif responses is not None and not isinstance(result, AbilitiesResult):
         pairs = similar_respondents(result)
         names = family_names(result, SIMILAR, pairs)
         index = pd.Index(result.respondent_labels, name="respondent")
@@ -321,7 +327,7 @@ def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
     return found if texts is None else found.join(texts)
 
 
-def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
+def _counted(code: str, items: pd.DataFrame, result: AnyResult) -> Finding:
     """How many items there are of a kind, for which reasons, and the first of them."""
     counts = Counter(chain.from_iterable(items["reasons"]))
     about = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import as_number, check_number, check_type, check_unique, check_yes_or_no, short
+from irtkit.checks import (
+    as_number,
+    check_number,
+    check_type,
+    check_unique,
+    check_yes_or_no,
+    one_ability_only,
+    short,
+)
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
@@ -35,7 +44,7 @@ _LEAST_POWER = 0.5  # Below it more is missed than found.
 
 
 def flag_items(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
@@ -50,8 +59,9 @@ def flag_items(
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned. It may have been saved without responses.
+    result : FitResult or AbilitiesResult
+        What :func:`irtkit.fit` returned. It may have been saved without responses. With several
+        abilities items are judged given all of them, and only `fdr` and `predictions` apply.
     fdr : float, default 0.05
         False-discovery rate: the expected share of false alarms among items that are flagged as
         negative.
@@ -111,6 +121,10 @@ def flag_items(
 
     A wrong_key above 3 is a reason. An item whose fitted slope is above 0 is not flagged as
     negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are not listed.
+    With several abilities an item is negative if it falls with the abilities that it measures,
+    given all of them. The table then has reasons, suspect, p_negative, the ability with the
+    largest slope and this slope as discrimination, average_error, n_responses, answers and texts.
+
     An item with poor fit may be sound if one ability does not explain the responses.
 
     In simulated data with 1,000 items and 2 % wrong keys, 1 % of the wrong keys were flagged as
@@ -139,7 +153,7 @@ def flag_items(
     """
     thresholds = fdr, extreme_difficulty, chance
     table, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
-    if result.one_ability_doubted:
+    if isinstance(result, FitResult) and result.one_ability_doubted:
         findings.insert(0, Finding("verdicts-doubted", "warning"))
     for finding in findings:
         warn(finding)
@@ -147,7 +161,7 @@ def flag_items(
 
 
 def flagged(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     fdr: float,
     extreme_difficulty: float,
     chance: float | None,
@@ -162,9 +176,15 @@ def flagged(
     ``keys`` is the table of :func:`irtkit.wrong_keys`, and which items are called by it. Suspects
     then come in its order.
     """
-    check_type("result", result, FitResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
+    if isinstance(result, AbilitiesResult):
+        given = {"families": families is not None, "chance": chance is not None}
+        given |= {"poor_fit": poor_fit, "extreme_difficulty": extreme_difficulty != EXTREME}
+        if any(given.values()):
+            raise one_ability_only(max(given, key=lambda name: given[name]))
+        return _negative_given_all(result, fdr, predictions), []
+    check_type("result", result, FitResult)
     if chance is not None and result.model != "3PL":
         raise ValueError(
             f"chance is for the 3PL, which has guessing, and the model is {result.model}"
@@ -229,6 +249,31 @@ def flagged(
     return table, findings
 
 
+def _negative_given_all(
+    result: AbilitiesResult, fdr: float, predictions: pd.DataFrame | None
+) -> pd.DataFrame:
+    """The table of `flag_items` for several abilities."""
+    items = result.items
+    listed = items[called_negative(items["p_negative"].to_numpy(), fdr)]
+    listed = listed.sort_values("p_negative", ascending=False, kind="stable")
+    slopes = listed[[f"discrimination_{name}" for name in result.ability_names]].to_numpy()
+    largest = np.abs(slopes).argmax(axis=1)
+    table = listed[["p_negative", "average_error", "n_responses"]].copy()
+    added = {
+        "reasons": [("negative",)] * len(table),
+        "suspect": np.ones(len(table), dtype=bool),
+        "ability": np.array(result.ability_names, dtype=object)[largest],
+        "discrimination": slopes[np.arange(len(slopes)), largest],
+    }
+    for place, (name, values) in zip((0, 1, 3, 4), added.items(), strict=True):
+        table.insert(place, name, values)
+    answers = None if predictions is None else strong_answers(result, predictions)
+    for further in (answers, item_texts(result.responses)):
+        if further is not None:
+            table = table.join(further)
+    return table
+
+
 def check_thresholds(fdr: float, extreme_difficulty: float, chance: float | None) -> None:
     """Refuse thresholds that are not numbers or out of range. ``chance`` may be None."""
     check_number("fdr", fdr, above=0, below=1)
@@ -268,14 +313,14 @@ def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -
     return [Finding("low-power", "warning", values)] if power < _LEAST_POWER else []
 
 
-def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
+def strong_answers(result: FitResult | AbilitiesResult, predictions: pd.DataFrame) -> pd.DataFrame:
     """Most frequent answer of the best systems, its share, and the answer marked right, by item."""
     import pandas as pd
 
     if result.responses is None:
         raise ValueError("predictions needs the responses, which were not saved with this result")
     codes, answers = coded_answers(predictions, result)
-    ability = result.ability[~result.synthetic]
+    ability = result.overall[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _ABLEST)]
     right = result.responses.cells.to_dense().successes[~result.synthetic]
     right = right >= 1 if result.responses.has_scores else right > 0
@@ -297,7 +342,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
 
 def coded_answers(
-    predictions: pd.DataFrame, result: FitResult
+    predictions: pd.DataFrame, result: FitResult | AbilitiesResult
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes of answers, real respondents × items, −1 where missing, and the answers coded."""
     import pandas as pd
