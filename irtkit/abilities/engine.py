@@ -78,6 +78,11 @@ class Cells:
         """Weight of every cell."""
         return np.ones_like(self.y) if self.weight is None else self.weight
 
+    @property
+    def weighed(self) -> NDArray[np.float32]:
+        """Scores times weights."""
+        return self.y if self.weight is None else self.y * self.weight
+
     def chosen(self, rows: Any, kept: NDArray[np.bool_] | None = None) -> Cells:
         """Return some rows, without the cells that are not kept."""
         if kept is not None:

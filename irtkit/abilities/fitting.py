@@ -9,8 +9,9 @@ import numpy as np
 
 from irtkit.abilities import likelihood, number
 from irtkit.abilities.engine import Cells, Design, fit_design, oblique
-from irtkit.abilities.result import AbilitiesResult, negative_items
+from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.checks import check_one_of, check_whole, short
+from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding
@@ -112,7 +113,8 @@ def fitted_abilities(
             findings.append(Finding("errors-conditional", "note", {"n_items": responses.n_items}))
     fitted = oblique(fitted)
     covariance = None if covariance is None else fitted.items.covariance
-    if (negative := negative_items(fitted, covariance)) is not None:
+    against = p_negative(cells, fitted, near_duplicates(patterns).share)
+    if (negative := negative_items(against)) is not None:
         findings.append(negative)
     one, other = np.nonzero(np.triu(fitted.correlations >= _ALIKE, 1))
     if len(one) and design.correlated:
@@ -130,6 +132,7 @@ def fitted_abilities(
         fitted=fitted,
         item_covariance=covariance,
         correlation_se=errors,
+        p_negative=against,
         counts=patterns.counts,
         log_likelihood=value,
         log_likelihood_by="quadrature" if by_quadrature else "Laplace",

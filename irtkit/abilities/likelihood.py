@@ -278,7 +278,7 @@ def _inverse(whole: Array, fitted: Fitted, free: NDArray[np.bool_]) -> Array | N
     return np.asarray(inverse.T @ inverse - turns @ turns.T / weight)
 
 
-def prior_precision(fitted: Fitted, free: NDArray[np.bool_]) -> Array:
+def _prior_precision(fitted: Fitted, free: NDArray[np.bool_]) -> Array:
     """Precision of the item distribution, (n_items, K + 1, K + 1); next to 0 without a prior."""
     d = free.shape[1]
     if not fitted.prior:
@@ -301,7 +301,7 @@ def _louis(cells: Cells, fitted: Fitted, free: NDArray[np.bool_], pairs: Any) ->
     """Observed information of items and correlations, with the prior."""
     b, (n_items, d) = fitted.items.mean, free.shape
     n_free, inverse = int(free.sum()), np.linalg.inv(fitted.correlations)
-    own = prior_precision(fitted, free).copy()
+    own = _prior_precision(fitted, free).copy()
     whole = np.zeros((n_free + len(pairs[0]),) * 2)
     flat = np.flatnonzero(free.ravel())
     second, n = np.zeros((d - 1, d - 1)), len(cells.y)
@@ -348,7 +348,7 @@ def _closed(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> Array:
     """Information with normal posteriors, D − Σ G_i'V_i G_i: the bound, abilities profiled out."""
     b, (n_items, d) = fitted.items.mean, free.shape
     flat, k = np.flatnonzero(free.ravel()), d - 1
-    own = prior_precision(fitted, free).copy()
+    own = _prior_precision(fitted, free).copy()
     root = np.linalg.cholesky(fitted.ability_covariance)
     lost = np.zeros((len(flat), len(flat)))
     slopes, eye = b[:, :k].astype(np.float32), np.eye(k, d, dtype=np.float32)

@@ -11,10 +11,9 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
-from irtkit.abilities.likelihood import prior_precision
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
 from irtkit.checks import check_number, check_one_of, counted
-from irtkit.data.patterns import Counts, patterns_of
+from irtkit.data.patterns import Counts, blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.files import as_path
 from irtkit.findings import Finding
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result of several abilities", 1)
-_USUAL, _PSEUDO = 1.0, 20.0  # Pseudo-items: negative ones, and all, that the share is drawn to.
+FORMAT = storage.Format("irtkit result of several abilities", 2)
+_USUAL = 1.0  # Pseudo-items of each kind: regular, negative, and without a slope.
+_FLOOR = 0.05  # Pseudo-variance of slopes, of one item.
 _STEPS = 50  # Of the EM for the share of negative items.
 _SHOWN = 5  # Rows of a printed table.
 _NAMED, _LABEL = 3, 20  # Items and respondents named for an ability, and columns of a name.
@@ -63,6 +63,8 @@ class AbilitiesResult(AnyResult):
     item_covariance: NDArray[np.float64] | None = field(repr=False)
     """Covariances of slopes and intercept, (n_items, K + 1, K + 1); None without errors."""
     correlation_se: NDArray[np.float64] = field(repr=False)  #: (K, K), NaN if not estimated.
+    p_negative: NDArray[np.float64] = field(repr=False)
+    """Probability that the slopes of an item are turned round, (n_items,)."""
     counts: Counts = field(repr=False)
     log_likelihood: float
     """Marginal log-likelihood, without priors: by adaptive quadrature up to four abilities and
@@ -160,7 +162,7 @@ class AbilitiesResult(AnyResult):
         columns |= {
             "average_error": self.counts.average_error,
             "n_responses": self.counts.item_responses,
-            "p_negative": p_negative(self.fitted, self.item_covariance),
+            "p_negative": self.p_negative,
             "status": status,
         }
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
@@ -477,59 +479,80 @@ def _expected(right: Array, trials: Array, side: Side, items: Side) -> tuple[Arr
     return np.where(seen, share, p).mean(axis=1), error
 
 
-def p_negative(fitted: Fitted, covariance: Array | None) -> Array:
+def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     """Probability that the slopes of an item are turned round, given the others.
 
-    The likelihood of the slopes a of an item is about exp(h'a − a'La/2), its intercept maximised
-    out. −2 μ'(I + LΩ)⁻¹h is then the log-odds that the slopes come from N(−μ, Ω) rather than from
-    N(μ, Ω). It is the same for every rotation. The share of such items is learned, and μ and Ω with
-    them turned back.
+    The likelihood of the slopes a of an item near 0 is about exp(h'a − a'La/2), the score and the
+    information of abilities that leave the item out. Slopes come from N(μ, Ω), from N(−μ, Ω), or
+    are 0. EM estimates μ, Ω and the three shares from h and L. The result is the same for every
+    rotation. ``evidence`` weighs responses, and is below 1 if respondents repeat each other.
     """
     free, design = fitted.design.pattern, fitted.design
-    k = np.arange(free.shape[1])
-    kinds = k if design.free else design.kind
+    n, k = free.shape
+    kinds = np.arange(k) if design.free else design.kind
     same = (kinds[:, None] == kinds).astype(np.float64)
     pool = same / np.maximum(same @ free.sum(axis=0), 1)[:, None]  # sums by ability to kinds' means
-    covariance = fitted.items.covariance if covariance is None else covariance
-    h, information = _likelihood_of_slopes(fitted, covariance)
-    own = covariance[:, :-1, :-1] * (free[:, :, None] & free[:, None, :])
-    slopes = fitted.items.mean[:, :-1] * free
-    second = np.einsum("ni,nj->ij", slopes, slopes) + own.sum(axis=0)
-    second = second / len(free) if design.free else np.diag(pool @ np.diag(second))
-    share, p = _USUAL / _PSEUDO, np.zeros(len(slopes))
+    h, information = (evidence * part for part in _near_zero(cells, fitted))
+    slopes, shares = fitted.items.mean[:, :-1] * free, np.array([0.9, 0.05, 0.05])
+    centre, p = pool @ slopes.sum(axis=0), np.zeros((3, n))
+    spread = np.diag(pool @ ((slopes - centre) ** 2 * free).sum(axis=0) + _FLOOR)
     for _ in range(_STEPS):
-        centre = pool @ ((1 - 2 * p) @ slopes)
-        spread = second - (np.outer(centre, centre) if design.free else np.diag(centre**2))
-        inside = np.eye(len(k)) + information @ (spread + 1e-6 * np.eye(len(k)))
-        odds = -2 * np.linalg.solve(inside, h[:, :, None])[:, :, 0] @ centre
-        p = 1 / (1 + np.exp(-np.clip(odds + np.log(share / (1 - share)), -500, 500)))
-        share = float((p.sum() + _USUAL) / (len(p) + _PSEUDO))
-    return np.asarray(p)
+        inside = np.eye(k) + spread @ information
+        log_volume, inverse = np.linalg.slogdet(inside)[1], np.linalg.inv(inside)
+        about, by_score = inverse @ centre, inverse @ spread
+        pull, odds = np.einsum("nij,nj->ni", by_score, h), (h * about).sum(axis=1)
+        level = (h * pull - (information @ centre) * about).sum(axis=1) / 2 - log_volume / 2
+        log_p = np.stack([level + odds, level - odds, np.zeros(n)]) + np.log(shares)[:, None]
+        p = np.exp(log_p - log_p.max(axis=0))
+        p /= p.sum(axis=0)
+        shares = (p.sum(axis=1) + _USUAL) / (n + 3 * _USUAL)
+        of_items = [(p[at][:, None] * free, about + sign * pull) for at, sign in ((0, 1), (1, -1))]
+        weight = sum(w for w, _ in of_items)
+        inside_kind = same @ weight.sum(axis=0) + _USUAL / 100
+        centre = same @ sum((w * a).sum(axis=0) for w, a in of_items) / inside_kind
+        second = sum((w * (a - centre)).T @ ((a - centre) * free) for w, a in of_items)
+        second = second + np.einsum("ni,nij->ij", weight, by_score * free[:, None, :])
+        if design.free:
+            spread = second / inside_kind[0]
+        else:
+            spread = np.diag(same @ np.diag(second) / inside_kind)
+        spread += _FLOOR / n * np.eye(k)
+    return np.asarray(p[1])
 
 
-def _likelihood_of_slopes(fitted: Fitted, covariance: Array) -> tuple[Array, Array]:
-    """Linear and quadratic coefficients of log-likelihoods: posteriors without their prior."""
-    b, k = fitted.items.mean, fitted.design.n_abilities
-    free = np.column_stack([fitted.design.pattern, np.ones(len(b), bool)])
-    both = free[:, :, None] & free[:, None, :]
-    whole = np.where(both, covariance, 0)
-    whole[:, range(k + 1), range(k + 1)] += ~free
-    precision, prior = np.linalg.inv(whole) * both, prior_precision(fitted, free) * both
-    quadratic = precision - prior
-    pull = np.einsum("nij,nj->ni", prior, fitted.mean) if fitted.prior else 0.0
-    linear = np.einsum("nij,nj->ni", precision, b) - pull
-    ratio = quadratic[:, :k, k] / np.maximum(quadratic[:, k, k], 1e-6)[:, None]
-    h = linear[:, :k] - ratio * linear[:, k:]
-    values, vectors = np.linalg.eigh(
-        quadratic[:, :k, :k] - ratio[:, :, None] * quadratic[:, k:, :k]
-    )
-    return h, (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
+    """Score and information of the slopes of every item at 0, its intercept at its maximum.
+
+    Each response is taken out of the abilities that it is compared with, in one Newton step.
+    """
+    theta, variance = fitted.ability, fitted.ability_covariance
+    free, k = fitted.design.pattern, theta.shape[1]
+    sums = np.zeros((len(free), 1 + k + k * k))
+    tried, right = (part.sum(axis=0, dtype=np.float64) for part in (cells.weights, cells.weighed))
+    mean = right / np.maximum(tried, 1e-9)
+    h, taken = np.zeros((len(free), k)), np.zeros((len(free), k * k))
+    for rows in blocks(*cells.y.shape):
+        some, people = (
+            cells.chosen(rows),
+            Side(fitted.respondents.mean[rows], fitted.respondents.covariance[rows]),
+        )
+        squares = (theta[rows, :, None] * theta[rows, None, :]).reshape(-1, k * k)
+        sums += some.weights.T @ np.column_stack([np.ones(len(squares)), theta[rows], squares])
+        residual = some.weights * (some.y - mean)
+        h += residual.T @ theta[rows]
+        own = residual * some.weights * (some.y - probabilities(people, fitted.known_items))
+        taken += own.T @ variance[rows].reshape(-1, k * k)
+    h -= np.einsum("nij,nj->ni", taken.reshape(-1, k, k), fitted.items.mean[:, :-1])
+    first, square = sums[:, 1 : k + 1], sums[:, k + 1 :].reshape(-1, k, k)
+    square = square - first[:, :, None] * first[:, None, :] / np.maximum(sums[:, :1, None], 1e-9)
+    information = (mean * (1 - mean))[:, None, None] * square
+    return h * free, information * (free[:, :, None] & free[:, None, :])
 
 
-def negative_items(fitted: Fitted, covariance: Array | None) -> Finding | None:
+def negative_items(p: Array) -> Finding | None:
     """How many items are called negative, given all abilities."""
-    n = int(called_negative(p_negative(fitted, covariance)).sum())
-    values = {"n": n, "n_items": len(fitted.items.mean), "fdr": FALSE_DISCOVERY_RATE, "n_unsure": 0}
+    n = int(called_negative(p).sum())
+    values = {"n": n, "n_items": len(p), "fdr": FALSE_DISCOVERY_RATE, "n_unsure": 0}
     return Finding("negative-items", "note", values) if n else None
 
 
