@@ -19,8 +19,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 # fmt: off
 LAYERS = (
     "checks", "findings", "files", "printed", "progress", "responses", "io", "storage", "irf",
-    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "suspects",
-    "abilities", "systems", "selection", "difficulty", "prediction", "curves", "datasets",
+    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "abilities",
+    "suspects", "systems", "selection", "difficulty", "prediction", "curves", "datasets",
     "pictures", "plots", "report", "cli", "__main__",
 )
 # fmt: on
@@ -30,6 +30,7 @@ DOWNWARD = {
     CALIBRATED / "result.py": {"abilities", "systems", "suspects", "difficulty", *SHOWN},
     CALIBRATED / "summary.py": {"difficulty"},
     PACKAGE / "scoring" / "scores.py": {"abilities"},
+    PACKAGE / "abilities" / "fitting.py": {"suspects"},
     PACKAGE / "abilities" / "result.py": {"systems"},
     PACKAGE / "responses" / "matrix.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,

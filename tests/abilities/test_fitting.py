@@ -212,7 +212,11 @@ def test_what_is_not_possible_is_refused(how: dict[str, Any], message: str) -> N
 
 def test_what_is_not_defined_says_so(by_task: AbilitiesResult) -> None:
     with pytest.raises(TypeError, match="must be a fit with one ability"):
-        irtkit.audit(by_task)
+        irtkit.wrong_keys(by_task)
+    with pytest.raises(ValueError, match="families is for a fit with one ability"):
+        irtkit.audit(by_task, families="similar")
+    with pytest.raises(ValueError, match="compare is for a fit with one ability"):
+        irtkit.report(by_task, "page.html", compare=True)
     with pytest.raises(AttributeError, match="aic is not defined for several abilities"):
         _ = by_task.aic
     with pytest.raises(ValueError, match="general ability"):

@@ -97,7 +97,35 @@ def test_abilities_name_the_items_and_systems_that_have_most_of_each() -> None:
         assert row["respondents"].startswith(best)
     nothing = irtkit.fit(drawn(0, correlation=1.0)[0], abilities=2).abilities
     assert nothing.loc["2", "items"] == ""
-    assert result.flag_items().empty
+
+
+def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    theta = generator.normal(size=(50, 2))
+    task, slopes = np.arange(200) % 2, generator.lognormal(0.1, 0.3, 200)
+    slopes[:10] *= -1
+    z = theta[:, task] * slopes + generator.normal(size=200)
+    values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+    labels = [f"<b>{k}</b>" for k in range(200)]
+    about = pd.DataFrame({"task": np.array(["<i>", "law"])[task], "text": labels}, index=labels)
+    responses = irtkit.ResponseMatrix(values, items=labels).with_tables(item_table=about)
+    for abilities in ("task", 2):
+        result = irtkit.fit(responses, abilities=abilities)
+        found = irtkit.audit(result)
+        assert len({*found.suspects.index} & {*labels[:10]}) >= 8
+        assert found.n_negative <= 11
+        pd.testing.assert_frame_equal(irtkit.flag_items(result), found.items)
+        assert found.items.iloc[0]["discrimination"] < 0
+        assert "given all" in str(found)
+        assert "<table" in found._repr_html_()
+        irtkit.report(result, tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "Suspect items, the surest first" in page
+        assert "&lt;b&gt;0&lt;/b&gt;" in page
+        assert "<b>0" not in page
+        assert "<script" not in page
+    noise = irtkit.ResponseMatrix(generator.integers(0, 2, (50, 200)))
+    assert irtkit.audit(irtkit.fit(noise, abilities=2)).items.empty
 
 
 def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
@@ -111,4 +139,6 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
     both = run("compare-systems out respondent-1 respondent-2", tmp_path)
     assert "percentage" in both.stdout
     assert "ability" in run("score board.csv out", tmp_path).stdout
-    assert "several abilities" in run("audit out", tmp_path).stderr
+    assert "Suspect items: 0 of 60" in run("audit out", tmp_path).stdout
+    assert "wrote" in run("report out --out page.html", tmp_path).stdout
+    assert "several abilities" in run("health out", tmp_path).stderr
