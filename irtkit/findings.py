@@ -430,8 +430,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{respondent!s} and {other!s} (agreement {agreement:.0%}, expected {expected:.0%})",
     "sparse-not-compared": "Sparse matrix: similar respondents are not listed",
     "verdicts-doubted": "Verdicts doubted: one ability does not explain the responses, as the fit "
-    "warned. Wrong keys may be missed, and flagged items may have correct keys. Audit each kind of "
-    "item separately, or name the families of respondents",
+    "warned. Wrong keys may be missed, and flagged items may have correct keys. Audit a fit with "
+    "abilities='auto', audit each kind of item separately, or name the families of respondents",
     "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] reveal "
     "about {power:.0%} of items with a reversed key and typical discrimination. Larger "
     "numbers reveal more",
