@@ -44,9 +44,9 @@ def short(value: object) -> str:
     return " ".join(_SHORT.repr(value).splitlines())
 
 
-def check_type(name: str, value: object, kind: type) -> None:
-    """Refuse what is not a ResponseMatrix, FitResult or the like."""
-    if not isinstance(value, kind):
+def check_type(name: str, value: object, kind: type, *others: type) -> None:
+    """Refuse what is not a ResponseMatrix, FitResult or the like, nor of another type."""
+    if not isinstance(value, (kind, *others)):
         if type(value).__name__ == "AbilitiesResult":
             raise TypeError(
                 f"{name} must be a fit with one ability, got {value!r}. "

@@ -88,6 +88,11 @@ class AbilitiesResult(AnyResult):
         """Expected scores, which order the respondents."""
         return np.asarray(self._respondents["expected_score"])
 
+    def expected(self, rows: Any, items: Any) -> Array:
+        """P(right) of some respondents on some items, both by place."""
+        b = self.fitted.items.mean[items]
+        return np.asarray(1 / (1 + np.exp(-(self.fitted.respondents.mean[rows] @ b.T))))
+
     @cached_property
     def synthetic(self) -> NDArray[np.bool_]:  # type: ignore[override]
         """Which respondents are synthetic: none."""
@@ -184,6 +189,21 @@ class AbilitiesResult(AnyResult):
         items = self.fitted.known_items
         items = Side(items.mean[chosen], items.covariance[chosen])
         return _expected(right, trials, self.fitted.respondents, items)
+
+    def refitted(self, responses: ResponseMatrix) -> AbilitiesResult:
+        """Fit other respondents on the same items with the same abilities, without errors."""
+        from irtkit.calibration.fitting import fit, silently
+
+        kept: Any = {"exploratory": self.n_abilities, "bifactor": "bifactor"}.get(self.structure)
+        if self.tasks is not None:
+            import pandas as pd
+
+            table = pd.DataFrame({"task": self.tasks}, index=list(self.item_labels))
+            responses = responses.with_tables(table)
+        options: Any = {"prior": self.settings.prior and "weak", "seed": self.settings.seed}
+        with silently():
+            found: Any = fit(responses, abilities=kept or "task", standard_errors=False, **options)
+        return found  # type: ignore[no-any-return]
 
     def scored(self, responses: ResponseMatrix, level: float = 0.95) -> pd.DataFrame:
         """Score other respondents on the items of the fit, see :func:`irtkit.score`."""
@@ -562,6 +582,7 @@ def as_abilities(given: object) -> AbilitiesResult | None:
         path = saved_in(as_path(given))
         if path.is_file() and storage.name_of(path) == FORMAT.name:
             return storage.read(path, FORMAT, restored)
+    given = getattr(given, "result", given)  # of a selection
     return given if isinstance(given, AbilitiesResult) else None
 
 

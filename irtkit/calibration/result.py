@@ -94,6 +94,10 @@ class AnyResult:
         """What orders the respondents: ability, or expected score if there are several."""
         raise NotImplementedError
 
+    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
+        """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
+        raise NotImplementedError
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
@@ -259,6 +263,10 @@ class FitResult(AnyResult):
     def overall(self) -> NDArray[np.float64]:
         """What orders the respondents: ability."""
         return self.ability
+
+    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
+        """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
+        return np.asarray(self.parameters.chosen(items).probability(self.ability[rows]))
 
     @property
     def ability_se(self) -> NDArray[np.float64]:

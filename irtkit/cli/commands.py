@@ -343,7 +343,10 @@ def _select(given: SimpleNamespace) -> None:
     irtkit select results.csv -k 20
     irtkit select results.csv -k 20 --out few.npz
     """
-    families, result = column_or_name(given, "families"), result_of(given, standard_errors=False)
+    families, result = (
+        column_or_name(given, "families"),
+        result_of(given, standard_errors=False, several=True),
+    )
     settings: Any = {"design": given.design, "folds": given.folds, "seed": given.seed}
     selection = irtkit.select_items(result, given.k, families=families or SIMILAR, **settings)
     out, known = given.out, None if result.responses is None else result.responses.item_table

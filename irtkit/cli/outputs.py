@@ -229,6 +229,8 @@ def differential_text(found: pd.DataFrame, fdr: float) -> str:
 def selection_text(selection: Selection) -> str:
     """The first selected items, and how well they predict the full score."""
     columns = "rank discrimination difficulty average_error"
+    if isinstance(selection.result, AbilitiesResult):
+        columns = "rank average_error p_negative"
     return f"{_shown(selection.item_table, columns, 'item', _TOP // 2)}\n\n{selection}"
 
 

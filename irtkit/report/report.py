@@ -83,8 +83,7 @@ def report(
     from irtkit.report.page import page_of
     from irtkit.suspects import audit
 
-    if not isinstance(result, AbilitiesResult):
-        check_type("result", result, FitResult)
+    check_type("result", result, FitResult, AbilitiesResult)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
     if result.responses is None:

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.fitting import refitted
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_one_of, check_seed, check_type, check_whole, short
+from irtkit.checks import check_one_of, check_seed, check_type, check_whole, one_ability_only, short
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, items_for_scores, score
 from irtkit.scoring.scores import Cells, added_variance, expected_scores, save_items
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 _ALPHA = 0.5  # Weight of the model in Σ. From 0.35 to 0.65 errors differ by sampling error only.
 _SPREAD = 1.25  # SD of the abilities of Σ, in SDs of the population. New respondents lie farther.
 _REACH, _N_NODES = 4.0, 41  # Quadrature to so many SDs. Probabilities err by 1e-3 at slope 10.
+_N_DRAWS = 400  # Draws of several abilities.
+_MAY_RISE = 0.5  # Probability of a slope below 0 from which on an item is not chosen.
 _LEAST = 1e-6  # Proportion of the variance of an item that is rounding error of 32-bit sums.
 _SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # Numbers of items in the table.
 _TOL = 1e-4  # Of the fits without a fold, as in `irtkit.difficulty.held_out`.
@@ -65,43 +68,46 @@ class ItemCovariance(NamedTuple):
 
     known: Places  # Which items of the fit they are.
     allowed: NDArray[np.bool_]  # Which of them may be chosen: not suspect.
-    items: ItemParameters  # In SDs of ability in the population.
+    items: Any  # ItemParameters in SDs of ability in the population, None of several abilities.
+    rising: NDArray[np.bool_]  # Which of them have slopes above 0.
+    p: Array  # P(right) at abilities of the population, (n_nodes, n_items).
+    weight: Array  # Of these abilities, (n_nodes,).
     answers: Single  # Proportion right of real respondents, (n, n_items), expected where missing.
 
     @classmethod
-    def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
+    def of(
+        cls, result: FitResult | AbilitiesResult, like: ItemCovariance | None = None
+    ) -> ItemCovariance:
         """Return the covariance of a fit, for the items of another covariance if given."""
-        unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
         if like is None:
-            known = np.flatnonzero(unit.known)
+            of_one = isinstance(result, FitResult)
+            answered = result.counts.item_responses > 0
+            known = np.flatnonzero(result.parameters.known if of_one else answered)
             settings: Any = flag_items.__kwdefaults__
             suspect = set(flagged(result, **settings)[0].index)
             allowed = np.array([result.item_labels[place] not in suspect for place in known])
         else:
             known, allowed = like.known, like.allowed
-        items = unit.chosen(known)
+        of_population = _one_ability if isinstance(result, FitResult) else _several_abilities
+        items, rising, p, weight = of_population(result, known)
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
         cells = Cells.of(patterns, rows, known)
         answers = np.asarray(cells.right, dtype=np.float32)
         for row in np.flatnonzero((cells.tried == 0).any(axis=1)):
             missing = cells.tried[row] == 0
-            ability = (result.ability[rows[row]] - result.latent_mean) / result.latent_sd
-            answers[row, missing] = items.chosen(missing).probability(ability)
-        return cls(known, allowed, items, answers)
+            answers[row, missing] = result.expected(rows[row : row + 1], known[missing])[0]
+        return cls(known, allowed, items, rising, p, weight, answers)
 
     def factored(self) -> tuple[Single, Array]:
         """F and the diagonal of D."""
-        theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
-        weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
-        weight /= weight.sum()
-        p = self.items.probability(theta)
+        p, weight = self.p, self.weight
         n, n_items = self.answers.shape
-        factor = np.empty((n_items, n + len(theta)), dtype=np.float32)
+        factor = np.empty((n_items, n + len(weight)), dtype=np.float32)
         spread = np.sqrt((1 - _ALPHA) / max(n - 1, 1))
         factor[:, :n] = ((self.answers - self.answers.mean(axis=0)) * np.float32(spread)).T
         factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
-        return factor, _ALPHA * (weight @ self.items.variance(theta))
+        return factor, _ALPHA * (weight @ (p * (1 - p)))
 
     def ranking(self, k: int) -> Places:
         """Places of the k items to ask first, best first, or fewer if no more may be asked.
@@ -114,7 +120,7 @@ class ItemCovariance(NamedTuple):
         with_mean = (factor @ factor.sum(axis=0)).astype(np.float64) + noise
         least = np.maximum(_LEAST * variance, np.finfo(np.float64).tiny)
         columns, taken = np.empty((min(k, n_items), n_items)), []
-        left = self.allowed & (self.items.discrimination > 0)
+        left = self.allowed & self.rising
         for step in range(len(columns)):
             left &= variance > least
             if not left.any():
@@ -138,19 +144,37 @@ class ItemCovariance(NamedTuple):
         Strata begin anywhere, so that one may hold the easiest and the hardest items. All items are
         then equally likely, though strata differ by one in size.
         """
-        n_items = self.items.n_items
+        n_items = len(self.known)
         if design == "random":
             return generator.permutation(n_items)[:k]
-        order = np.argsort(self.items.expected_error(), kind="stable")
+        error = 1 - self.weight @ self.p if self.items is None else self.items.expected_error()
+        order = np.argsort(error, kind="stable")
         start = generator.random() * n_items
         bounds = np.ceil(start + np.arange(k) * (n_items / k)).astype(np.intp)
         ends = np.append(bounds[1:], bounds[0] + n_items)
         return order[generator.integers(bounds, ends) % n_items]
 
 
+def _one_ability(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
+    """Items in SDs of ability, which of them rise, P(right) at abilities, and their weights."""
+    items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(known)
+    theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
+    weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
+    return items, items.discrimination > 0, items.probability(theta), weight / weight.sum()
+
+
+def _several_abilities(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
+    """Return the same of several abilities, but for the items, at draws of abilities."""
+    b, root = result.fitted.items.mean[known], np.linalg.cholesky(result.fitted.correlations)
+    drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
+    p = 1 / (1 + np.exp(-(drawn @ b[:, :-1].T + b[:, -1])))
+    weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
+    return None, result.p_negative[known] < _MAY_RISE, p, weight
+
+
 def refits(
-    result: FitResult, families: Any, n_folds: int, seed: int
-) -> Iterator[tuple[FitResult, Places]]:
+    result: FitResult | AbilitiesResult, families: Any, n_folds: int, seed: int
+) -> Iterator[tuple[Any, Places]]:
     """Yield for every fold the fit without some families, and the respondents left out."""
     patterns = result.patterns
     scored = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
@@ -167,11 +191,16 @@ def refits(
         fold_of[name] = load.argmin()
         load[fold_of[name]] += sizes[name]
     responses = dense_responses(result, "cross-validation")
-    fixed = None if result.fixed is None else result.items[result.fixed]
+    fixed = None
+    if isinstance(result, FitResult) and result.fixed is not None:
+        fixed = result.items[result.fixed]
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
-        yield refitted(result, kept, tol=_TOL, fixed=fixed), held
+        if isinstance(result, AbilitiesResult):
+            yield result.refitted(kept), held
+        else:
+            yield refitted(result, kept, tol=_TOL, fixed=fixed), held
 
 
 class Held(NamedTuple):
@@ -191,7 +220,7 @@ class Selection:
 
     items: tuple[str, ...]
     """Labels, the first to be asked first."""
-    result: FitResult = field(repr=False)
+    result: FitResult | AbilitiesResult = field(repr=False)
     covariance: ItemCovariance = field(repr=False)
     design: Design | None = None
     """How they were drawn, or None if they were chosen."""
@@ -214,7 +243,8 @@ class Selection:
         """Errors by the number of items asked, from the first on, with index "n_items".
 
         Columns: expected_error (as above), model_error (by the model), and misfit (the square root
-        of the variance added to the variance of the model). The last two are NaN for random items.
+        of the variance added to the variance of the model). The last two are NaN for random items
+        and for several abilities.
         """
         return self._table.copy()
 
@@ -222,16 +252,17 @@ class Selection:
     def _table(self) -> pd.DataFrame:
         import pandas as pd
 
-        sizes, rows = (
-            self._sizes,
-            [(_rms(self._errors_drawn()), np.nan, np.nan)] if self.design else [],
-        )
-        if self.design is None:
+        rows: list[tuple[float, float, float]] = []
+        if self.design is not None:
+            rows = [(_rms(self._errors_drawn()), np.nan, np.nan)]
+        elif isinstance(self.result, AbilitiesResult):
+            rows = [(_rms(error), np.nan, np.nan) for error in self._errors_of_several()]
+        else:
             for error, variance in zip(*self._errors(), strict=True):
                 misfit = np.sqrt(added_variance(error, variance))
-                rows.append((_rms(error), np.sqrt(np.mean(variance)), misfit))
+                rows.append((_rms(error), float(np.sqrt(np.mean(variance))), misfit))
         columns = ["expected_error", "model_error", "misfit"]
-        return pd.DataFrame(rows, pd.Index(sizes, name="n_items"), columns)
+        return pd.DataFrame(rows, pd.Index(self._sizes, name="n_items"), columns)
 
     @property
     def item_table(self) -> pd.DataFrame:
@@ -252,6 +283,11 @@ class Selection:
         It holds the parameters of all items and the cross-validated misfit of chosen items by the
         number asked, but neither responses nor names of respondents.
         """
+        if isinstance(self.result, AbilitiesResult):
+            raise ValueError(
+                "save is for items of a fit with one ability. Use result.save(…): irtkit.score "
+                "takes its path for items, with answers to the items selected"
+            )
         sizes, misfit = np.zeros(0), np.zeros(0)
         if self.design is None:
             sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
@@ -270,6 +306,8 @@ class Selection:
         """The items that :func:`irtkit.adaptive` may ask."""
         from irtkit.selection.adaptive import Pool
 
+        if isinstance(self.result, AbilitiesResult):
+            raise one_ability_only("adaptive")
         return Pool(self)
 
     @cached_property
@@ -306,6 +344,20 @@ class Selection:
         errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
         return errors, variances
 
+    def _errors_of_several(self) -> Array:
+        """Errors of held-out scores with several abilities, (n_sizes, n)."""
+        responses = dense_responses(self.result, "cross-validation")
+        found = []
+        for fold, rows in refits(self.result, self.families, self.folds, self.seed):
+            ranking = ItemCovariance.of(fold, self.covariance).ranking(len(self.items))
+            score_of = self.cells.chosen(rows).score
+            answers = (
+                responses.part(rows, self.covariance.known[ranking[:size]]) for size in self._sizes
+            )
+            scores = [fold.scored(part)["expected_score"].to_numpy() for part in answers]
+            found.append(np.array(scores) - score_of)
+        return np.concatenate(found, axis=1)
+
     def _errors_drawn(self) -> Array:
         """Errors of held-out scores from items drawn again in every fold, (n,)."""
         responses = dense_responses(self.result, "cross-validation")
@@ -315,7 +367,8 @@ class Selection:
             covariance = ItemCovariance.of(fold, self.covariance)
             drawn = covariance.drawn(len(self.items), self.design, generator)
             answers = responses.part(rows, known[drawn])
-            scores = score(answers, fold, design=self.design)["expected_score"]
+            several = isinstance(fold, AbilitiesResult)
+            scores = score(answers, fold, design=None if several else self.design)["expected_score"]
             found.append(scores.to_numpy() - self.cells.chosen(rows).score)
         return np.concatenate(found)
 
@@ -341,7 +394,7 @@ class Selection:
 
 
 def select_items(
-    result: FitResult,
+    result: FitResult | AbilitiesResult,
     k: int,
     *,
     design: Design | None = None,
@@ -353,8 +406,9 @@ def select_items(
 
     Parameters
     ----------
-    result : FitResult
-        A result of :func:`irtkit.fit` with its responses.
+    result : FitResult or AbilitiesResult
+        A result of :func:`irtkit.fit` with its responses. With several abilities the items are
+        chosen for the score on all items, and :func:`irtkit.adaptive` does not take them.
     k : int
         Number of items to ask.
     design : {"random", "stratified"}, optional
@@ -402,7 +456,7 @@ def select_items(
     >>> irtkit.select_items(result, 20).items[:10] == selection.items
     True
     """
-    check_type("result", result, FitResult)
+    check_type("result", result, FitResult, AbilitiesResult)
     dense_responses(result, "select_items")
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)

@@ -47,8 +47,7 @@ class Audit:
     """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
     """Family of every real respondent by :func:`irtkit.similar_respondents`, named after its first
-    member; for ``families=``. None without the responses, if these are sparse, or with several
-    abilities."""
+    member; for ``families=``. None without the responses, or if these are sparse."""
     findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
     clustered: bool  #: Whether evidence is clustered by families that were given.
     prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
@@ -275,8 +274,7 @@ def audit(
     """
     import pandas as pd
 
-    if not isinstance(result, AbilitiesResult):
-        check_type("result", result, FitResult)
+    check_type("result", result, FitResult, AbilitiesResult)
     responses = result.responses
     if predictions is None and responses is not None:
         predictions = responses.predictions
@@ -297,7 +295,7 @@ def audit(
     findings += limits
     if responses is not None and responses.is_sparse:
         findings.append(Finding("sparse-not-compared", "note"))
-    elif responses is not None and not isinstance(result, AbilitiesResult):
+    elif responses is not None:
         pairs = similar_respondents(result)
         names = family_names(result, SIMILAR, pairs)
         index = pd.Index(result.respondent_labels, name="respondent")

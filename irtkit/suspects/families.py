@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 from irtkit.data.patterns import blocks
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import AnyResult
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
@@ -36,7 +38,7 @@ _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
 _PRODUCTS_AT_ONCE = 2**22  # Numbers of a part of it that is computed at once: 16 MiB.
 
 
-def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
+def dense_responses(result: AnyResult, needed_by: str) -> ResponseMatrix:
     """Return the responses of a fit. Raise an error if they were not saved, or are sparse."""
     if result.responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
@@ -45,23 +47,25 @@ def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
 
 
 def item_blocks(
-    result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
+    result: AnyResult, kept: NDArray[np.bool_] | NDArray[np.int64]
 ) -> Iterator[tuple[slice, Array, Array]]:
     """Some items, right responses of some respondents and how many there are, 0 where missing."""
-    for some in blocks(len(result.item_labels), len(result.ability[kept]), _CELLS_AT_ONCE):
+    for some in blocks(
+        len(result.item_labels), len(np.arange(result.patterns.n)[kept]), _CELLS_AT_ONCE
+    ):
         yield some, *result.patterns.dense(kept, some)
 
 
 def _compared_blocks(
-    result: FitResult, kept: NDArray[np.bool_]
+    result: AnyResult, kept: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
     """Which of some items respondents answered, the shares right, and P(right) of the model."""
     for some, right, trials in item_blocks(result, kept):
-        p = np.nan_to_num(result.parameters.chosen(some).probability(result.ability[kept]))
+        p = np.nan_to_num(result.expected(kept, some))
         yield trials > 0, right / np.maximum(trials, 1), p
 
 
-def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
+def similar_respondents(result: AnyResult, *, excess: float = 0.5) -> pd.DataFrame:
     """List the pairs of respondents that agree far beyond what the model expects.
 
     Parameters
@@ -102,7 +106,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     import pandas as pd
     from scipy.special import ndtri
 
-    check_type("result", result, FitResult)
+    check_type("result", result, FitResult, AbilitiesResult)
     check_number("excess", excess, least=0, most=1)
     dense_responses(result, "similar_respondents")
     kept = result.patterns.answering
@@ -130,7 +134,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 
 
 def _candidates(
-    result: FitResult, kept: NDArray[np.bool_], rows: slice, excess: float
+    result: AnyResult, kept: NDArray[np.bool_], rows: slice, excess: float
 ) -> NDArray[np.intp]:
     """Pairs of some respondents with later ones that may have the excess, (2, n_pairs).
 
@@ -156,7 +160,7 @@ def _candidates(
 
 
 def _compared(
-    result: FitResult, kept: NDArray[np.bool_], one: NDArray[np.intp], other: NDArray[np.intp]
+    result: AnyResult, kept: NDArray[np.bool_], one: NDArray[np.intp], other: NDArray[np.intp]
 ) -> Array:
     """Number of items that pairs answered, agreements, Σ e, Σ e(1 − e) and right, (5, n_pairs)."""
     found = np.zeros((5, len(one)))
@@ -202,7 +206,7 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
 
 
 def family_names(
-    result: FitResult, families: Any, pairs: pd.DataFrame | None = None
+    result: AnyResult, families: Any, pairs: pd.DataFrame | None = None
 ) -> list[str | None]:
     """Name the family of every respondent, None without one.
 
@@ -217,7 +221,7 @@ def family_names(
     return [None if is_missing_label(name) else str(name) for name in names]
 
 
-def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
+def family_codes(result: AnyResult, families: Any) -> NDArray[np.int64]:
     """Number the family of every respondent. One without a family is its own family."""
     if isinstance(families, str) and families == SIMILAR:
         return linked(result, similar_respondents(result))
@@ -226,7 +230,7 @@ def family_codes(result: FitResult, families: Any) -> NDArray[np.int64]:
     return np.unique(own, return_inverse=True)[1]
 
 
-def linked(result: FitResult, pairs: pd.DataFrame) -> NDArray[np.int64]:
+def linked(result: AnyResult, pairs: pd.DataFrame) -> NDArray[np.int64]:
     """Number the families of all respondents whom pairs link."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

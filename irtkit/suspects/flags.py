@@ -176,6 +176,7 @@ def flagged(
     ``keys`` is the table of :func:`irtkit.wrong_keys`, and which items are called by it. Suspects
     then come in its order.
     """
+    check_type("result", result, FitResult, AbilitiesResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
     if isinstance(result, AbilitiesResult):
@@ -184,7 +185,6 @@ def flagged(
         if any(given.values()):
             raise one_ability_only(max(given, key=lambda name: given[name]))
         return _negative_given_all(result, fdr, predictions), []
-    check_type("result", result, FitResult)
     if chance is not None and result.model != "3PL":
         raise ValueError(
             f"chance is for the 3PL, which has guessing, and the model is {result.model}"

@@ -142,3 +142,29 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
     assert "Suspect items: 0 of 60" in run("audit out", tmp_path).stdout
     assert "wrote" in run("report out --out page.html", tmp_path).stdout
     assert "several abilities" in run("health out", tmp_path).stderr
+
+
+@pytest.mark.parametrize("abilities", ["task", 2])
+def test_selected_items_predict_the_score_better_than_random_ones(abilities: Any) -> None:
+    responses, _ = drawn(5, n=150, n_items=120, missing=0, correlation=0.4)
+    held = responses.part(np.arange(110, 150))
+    result = irtkit.fit(responses.part(np.arange(110)).with_known(responses), abilities=abilities)
+    selection = irtkit.select_items(result, 20, folds=3)
+    actual = held.to_frame().mean(axis=1)
+
+    def error(items: Any) -> float:
+        known = held.to_frame()[list(items)]
+        found = irtkit.score(known, selection)["expected_score"]
+        return float(np.sqrt(np.mean((found - actual) ** 2)))
+
+    generator = np.random.default_rng(0)
+    random = [error(generator.choice(responses.items, 20, replace=False)) for _ in range(20)]
+    assert error(selection.items) < np.mean(random)
+    assert 0.5 < error(selection.items) / selection.expected_error < 1.5
+    assert irtkit.select_items(result, 40, folds=3).items[:20] == selection.items
+    drawn_items = irtkit.select_items(result, 20, folds=3, design="stratified")
+    assert selection.expected_error < drawn_items.expected_error
+    with pytest.raises(ValueError, match="adaptive is for a fit with one ability"):
+        irtkit.adaptive(selection)
+    with pytest.raises(ValueError, match="save is for items of a fit with one ability"):
+        selection.save("items.npz")
