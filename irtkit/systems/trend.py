@@ -269,7 +269,9 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
         error = np.hypot(of.se_known / slope, covariance[1, 1] ** 0.5 / line[1])
         n = int(np.isfinite(dates[who]).sum())
         doubling = Doubling.of(rate, abs(rate) * float(error), n, level)
-    systems = _table(found, table).sort_values("p50", ascending=False, kind="stable")
+    systems = _table(found, table)
+    order = np.argsort(-np.round(np.log(systems["p50"].to_numpy()), 9), kind="stable")
+    systems = systems.iloc[order]  # Ties stay in the order of the responses.
     se = float(covariance[1, 1]) ** 0.5
     return Horizon(systems, float(line[1]), se, omega, doubling, level)
 

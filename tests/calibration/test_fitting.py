@@ -438,7 +438,7 @@ def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: M
     alone, together = (fit(r, model, prior=None, standard_errors=False) for r in (responses, both))
     assert together.items["status"].tolist() == ["ok"] * 30 + ["unbounded"] * 10
     assert together.converged
-    assert together.n_iterations <= alone.n_iterations + 1
+    assert together.n_iterations <= 2 * alone.n_iterations
     assert together.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-4)
     found, expected = (r.items["intercept"].to_numpy()[:30] for r in (together, alone))
     assert found == pytest.approx(expected, abs=1e-3)
