@@ -36,6 +36,11 @@ SIZES = ((100, 100), (60, 500), (500, 50))
 KINDS = ("2PL", "3PL", "20 % negative", "skewed", "near-duplicate systems", "near-duplicate items")
 SHAPES = ((1200, 102, "exploratory", 3), (5000, 1000, "task", 6), (93, 1136, "task", 18))
 
+ONE_ABILITY = (
+    *((8, 30, 0.0), (12, 20, 0.0), (10, 10, 0.0), (12, 1000, 0.2)),
+    *((30, 30, 0.3), (40, 15, 0.3), (100, 20, 0.4), (200, 10, 0.2)),
+)  # Systems, items, and the share of items with negative slopes.
+
 
 def design(structure: str, k: int, n_items: int) -> Any:
     """A design with items in turn of each task."""
@@ -104,6 +109,21 @@ def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> int:
         y = np.where(kept & (np.arange(n_items) < 0.6 * n_items), y[:, source], y)
     responses = irtkit.ResponseMatrix(y.astype(np.int8))
     return int(irtkit.fit(responses, abilities="auto", standard_errors=False).n_abilities)
+
+
+def apart(rounds: int) -> int:
+    """Data sets with one ability in which ability is said not to be accuracy."""
+    found = 0
+    for n, n_items, negative in ONE_ABILITY:
+        for seed in range(rounds):
+            generator = np.random.default_rng(seed)
+            slopes = generator.lognormal(0, 0.5, n_items)
+            slopes[generator.random(n_items) < negative] *= -1
+            z = np.outer(generator.normal(size=n), slopes) + generator.normal(size=n_items)
+            values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+            result = irtkit.fit(values, standard_errors=False)
+            found += any(one.code == "ability-not-accuracy" for one in result.findings)
+    return found
 
 
 def wrong_keys(share: float, correlation: float, rounds: int) -> dict[str, float]:
@@ -190,6 +210,8 @@ def main() -> None:
             several = [one_dimensional(kind, n, n_items, s) > 1 for s in range(options.auto_rounds)]
             found["one-dimensional"][f"{kind}, {n} × {n_items}"] = sum(several)
             print("one-dimensional", kind, n, n_items, sum(several), flush=True)
+    found["ability not accuracy"] = apart(25)
+    print("ability not accuracy", found["ability not accuracy"], flush=True)
     machine = describe()
     print(f"\n{sentence(machine)}")
     rounds = {name: value for name, value in vars(options).items() if name.endswith("rounds")}

@@ -602,6 +602,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "further-ability": "Not unidimensional: the largest residual eigenvalue is {z:.1f} SD above "
     "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
     "some of {n_systems:system} are near-duplicates]]. Verdicts on wrong keys are unreliable",
+    "ability-not-accuracy": "Ability is not accuracy: over {n:system} their rank correlation is "
+    "{rho:.2f}. The ability that explains most responses is not the one that accuracy shows. "
+    "Discriminations and verdicts on items are about the former",
     "one-ability": "One ability: [[with {n_systems:system} a further ability is not "
     "distinguishable from chance]][[a further ability does not predict held-out answers better "
     "(log loss {loss:.4f})]]",

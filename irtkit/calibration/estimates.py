@@ -39,6 +39,7 @@ _FLAT = 1 / 3  # Of the median slope. Of log slopes of SD 0.4 up to 2 % are belo
 _FEWEST_FOR_SEVERAL = 30  # Systems from which on abilities="auto" looks for several.
 _FEW = 4  # Respondents below which there is one way to split them, one against one or two.
 _UNSURE = 8  # With fewer systems, slopes correlate 0.1 to 0.2 with the true ones (SD of logs 0.3).
+_WITH_ACCURACY = 0.5  # Rank correlation of ability and accuracy: above it for one ability.
 _SAID_BELOW = 0.9  # Share of the information in repeated trials below which it is said: 5 % wider.
 _METHODS = {"em": "EM", "vi": "Variational"}  # Classes of `irtkit` by the method of a result.
 
@@ -404,6 +405,16 @@ def _of_systems(
         n_eff = round(duplicates.n_eff)
         values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
         yield Finding("near-duplicates", "note", values, (remedy,))
+    rho = 1.0
+    if result.model in {"2PL", "3PL"} and result.n_answering >= _UNSURE and not by_chance:
+        who: Any = result.answering
+        both = np.stack([proportion_score(patterns).value[who], result.ability[who]]).round(9)
+        ranks = both.argsort(axis=1, kind="stable").argsort(axis=1)
+        rho = float(np.corrcoef(*ranks)[0, 1])
+    if rho < _WITH_ACCURACY:
+        remedy = Remedy({"abilities": "auto"}, "several-abilities")
+        values = {"n": result.n_answering, "rho": rho}
+        yield _warning("ability-not-accuracy", remedy, **values)
     found = dimensionality(counted, duplicates)
     if found is None:
         return

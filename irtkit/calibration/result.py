@@ -107,7 +107,8 @@ class AnyResult:
     def one_ability_doubted(self) -> bool:
         """Whether a finding says that items measure a further ability."""
         return any(
-            one.code == "further-ability" or (one.code == AT_CHANCE and "n_options" in one.values)
+            one.code in {"further-ability", "ability-not-accuracy"}
+            or (one.code == AT_CHANCE and "n_options" in one.values)
             for one in self.findings
         )
 

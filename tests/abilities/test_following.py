@@ -168,3 +168,21 @@ def test_selected_items_predict_the_score_better_than_random_ones(abilities: Any
         irtkit.adaptive(selection)
     with pytest.raises(ValueError, match="save is for items of a fit with one ability"):
         selection.save("items.npz")
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.findings.IRTWarning")
+@pytest.mark.parametrize("abilities", [1, 2])
+def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities: int) -> None:
+    generator = np.random.default_rng(0)
+    theta = generator.normal(size=(150, 2))
+    slopes = np.zeros((2, 400))
+    slopes[0, :200] = 1.5
+    slopes[1, 200:] = 3.0 * np.where(np.arange(200) % 2, -1, 1)  # half of them fall
+    if abilities == 1:
+        slopes[1] = 0
+    z = theta @ slopes + generator.normal(size=400)
+    responses = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+    result = irtkit.fit(responses, standard_errors=False)
+    codes = {finding.code for finding in result.findings}
+    assert ("ability-not-accuracy" in codes) == (abilities == 2)
+    assert result.one_ability_doubted == (abilities == 2)
