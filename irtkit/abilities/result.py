@@ -483,7 +483,7 @@ class AbilitiesResult(AnyResult):
             pairs = pairs.set_index("ability").dropna(axis=1, how="all")
             text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
         board = self.leaderboard().head(_SHOWN)
-        if (board["expected_score"] == board["accuracy"]).all():
+        if np.allclose(board["expected_score"], board["accuracy"]):
             board = board.filter(regex="^(?!expected)")
         board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
         return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"
