@@ -89,8 +89,8 @@ print(digits)
 # over all systems, so it compares items even if different systems answered them.
 
 # %%
-columns = ["discrimination", "difficulty", "average_error", "expected_error", "status"]
-digits.items.sort_values("expected_error", ascending=False)[columns].head()
+columns = ["discrimination", "average_error", "expected_error", "status"]
+digits.items.sort_values("expected_error", ascending=False)[columns].head().round(3)
 
 # %% [markdown]
 # If you know what the systems answered, the audit also names the answer that is probably right.
