@@ -54,18 +54,21 @@ def drawn(generator: Any, theta: Any, slopes: Any, task: Any, guessing: float = 
     return (generator.random(p.shape) < guessing + (1 - guessing) * p).astype(np.float32)
 
 
-def recovery(correlation: float, rounds: int) -> dict[str, float]:
+def recovery(correlation: float, rounds: int, n: int = 1000, n_items: int = 60) -> dict[str, float]:
     """Three correlated tasks."""
-    matrix, task = np.full((3, 3), correlation) + (1 - correlation) * np.eye(3), np.arange(60) % 3
-    pairs, own, rows = np.tril_indices(3, -1), (np.arange(60), np.arange(60) % 3), []
+    matrix, task = (
+        np.full((3, 3), correlation) + (1 - correlation) * np.eye(3),
+        np.arange(n_items) % 3,
+    )
+    pairs, own, rows = np.tril_indices(3, -1), (np.arange(n_items), task), []
     of_pairs, of_slopes = [], []
     for seed in range(rounds):
         generator = np.random.default_rng(seed)
-        theta = generator.multivariate_normal(np.zeros(3), matrix, 1000)
-        slopes = generator.lognormal(0, 0.3, 60)
+        theta = generator.multivariate_normal(np.zeros(3), matrix, n)
+        slopes = generator.lognormal(0, 0.3, n_items)
         y = drawn(generator, theta, slopes, task)
         cells = Cells(y, None)
-        fit = fit_design(cells, design("task", 3, 60), tol=1e-4)
+        fit = fit_design(cells, design("task", 3, n_items), tol=1e-4)
         covariance, errors, _ = covariances(cells, fit)
         found = fit.correlations[pairs]
         scale = errors[pairs] / (1 - found**2)
@@ -73,7 +76,9 @@ def recovery(correlation: float, rounds: int) -> dict[str, float]:
         variance = covariance[own[0], own[1], own[1]]
         of_slopes.append((fit.items.mean[own] - slopes) / np.sqrt(variance))
         alone = [
-            fit_design(Cells(y[:, task == k], None), design("exploratory", 1, 20)).ability[:, 0]
+            fit_design(
+                Cells(y[:, task == k], None), design("exploratory", 1, n_items // 3)
+            ).ability[:, 0]
             for k in range(3)
         ]
         z = (fit.ability - theta) / np.sqrt(np.diagonal(fit.ability_covariance, axis1=1, axis2=2))
@@ -201,6 +206,9 @@ def main() -> None:
     for correlation in (0.3, 0.6, 0.9):
         found["recovery"][correlation] = figures = recovery(correlation, options.recovery_rounds)
         print("recovery", correlation, figures, flush=True)
+    for n, n_items in ((90, 24), (90, 120), (1000, 24), (1000, 120)):
+        found["recovery"][f"{n} × {n_items}"] = figures = recovery(0.6, options.rounds, n, n_items)
+        print("recovery", n, n_items, figures, flush=True)
     for share, correlation in ((0.5, 0.0), (0.5, 0.5), (0.7, 0.0), (0.7, 0.5)):
         figures = wrong_keys(share, correlation, options.rounds)
         found["wrong keys"][f"{share}, r {correlation}"] = figures

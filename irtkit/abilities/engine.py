@@ -29,6 +29,7 @@ _AT_ONCE = 2**16  # Cells worked on at once, in 32 bits.
 _RESPONDENT_CAP, _ITEM_CAP = 1.0, 2.0  # Largest step in a coordinate.
 _BACK, _ON = 0.5, 1.15  # Change of a row's share of a full step: if it turns back, and otherwise.
 _FLOOR = 0.05  # Pseudo-variance of the item distribution, of one item.
+_FLOOR_OF_KIND = 1.5  # The same with a pattern, where few items understate their variance.
 WEAK = 1e-4  # Precision of an item without a prior, which keeps it finite.
 TASK_PULL = 3.0  # Pseudo-items of the overall mean in the mean of a task.
 _POWER = 6  # Power iterations of the start.
@@ -396,7 +397,7 @@ def _item_distribution(
             ]
         else:
             mean[here] = centre
-        total = ((b - mean) ** 2 * here).sum() + (own * here).sum() + _FLOOR
+        total = ((b - mean) ** 2 * here).sum() + (own * here).sum() + _FLOOR_OF_KIND
         variance[here] = total / (count + 1)
     return mean, variance[:, :, None] * np.eye(d)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities import likelihood, number
-from irtkit.abilities.engine import Cells, Design, fit_design, oblique
+from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.checks import check_one_of, check_whole, short
 from irtkit.data.near_duplicates import near_duplicates
@@ -109,6 +109,7 @@ def fitted_abilities(
     if settings.standard_errors:
         covariance, errors, whole = likelihood.covariances(cells, fitted)
         fitted = replace(fitted, items=replace(fitted.items, covariance=covariance))
+        fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
         if not whole:
             findings.append(Finding("errors-conditional", "note", {"n_items": responses.n_items}))
     fitted = oblique(fitted)

@@ -538,7 +538,8 @@ def _several(
 
     def of_one() -> FitResult:
         with silently():
-            one: FitResult = fit(responses, progress=False, **given)
+            # The 2PL of ordered levels too, whose points are correlated trials here.
+            one: FitResult = fit(responses, "2PL", progress=False, **given)
         return one
 
     with progress_line("fitting abilities", "change", shown=progress) as report, one_thread():

@@ -186,3 +186,13 @@ def test_a_fit_says_when_its_ability_is_not_what_accuracy_shows(abilities: int) 
     codes = {finding.code for finding in result.findings}
     assert ("ability-not-accuracy" in codes) == (abilities == 2)
     assert result.one_ability_doubted == (abilities == 2)
+
+
+@pytest.mark.filterwarnings("ignore:Not converged")
+def test_points_of_levels_are_correlated_trials() -> None:
+    generator = np.random.default_rng(0)
+    theta = generator.normal(size=(200, 1))
+    points = np.clip(np.round(1.5 + theta + generator.normal(size=(200, 30))), 0, 3)
+    responses = irtkit.read_responses(points.astype(int), levels=True)
+    result = irtkit.fit(responses, abilities=2, standard_errors=False)
+    assert 0.05 < result.settings.trial_correlation < 0.5
