@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import irtkit
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -71,11 +73,19 @@ def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
 
 
 def test_the_package_is_a_table_of_contents() -> None:
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
-    rest = [node for node in tree.body[1:] if not isinstance(node, ast.Import | ast.ImportFrom)]
-    assert all(isinstance(node, ast.Assign) for node in rest)
-    assert [ast.unparse(node).split(" = ")[0] for node in rest] == ["__version__", "__all__"]
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    names = {alias.name for node in imports for alias in node.names}
+    (listed,) = (node.value for node in stub.body if isinstance(node, ast.Assign))
+    assert {*ast.literal_eval(listed)} == names == {*irtkit.__all__} == {*dir(irtkit)}
+    assert all(getattr(irtkit, name) is not None for name in names)
+
+
+def test_a_function_is_found_after_its_room_is_imported() -> None:
+    code = "import irtkit.report.page, irtkit.systems.gate; print(irtkit.report, irtkit.gate)"
+    command = [sys.executable, "-c", code]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert printed.count("<function") == 2
 
 
 def test_importing_irtkit_loads_neither_jax_nor_pandas_nor_scipy() -> None:

@@ -1,6 +1,5 @@
 """Calibration: item parameters from a response matrix."""
 
-from irtkit.calibration.fitting import fit
-from irtkit.calibration.result import FitResult, load
+import lazy_loader
 
-__all__ = ["FitResult", "fit", "load"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,7 +18,6 @@ from irtkit.calibration.result import FORMAT, FitResult, load, saved_in
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import REAL, part_of
 from irtkit.files import as_path
-from irtkit.io import read_table
 from irtkit.irf import (
     ItemParameters,
     Items,
@@ -168,6 +167,8 @@ def read_items(path: Path, name: str) -> Any:
     """Read a saved result, or a table of items."""
     if not path.exists():
         raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
+    from irtkit.io.tables import read_table
+
     path = saved_in(path)
     saved = path.suffix == ".npz" or storage.name_of(path) == FORMAT.name
     return load(path) if saved else read_table(path)

@@ -12,9 +12,6 @@ import click
 from rich.console import Console
 
 import irtkit
-from irtkit.abilities.result import as_abilities
-from irtkit.calibration.fitting import silently
-from irtkit.calibration.result import AT_CHANCE, saved_in
 from irtkit.cli import outputs
 from irtkit.cli.inputs import (
     column_or_name,
@@ -27,22 +24,9 @@ from irtkit.cli.inputs import (
 from irtkit.cli.options import Group, names_of, page_of
 from irtkit.cli.outputs import described, next_step, prepared, say_written, write, write_fit
 from irtkit.cli.process import run
-from irtkit.difficulty.annotation import read_annotations, read_durations
 from irtkit.files import replacing
 from irtkit.findings import Finding, Remedy, reasons_text
-from irtkit.io.logs import holds_logs
-from irtkit.io.merging import merge_responses, repeats_of_parts
-from irtkit.io.overview import overview
-from irtkit.io.reading import FOR_LOGS, FOR_TABLES
-from irtkit.io.tables import is_file
-from irtkit.io.writing import format_by_name, side_tables
-from irtkit.irf import OF_LEVELS
 from irtkit.printed import in_lines, printable, table_of
-from irtkit.responses.cells import check_repeats
-from irtkit.scoring.scores import items_for_scores, reading_for
-from irtkit.suspects.families import SIMILAR
-from irtkit.systems.printed import board_text
-from irtkit.systems.tasks import sizes_of_tasks
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -89,6 +73,9 @@ def _inspect(given: SimpleNamespace) -> None:
     irtkit inspect results.csv
     irtkit inspect runs/
     """
+    from irtkit.calibration.result import saved_in
+    from irtkit.io.overview import overview
+
     if (saved := saved_in(given.path)) != given.path:
         about = f"{irtkit.load(saved)!r}: a saved fit"
         click.echo(in_lines([f"{about}, which audit, compare, leaderboard and report take"]))
@@ -112,6 +99,12 @@ def _merge(given: SimpleNamespace) -> None:
     irtkit merge 2025.csv 2026.csv --out all.parquet
     irtkit merge runs/ --wide --out runs.csv
     """
+    from irtkit.io.logs import holds_logs
+    from irtkit.io.merging import merge_responses, repeats_of_parts
+    from irtkit.io.reading import FOR_LOGS, FOR_TABLES
+    from irtkit.io.writing import format_by_name, side_tables
+    from irtkit.responses.cells import check_repeats
+
     form = format_by_name(given.out, "wide" if given.wide else None)
     how = how_to_read(given)
     repeats = how.pop("repeats", "error")
@@ -141,6 +134,8 @@ def _demo(given: SimpleNamespace) -> None:
 
     irtkit demo
     """
+    from irtkit.calibration.fitting import silently
+
     crowd, out = irtkit.load_digits_crowd(), given.out
     with prepared(out):
         with silently():  # the summary says what it warns of
@@ -343,6 +338,8 @@ def _select(given: SimpleNamespace) -> None:
     irtkit select results.csv -k 20
     irtkit select results.csv -k 20 --out few.npz
     """
+    from irtkit.suspects.families import SIMILAR
+
     families, result = (
         column_or_name(given, "families"),
         result_of(given, standard_errors=False, several=True),
@@ -377,6 +374,11 @@ def _leaderboard(given: SimpleNamespace) -> None:
     irtkit leaderboard suite.csv --by task
     irtkit leaderboard results.csv --families families.csv --out board.csv
     """
+    from irtkit.calibration.result import AT_CHANCE
+    from irtkit.irf import OF_LEVELS
+    from irtkit.systems.printed import board_text
+    from irtkit.systems.tasks import sizes_of_tasks
+
     names = "families", "clusters", "by"
     settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
     result = result_of(given, several=True)
@@ -502,6 +504,9 @@ def _score(given: SimpleNamespace) -> None:
     irtkit score new.csv tables
     irtkit score new.csv tables --method WLE --out scores.csv
     """
+    from irtkit.abilities.result import as_abilities
+    from irtkit.scoring.scores import items_for_scores, reading_for
+
     how = how_to_read(given)
     if as_abilities(given.items) is None:
         how = reading_for(items_for_scores(given.items), how)
@@ -580,6 +585,9 @@ def _impact(given: SimpleNamespace) -> int:
 
     irtkit impact predicted.json manual.csv --tolerance 0.5 --max 0.9
     """
+    from irtkit.difficulty.annotation import read_annotations, read_durations
+    from irtkit.io.tables import is_file
+
     duration, most = given.duration, given.max
     if len(given.weights) != 3:
         raise ValueError("--weights must be TYPE,START,END such as 1,1,1")

@@ -11,26 +11,11 @@ import click
 from click.core import ParameterSource
 
 from irtkit import storage
-from irtkit.abilities.result import FORMAT as OF_ABILITIES
-from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration import fit, load
-from irtkit.calibration.fitting import Variational, silently
-from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.result import FORMAT, RESULT_FILE, saved_in
 from irtkit.checks import counted
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
-from irtkit.data.limits import at_chance
-from irtkit.data.patterns import patterns_of
-from irtkit.difficulty.quality import quality_of
 from irtkit.files import TO_WRITE, ordinary_file
-from irtkit.io import read_responses
-from irtkit.io.logs import holds_logs, is_table, stands_for_several
-from irtkit.io.tables import TABLE_ENDINGS, is_file, read_metrics
-from irtkit.io.text import naming, read_text_table
-from irtkit.irf import OF_LEVELS
 from irtkit.printed import printable
-from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -68,6 +53,10 @@ def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
 
 def read_rows(path: Any, **how: Any) -> ResponseMatrix:
     """Read responses, unless a file to write would be read with them the next time."""
+    from irtkit.calibration.result import RESULT_FILE
+    from irtkit.io.logs import holds_logs, is_table, stands_for_several
+    from irtkit.io.reading import read_responses
+
     for name, target in TO_WRITE.get() if isinstance(path, Path) else ():
         real, place = target.resolve(), path.resolve()
         within = stands_for_several(path) and fnmatch(str(real), str(place))
@@ -80,6 +69,11 @@ def read_rows(path: Any, **how: Any) -> ResponseMatrix:
 
 def _read(given: SimpleNamespace) -> ResponseMatrix:
     """Read the responses, leave out some respondents and add the synthetic ones asked for."""
+    from irtkit.data.limits import at_chance
+    from irtkit.data.patterns import patterns_of
+    from irtkit.irf import OF_LEVELS
+    from irtkit.simulation import add_synthetic
+
     how = how_to_read(given)
     if given.model in OF_LEVELS:
         how["levels"] = True
@@ -110,6 +104,12 @@ def fitted(
     abilities: str | None = None,
 ) -> Any:
     """Fit as the options say. The printed result repeats the warnings of the fit."""
+    from irtkit.calibration import fit
+    from irtkit.calibration.fitting import Variational, silently
+    from irtkit.calibration.priors import WeakPrior
+    from irtkit.difficulty.quality import quality_of
+    from irtkit.io.tables import is_file, read_metrics
+
     responses, settings = _read(given), vars(given)
     prior: Any = None if given.prior == "none" else given.prior
     if chance is not None:
@@ -151,6 +151,11 @@ def result_of(
 
     ``several`` says whether it may have several abilities.
     """
+    from irtkit.abilities.result import FORMAT as OF_ABILITIES
+    from irtkit.abilities.result import AbilitiesResult
+    from irtkit.calibration import load
+    from irtkit.calibration.result import FORMAT, saved_in
+
     saved = saved_in(given.responses)
     name = storage.name_of(saved) if saved.is_file() else None
     if name == OF_ABILITIES.name and not several:
@@ -187,6 +192,8 @@ def _number_or_word(text: str) -> Any:
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:
     """Read a table as text, its first column as index and empty cells as None."""
+    from irtkit.io.text import naming, read_text_table
+
     try:
         ordinary_file(path)
     except OSError as error:
@@ -213,6 +220,8 @@ _OF_COLUMN = {
 
 def column_or_name(given: SimpleNamespace, name: str) -> Any:
     """Read the table of labels and one more column that an option names, unless it is a word."""
+    from irtkit.io.tables import TABLE_ENDINGS, is_file
+
     value, option = getattr(given, name), f"--{name}"
     if value is None or not (is_file(value) or value.endswith(TABLE_ENDINGS)):
         return value

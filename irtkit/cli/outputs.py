@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.cli.options import COMPARISON_FILES, FIT_FILES
 from irtkit.cli.process import wrapped
-from irtkit.data.slopes import called_negative
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
-from irtkit.io import write_table
 from irtkit.printed import (
     in_lines,
     percent,
@@ -28,7 +25,6 @@ from irtkit.printed import (
     table_of,
     two_digits,
 )
-from irtkit.systems import pass_k
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison, Impact
     from irtkit.responses import ResponseMatrix
@@ -58,6 +55,8 @@ _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 def write(table: pd.DataFrame, out: Path | None) -> None:
     """Write a table and print where it is."""
+    from irtkit.io.tables import write_table
+
     if out is not None:
         write_table(table, out)
         say_written(out)
@@ -95,6 +94,9 @@ def prepared(out: Path | None) -> Iterator[None]:
 
 def write_fit(result: FitResult | AbilitiesResult, out: Path | None, *, source: str) -> str:
     """Write the tables of a fit and return the line that says so."""
+    from irtkit.abilities.result import AbilitiesResult
+    from irtkit.io.tables import write_table
+
     if out is None:
         return ""
     items, respondents, summary, whole = (out / name for name in FIT_FILES)
@@ -128,6 +130,8 @@ def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
     """What summary.json holds."""
+    from irtkit.data.slopes import called_negative
+
     items, duplicates = result.items, result.near_duplicates
     negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
     known = None if result.responses is None else result.responses.source
@@ -160,6 +164,8 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
 
 def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     """Write the tables of a comparison and return the line that says so."""
+    from irtkit.io.tables import write_table
+
     if out is None:
         return ""
     table, pairs, summary, held_out, systems = (out / name for name in COMPARISON_FILES)
@@ -228,6 +234,8 @@ def differential_text(found: pd.DataFrame, fdr: float) -> str:
 
 def selection_text(selection: Selection) -> str:
     """The first selected items, and how well they predict the full score."""
+    from irtkit.abilities.result import AbilitiesResult
+
     columns = "rank discrimination difficulty average_error"
     if isinstance(selection.result, AbilitiesResult):
         columns = "rank average_error p_negative"
@@ -243,6 +251,8 @@ def impact_text(summary: Impact, top: int) -> str:
 
 def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
     """pass^k and pass@k of the first systems, for the largest k."""
+    from irtkit.systems import pass_k
+
     table = pass_k(responses).loc[board.index]
     k = table.shape[1] // 5  # pass^k and pass@k with errors, and the number of items
     if k < 2:

@@ -1,13 +1,5 @@
 """How systems perform as items get harder, as systems grow, and after a change."""
 
-from irtkit.curves.characteristic import CharacteristicCurves, characteristic_curves
-from irtkit.curves.expected import expected_performance
-from irtkit.curves.learning import LearningSurface, learning_surface
+import lazy_loader
 
-__all__ = [
-    "CharacteristicCurves",
-    "LearningSurface",
-    "characteristic_curves",
-    "expected_performance",
-    "learning_surface",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,32 +8,6 @@
 - ``annotation``: the impact of predicted annotations.
 """
 
-from irtkit.difficulty.agreement import FleissKappa, fleiss_kappa
-from irtkit.difficulty.annotation import Impact, impact
-from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
-from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.quality import (
-    QualityStandard,
-    absolute_error,
-    detection_score,
-    misclassifications,
-    quality_standard,
-)
-from irtkit.difficulty.rank_agreement import SpearmanScore, spearman_score
+import lazy_loader
 
-__all__ = [
-    "DifficultyComparison",
-    "FleissKappa",
-    "Impact",
-    "QualityStandard",
-    "SpearmanScore",
-    "absolute_error",
-    "compare_difficulties",
-    "detection_score",
-    "fleiss_kappa",
-    "held_out_predictions",
-    "impact",
-    "misclassifications",
-    "quality_standard",
-    "spearman_score",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -53,7 +53,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import pandas as pd
-    >>> from irtkit.io import read_table, write_table
+    >>> from irtkit import read_table, write_table
     >>> items = pd.DataFrame({"difficulty": [0.1, None], "status": ["ok", "no variance"]},
     ...                      index=pd.Index(["007", "NA"], name="item"))
     >>> with tempfile.TemporaryDirectory() as folder:

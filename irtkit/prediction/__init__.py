@@ -3,16 +3,6 @@
 It needs scikit-learn (``pip install 'irtkit[predict]'``), which is loaded when first used.
 """
 
-from irtkit.prediction.features import check_leaks, text_embedding
-from irtkit.prediction.importance import feature_importances
-from irtkit.prediction.predictor import REGRESSORS, DifficultyPredictor
-from irtkit.prediction.targets import difficulty_targets
+import lazy_loader
 
-__all__ = [
-    "REGRESSORS",
-    "DifficultyPredictor",
-    "check_leaks",
-    "difficulty_targets",
-    "feature_importances",
-    "text_embedding",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

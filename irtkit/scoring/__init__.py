@@ -1,16 +1,5 @@
 """Respondents scored on items that are already calibrated."""
 
-from irtkit.scoring.linking import LINKS, Linking, link
-from irtkit.scoring.scores import DESIGNS, METHODS, Design, MethodName, items_for_scores, score
+import lazy_loader
 
-__all__ = [
-    "DESIGNS",
-    "LINKS",
-    "METHODS",
-    "Design",
-    "Linking",
-    "MethodName",
-    "items_for_scores",
-    "link",
-    "score",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

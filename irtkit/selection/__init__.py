@@ -1,6 +1,5 @@
 """Fewer items: which to ask, at once or one after another, and how well they predict the score."""
 
-from irtkit.selection.adaptive import AdaptiveTest, adaptive
-from irtkit.selection.subset import Selection, select_items
+import lazy_loader
 
-__all__ = ["AdaptiveTest", "Selection", "adaptive", "select_items"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,19 +1,5 @@
 """Suspect items: which they are, how sure that is, and what noise alone would look like."""
 
-from irtkit.suspects.audit import Audit, audit
-from irtkit.suspects.families import similar_respondents
-from irtkit.suspects.flags import flag_items
-from irtkit.suspects.health import Health
-from irtkit.suspects.shuffle import ShuffleControl, shuffle_control
-from irtkit.suspects.wrong_keys import wrong_keys
+import lazy_loader
 
-__all__ = [
-    "Audit",
-    "Health",
-    "ShuffleControl",
-    "audit",
-    "flag_items",
-    "shuffle_control",
-    "similar_respondents",
-    "wrong_keys",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

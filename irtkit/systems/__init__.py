@@ -1,22 +1,5 @@
 """Systems ranked and compared: leaderboard, differences of pairs, a gate for merge checks."""
 
-from irtkit.systems.comparison import SystemComparison, compare_systems
-from irtkit.systems.gate import Gate, gate
-from irtkit.systems.leaderboard import leaderboard
-from irtkit.systems.pass_k import pass_k
-from irtkit.systems.trend import Doubling, Horizon, Trend, doubling_time, horizon, trend
+import lazy_loader
 
-__all__ = [
-    "Doubling",
-    "Gate",
-    "Horizon",
-    "SystemComparison",
-    "Trend",
-    "compare_systems",
-    "doubling_time",
-    "gate",
-    "horizon",
-    "leaderboard",
-    "pass_k",
-    "trend",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from irtkit.io import read_responses
+from irtkit import read_responses
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")

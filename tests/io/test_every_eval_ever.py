@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from irtkit import read_responses
 from irtkit.findings import ReadingError
-from irtkit.io import read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit.io import read_responses
+from irtkit import read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+from irtkit import read_responses
 from irtkit.findings import IRTWarning, ReadingError
-from irtkit.io import read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path

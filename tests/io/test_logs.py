@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from irtkit import read_responses
 from irtkit.findings import Finding, IRTWarning, ReadingError
-from irtkit.io import read_responses
 from irtkit.io.overview import overview
 from irtkit.responses import ResponseMatrix
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from irtkit import read_responses
 from irtkit.files import head_of
-from irtkit.io import read_responses
 from irtkit.io.logs import LOG_FORMATS
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"

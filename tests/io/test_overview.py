@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit.io import read_responses
+from irtkit import read_responses
 from irtkit.io.overview import overview
 
 if TYPE_CHECKING:

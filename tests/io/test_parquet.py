@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from irtkit import read_responses
 from irtkit.findings import ReadingError
-from irtkit.io import read_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:

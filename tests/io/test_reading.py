@@ -11,9 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix, add_synthetic, fit
+from irtkit import ResponseMatrix, add_synthetic, fit, read_responses
 from irtkit.findings import IRTWarning, ReadingError
-from irtkit.io import read_responses
 from irtkit.io.reading import as_responses
 
 STORED = sorted((Path(__file__).parents[3] / "shared" / "data").glob("*.meta.json"))

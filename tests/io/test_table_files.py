@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from irtkit import read_responses, write_responses
 from irtkit.findings import ReadingError
-from irtkit.io import read_responses, write_responses
 from irtkit.responses import ResponseMatrix
 
 SAMPLE = Path(__file__).parents[1] / "data" / "py_irt_minitest.jsonlines"

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit import read_table, write_table
 from irtkit.difficulty.quality import quality_of
-from irtkit.io import read_table, write_table
 from irtkit.io.tables import TABLE_ENDINGS, as_metrics
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from irtkit import read_responses
 from irtkit.findings import ReadingError
-from irtkit.io import read_responses
 from irtkit.responses import ResponseMatrix
 
 AWKWARD = ["007", "1e5", "NA", "None", "true", "1.0", "<NA>", "a,b", 'say "x"', "two\nlines"]

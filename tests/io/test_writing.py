@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.io import read_responses, read_table
+from irtkit import read_responses, read_table
 from irtkit.io.merging import merge_responses
 from irtkit.responses import ResponseMatrix
 

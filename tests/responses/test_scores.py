@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import ResponseMatrix
-from irtkit.io import read_responses, write_responses
+from irtkit import ResponseMatrix, read_responses, write_responses
 from irtkit.io.merging import merge_responses
 from irtkit.responses.cells import Cells
 

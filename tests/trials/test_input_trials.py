@@ -21,9 +21,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import irtkit
-from irtkit import ResponseMatrix
+from irtkit import ResponseMatrix, read_table, write_responses, write_table
 from irtkit.findings import ReadingError
-from irtkit.io import read_table, write_responses, write_table
 from tests.trials.conftest import cases
 
 if TYPE_CHECKING:

@@ -1,0 +1,217 @@
+"""Responses in files: one file, or a folder of logs or tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.checks import check_one_of, check_unique, first_names
+from irtkit.files import as_path, head_of
+from irtkit.findings import Finding, ReadingError, failed
+from irtkit.io import logs, table_files
+from irtkit.io.json_text import json_document
+from irtkit.io.merging import merge_responses, repeats_of_parts
+from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory, of_table, refuse
+from irtkit.io.text import naming, read_text_table, text_table
+from irtkit.io.writing import is_side_table, side_tables, with_side_tables
+from irtkit.responses.columns import listed, target_position, usual_columns
+from irtkit.responses.long import read_long
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from irtkit.responses.matrix import ResponseMatrix
+    from irtkit.responses.tables import Settings, Table
+
+
+def of_paths(path: Any, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
+    """Matrix of a file, a folder, a pattern or a list of them, and what was read."""
+    paths = [path] if isinstance(path, str | os.PathLike) else path
+    places = [as_path(one).expanduser() for one in paths]
+    files = [*dict.fromkeys(file for place in places for file in logs.files_of(place))]
+    several = paths is path or logs.stands_for_several(places[0])
+    name = Path(f"{len(places)} paths" if paths is path else str(path)) if several else files[0]
+    with naming(name):
+        if several:
+            return _of_files(files, settings, findings)
+        return _of_file(files[0], settings, findings)
+
+
+def key_of(key: Path) -> dict[Any, Any]:
+    """Right answers by item, from a file."""
+    with naming(key, "key"):
+        if key.suffix == ".json":
+            return dict(json_document(key))
+        table = read_text_table(key)
+        if len(table) == 1 and table.shape[1] > 2:
+            return table.iloc[0].to_dict()
+        if table.shape[1] < 2:
+            raise ValueError("a key has two columns: the item and its right answer")
+        at = target_position([*map(str, table.columns)])
+        item = 0 if at != 0 else 1
+        check_unique("a key must name an item once", table.iloc[:, item])
+        return dict(zip(table.iloc[:, item], table.iloc[:, at], strict=True))
+
+
+def form_of(file: Path, head: bytes, requested: str | None) -> str:
+    """Form of a file: the name of a harness, py-irt, parquet, excel, npy, json or text."""
+    if requested is not None and requested not in {"wide", "long"}:
+        return requested
+    begins = head.lstrip()[:1]
+    if not begins:
+        raise ValueError("the file is empty")
+    if table_files.is_py_irt(head):
+        return "py-irt"
+    harness = logs.log_format(file, head, alone=True)
+    if harness == logs.BESIDE:
+        raise ValueError(
+            "the file belongs to evaluation logs and is not a log itself. Pass the folder"
+        )
+    for form, found in (
+        (harness or "", harness is not None),
+        ("parquet", head.startswith(table_files.MAGIC)),
+        ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
+        ("npy", head.startswith(b"\x93NUMPY")),
+        ("json", file.suffix.lower() == ".json" or begins in {b"[", b"{"}),
+        ("text", b"\0" not in head),
+    ):
+        if found:
+            return form
+    known = ", ".join((*TABLE_FORMATS, *logs.LOG_FORMATS))
+    raise ValueError(f"the format of the content is unknown ({known}). Save text as UTF-8")
+
+
+def _table(file: Path, form: str, head: bytes) -> Table:
+    """Table in a file of a form."""
+    if form == "text":
+        return text_table(file, head)
+    if form == "json":
+        return table_files.records_table(file, head)
+    readers = {"parquet": table_files.parquet_table, "excel": table_files.excel_table}
+    return readers.get(form, table_files.py_irt_table)(file)
+
+
+def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
+    head = head_of(file)
+    form = form_of(file, head, settings.format)
+    if form in logs.LOG_FORMATS:
+        matrix, form = of_logs(logs.read_logs([file], form=form), settings, findings)
+    else:
+        refuse(settings, FOR_LOGS, "evaluation logs, but this is a table")
+        if form == "npy":
+            return of_memory(table_files.numpy_array(file), settings, findings)
+        matrix, form = of_table(_table(file, form, head), settings, findings)
+    return with_side_tables(matrix, file), form
+
+
+def of_logs(
+    found: logs.Logs, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of logs that are read, and their formats."""
+    refuse(settings, FOR_TABLES, "tables, but these are evaluation logs")
+    matrix = logs.matrix_of(found, settings, findings)
+    return matrix, ", ".join(found.runs["format"].unique())
+
+
+def _of_files(
+    files: list[Path], settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of all logs among the files, or of all tables if none is a log."""
+    form = settings.format if settings.format in logs.LOG_FORMATS else None
+    found = logs.read_logs(files, form=form, strict=settings.strict)
+    if found.samples:
+        if settings.format is not None:
+            check_one_of("format", settings.format, logs.LOG_FORMATS)
+        return of_logs(found, settings, findings)
+    others = [one for one in found.skipped if not is_side_table(one)]
+    tables = [one for one in others if logs.is_table(one)]
+    if not tables or form is not None:
+        names = first_names([file.name for file in files])
+        raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
+    refuse(settings, FOR_LOGS, "evaluation logs, but these are tables")
+    if skipped := [file.name for file in others if file not in tables]:
+        findings.append(Finding("skipped-files", "warning", {"n": len(skipped), "files": skipped}))
+    opened: dict[Path, Table] = {}
+    for file in tables:
+        try:
+            with naming(file):
+                head = head_of(file)
+                opened[file] = _table(file, form_of(file, head, settings.format), head)
+        except (ReadingError, OSError) as error:
+            _leave_out(file, error, settings, findings, "damaged", "file")
+    _name_respondents(opened, settings, findings)
+    while opened and not any(map(side_tables, opened)):
+        if not all(table.is_long(settings) for table in opened.values()):
+            break
+        try:
+            matrix, more = read_long([*opened.values()], settings)
+        except ReadingError as error:
+            if error.file not in opened:
+                raise
+            _leave_out(error.file, error, settings, findings, "damaged")
+            del opened[error.file]
+        else:
+            findings += more
+            return matrix, "long tables"
+    matrices, of_parts = [], replace(settings, repeats=repeats_of_parts(settings.repeats))
+    for file, table in opened.items():
+        try:
+            with naming(file):
+                matrix, _ = of_table(table, of_parts, findings)
+        except ReadingError as error:
+            _leave_out(file, error, settings, findings, "damaged")
+        else:
+            matrices.append(with_side_tables(matrix, file))
+    if not matrices:
+        raise failed("nothing-read", n=len(files))
+    return merge_responses(matrices, repeats=settings.repeats), "tables"
+
+
+def _leave_out(
+    file: Path, error: Exception, settings: Settings, findings: list[Finding], *codes: str
+) -> None:
+    """Make an error with one of the codes a finding, unless reading is strict."""
+    plain = Finding("file", "error", {"message": str(error)})
+    finding = error.finding if isinstance(error, ReadingError) else plain
+    if settings.strict or finding.code not in codes:
+        raise error
+    values = {"file": file.name, "reason": finding.reason}
+    findings.append(Finding("unreadable-file", "warning", values))
+
+
+def _name_respondents(
+    opened: dict[Path, Table], settings: Settings, findings: list[Finding]
+) -> None:
+    """Add a column to long tables without respondents: the name of the file."""
+    if settings.respondent is not None and "respondent" not in listed(settings.respondent):
+        return
+    nameless = [
+        file
+        for file, table in opened.items()
+        if table.is_long(settings) and not usual_columns(table.header, "respondent")
+    ]
+    labels = [file.name.partition(".")[0] for file in nameless]
+    if len(set(labels)) < len(labels):
+        folder = os.path.commonpath([file.parent for file in nameless])
+        labels = [str(file.relative_to(folder)).rpartition(".")[0] for file in nameless]
+    for file, label in zip(nameless, labels, strict=True):
+        opened[file] = _with_respondent(opened[file], label)
+    if nameless:
+        findings.append(Finding("file-names", "warning", {"n": len(labels), "labels": labels}))
+
+
+def _with_respondent(table: Table, label: str) -> Table:
+    """Long table with one respondent in a further, first column."""
+    import pyarrow as pa
+
+    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        for block, done in table.columns([k - 1 for k in positions if k]):
+            places, others = np.zeros(len(block[0]), np.int32), iter(block)
+            labels = pa.DictionaryArray.from_arrays(places, [label])
+            yield [next(others) if k else labels for k in positions], done
+
+    return replace(table, header=["respondent", *table.header], columns=columns)
