@@ -262,14 +262,14 @@ def with_design_effect(
     of respondents for each independent one, or by the ratio of the sandwich variance over families
     to it, if that is larger.
     """
-    from scipy.sparse import csr_array
-
     joint: Any = result.item_covariance
     effect = result.near_duplicates.n / result.near_duplicates.n_eff
     if joint is None:
         return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
     if effect == 1 and families is None:
         return result
+    from scipy.sparse import csr_array
+
     known, who = joint._replace(own=np.nan_to_num(joint.own)), np.flatnonzero(result.answering)
     n, size = len(who), joint.own.shape[1]
     number = np.zeros(n, np.intp) if families is None else families[who]

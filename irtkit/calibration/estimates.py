@@ -15,7 +15,7 @@ from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
-from irtkit.irf import ItemParameters, Items, LevelParameters, ModelName
+from irtkit.irf import ItemParameters, Items, LevelParameters, ModelName, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,8 +93,6 @@ def result_of(
     the common slope and the population are known. ``by_chance`` is whether respondents differ by
     chance alone.
     """
-    from scipy.special import expit
-
     (rows, columns), synthetic, counts = answered, responses.synthetic, patterns.counts
     population, n_items = estimates.population, len(responses.items)
     mean, sd = population or (0.0, 1.0)
@@ -129,7 +127,7 @@ def result_of(
     slope, intercept, logits = estimates.items
     slope, guessing, prior = slope / stretch, np.zeros(n_items), settings.prior
     if logits is not None:
-        guessing = np.minimum(expit(logits), 1 - 1e-12)
+        guessing = np.minimum(logistic(logits), 1 - 1e-12)
     if prior is None or isinstance(prior, ItemPrior):  # no density speaks of the unanswered
         of = ItemPrior() if prior is None else prior
         if of.discrimination is None and not estimates.common_slope:
@@ -246,11 +244,9 @@ def _flat(
     The correlation of repeated trials lowers the information, as if all cells had as many. A score
     is worth ``worth`` trials.
     """
-    from scipy.special import expit
-
     (slope, _, logits), responses = estimates.items, counts.item_responses
     slope, right = np.abs(slope), counts.item_right / np.maximum(responses, 1)
-    guessing = 0.0 if logits is None else expit(logits)
+    guessing = 0.0 if logits is None else logistic(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
     uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
     trials = np.maximum(responses / answering.sum(), 1)
