@@ -197,15 +197,20 @@ class Coder:
 
     def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
-        if numbers and not (marking.right or marking.missing):
+        if numbers and not marking.right:
             codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
             known = codes == cells
-            if cells.dtype.kind == "f":
-                known |= (absent := np.isnan(cells))
-                codes[absent] = MISSING
+            absent = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros_like(known)
+            for word in marking.missing:
+                if isinstance(word, float):  # as a whole number, whole cells stay in a byte each
+                    absent |= cells == (int(word) if word.is_integer() else word)
+            np.copyto(codes, MISSING, where=absent)
+            known |= absent
             if marking.threshold is not None or (marking.score_range is None and known.all()):
                 return codes
-            return marking.codes(cells.astype(np.float64), low, high)
+            values = cells.astype(np.float64)
+            values[absent] = np.nan
+            return marking.codes(values, low, high)
         import pandas as pd
 
         kind = cells.dtype.newbyteorder("=") if numbers else object

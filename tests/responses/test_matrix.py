@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,13 @@ def test_answers_and_source_go_where_the_matrix_goes() -> None:
     merged = merge_responses([responses.drop("o1"), responses.drop("gpt"), ResponseMatrix([[1]])])
     assert merged.predictions.loc["o1", "q2"] == "B"
     assert merged.source == source
+
+
+def test_whole_numbers_are_read_in_a_few_bytes_a_cell() -> None:
+    values = np.random.default_rng(0).integers(-1, 2, (2000, 500)).astype(np.int8)
+    tracemalloc.start()
+    responses = ResponseMatrix(values)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (responses.values == values).all()
+    assert most < 6 * values.size
