@@ -55,7 +55,7 @@ from irtkit.checks import short
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
-from irtkit.irf import OF_LEVELS, Items, LevelItems, logistic
+from irtkit.irf import OF_LEVELS, Items, LevelItems
 from irtkit.responses.levels import level_items
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 _GUESSING = -2.0  # Logit that searches start from: c = 0.12, between none and five choices (0.2).
+# The common guessing is looked for at these angles φ, c = sin² φ from 0.001 to 0.5, then closer.
+_ANGLES, _CLOSER = np.linspace(0.03, np.pi / 4, 8), 0.03
 
 
 def fitted(
@@ -102,10 +104,11 @@ def fitted(
         of_items = "2PL"
     # an empirical prior is learned after a search with the weak one
     prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if isinstance(prior, WeakPrior):
-        prior = (
-            with_chance(prior, responses, whole) if model == "3PL" else replace(prior, chance=None)
-        )
+    begun: Items | None = None
+    if isinstance(prior, WeakPrior) and model == "3PL":
+        prior, begun = with_chance(prior, responses, whole)
+    elif isinstance(prior, WeakPrior):
+        prior = replace(prior, chance=None)
     # Set aside are respondents and items without a response, but not items that are fixed, of
     # which something is expected, or that have a density of their own.
     fixed, known = None, np.full(whole.n_items, isinstance(prior, ItemPrior))
@@ -151,6 +154,7 @@ def fitted(
             mesh=mesh,
             trial_correlation=settings.trial_correlation,
             fixed=None if fixed is None else fixed.chosen(columns),
+            begun=None if begun is None else begun.chosen(columns),
         )
         if isinstance(prior, WeakPrior) and settings.prior != "empirical":
             estimates = estimates._replace(prior=prior.described())
@@ -193,19 +197,29 @@ def maximum_likelihood(
     mesh: Mesh | None = None,
     trial_correlation: float | None = None,
     fixed: ItemParameters | None = None,
+    begun: Items | None = None,
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
-    ``fixed`` has all items, NaN where they are free. None means that all are free.
+    ``fixed`` has all items, NaN where they are free. None means that all are free. ``begun`` is
+    where to start, NaN where that is unknown.
     """
     beside = None if prior is None else prior.keys
     if fixed is not None:  # no item is a copy of another
         beside = np.arange(whole.n_items, dtype=np.float64)[None]
     patterns, respondents, columns = merged(whole, beside)
-    prior = of_some(prior, np.unique(columns, return_index=True)[1])
+    first = np.unique(columns, return_index=True)[1]
+    prior = of_some(prior, first)
     distinct = patterns
     problem, maximum, correlation = maximum_of(
-        patterns, model, prior, control, mesh=mesh, fixed=fixed, given=trial_correlation
+        patterns,
+        model,
+        prior,
+        control,
+        mesh=mesh,
+        fixed=fixed,
+        begun=None if begun is None else begun.chosen(first),
+        given=trial_correlation,
     )
     patterns = problem.engine.patterns
     if empirical:
@@ -246,7 +260,7 @@ def maximum_likelihood(
             whole, of_each = patterns.with_columns(columns), of_some(problem.prior, columns)
             found, of_population, joint = covariances(whole, each, alike, grid, of_each)
             # inverting leaves copies with errors that differ by rounding: all have the first's
-            found = found[np.unique(columns, return_index=True)[1][columns]]
+            found = found[first[columns]]
         else:
             found, of_population, joint = covariances(patterns, parameters, at, grid, problem.prior)
             found, joint = found[columns], joint.chosen(columns)
@@ -293,6 +307,7 @@ def maximum_of(
     *,
     mesh: Mesh | None = None,
     fixed: ItemParameters | None = None,
+    begun: Items | None = None,
     given: float | None = None,
     levels: NDArray[np.bool_] | None = None,
 ) -> tuple[Problem, Maximum, float | None]:
@@ -313,7 +328,7 @@ def maximum_of(
         if levels is None:
             counted = patterns.with_trial_correlation(correlation)
             problem = problem_of(counted, model, prior, mesh, fixed=fixed)
-            search = start(problem, control)
+            search = start(problem, control, begun)
         else:
             counted = patterns.with_trial_correlation(correlation * ~levels)
             problem, search = level_problem(counted, model, prior, levels)  # type: ignore[arg-type]
@@ -336,10 +351,11 @@ def maximum_of(
     return problem, maximum, correlation if repeated else None
 
 
-def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
+def start(problem: Problem, control: Control, begun: Items | None = None) -> PreconditionedLBFGS:
     """Return a search that stands near the maximum, after at most half of the evaluations.
 
-    An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error.
+    An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
+    that were ``begun`` with, and are not NaN, start from there.
     """
     patterns, model = problem.engine.patterns, problem.parameters.model
     prior: Prior | None = problem.prior
@@ -354,6 +370,12 @@ def start(problem: Problem, control: Control) -> PreconditionedLBFGS:
     lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
     if problem.parameters.fixed is not None:
         return lbfgs
+    if begun is not None:
+        known = ~np.isnan(begun.slope)
+        usual = problem.parameters.values(lbfgs.x)
+        pairs = zip(begun, usual.items, strict=True)
+        items = Items(*(np.where(known, near, far) for near, far in pairs))
+        lbfgs = PreconditionedLBFGS(problem.parameters.vector(items, usual.hyper))
     easier = []
     if some is not None:
         easier.append((problem_of(some, model, prior), 0.01 * len(lbfgs.x)))
@@ -439,18 +461,17 @@ def intercept_of(share: Array, slope: Array | float) -> Array:
     return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
 
 
-def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns) -> WeakPrior:
+def with_chance(
+    prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns
+) -> tuple[WeakPrior, Items | None]:
     """The prior with a chance level for every item, one number if all are the same.
 
-    Levels are given, or 1/n_options. All other items have the likeliest guessing in common. Slopes
-    and intercepts are fitted under the weak prior at several values of it. The gradient by
-    guessing, integrated from one value to the next, is the log-likelihood. Beta(5, 17) decides
-    where responses are not informative. With 20 respondents the level is too low.
+    Levels are given, or 1/n_options. All other items have the likeliest guessing in common. Beside
+    it come the items fitted with it, NaN where they were not, or None if no level was learned.
     """
     if isinstance(prior.chance, float):
-        return prior
+        return prior, None
     import pandas as pd
-    from scipy.interpolate import PchipInterpolator
 
     chance, table = np.full(responses.n_items, np.nan), responses.item_table
     if prior.chance is not None:
@@ -463,28 +484,89 @@ def with_chance(prior: WeakPrior, responses: ResponseMatrix, patterns: Patterns)
     elif table is not None and "n_options" in table:
         options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)
         chance = np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
-    plain = replace(prior, chance=None, difficulty_mean=None)
     # one number needs no more than 2,000 respondents and 500 items, evenly spaced
     rows = np.flatnonzero(patterns.answering)
     columns = np.flatnonzero((patterns.margins.item_responses[REAL] > 0) & np.isnan(chance))
-    level = USUAL_CHANCE
+    level, begun = USUAL_CHANCE, None
     if len(columns):
         rows, columns = rows[:: -(-len(rows) // 2000)], columns[:: -(-len(columns) // 500)]
         # trials of a cell may repeat each other: together they count as one
-        some = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0))[0]
-        parameters = Parameterisation("2PL", some.cells.shape[1], learns=True)
-        held = problem_of(some, "3PL", plain)._replace(parameters=parameters)
-        x, rises = None, []
-        logits = np.concatenate([np.arange(-7.0, -4.0), np.arange(-4.0, 0.5, 0.5)])
-        for value in logits:  # guessing from 0.001 to 0.5
-            held.parameters.logit_guessing = np.full(held.parameters.n_items, value)
-            lbfgs = PreconditionedLBFGS(starting_values(held, some) if x is None else x)
-            maximum = maximise(held, lbfgs, Control(tol=1e-5))
-            x, likelihood = maximum.x, MarginalLikelihood(held.engine, maximum.nodes)
-            rises.append(float(likelihood.terms(held.items(x)).gradient[:, 2].sum()))
-        fine = np.linspace(logits[0], logits[-1], 2801)
-        log_posterior = PchipInterpolator(logits, rises).antiderivative()(fine)
-        log_posterior += WeakPrior().guessing_density.at(fine).value
-        level = float(logistic(fine[np.argmax(log_posterior)]))
+        some, _, places = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0))
+        plain = replace(prior, chance=None, difficulty_mean=None)
+        level, items = likeliest_guessing(some, plain)
+        begun = Items(*np.full((3, responses.n_items), np.nan))
+        for known, fitted_with in zip(begun, items, strict=True):
+            known[columns] = fitted_with[places]
     levels = tuple(np.where(np.isnan(chance), level, chance).tolist())
-    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels)
+    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels), begun
+
+
+def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Items]:
+    """Guessing that all items most likely have in common, and the items fitted with it.
+
+    Slopes and intercepts are fitted under the weak prior at eight values of guessing, and at three
+    around the likeliest, by angle, in which log-likelihoods are nearly parabolas. Beta(5, 17)
+    decides where responses are not informative. With 20 respondents the level is too low.
+
+    Notes
+    -----
+    A search ends when it expects a gain of a tenth, or of a tenth of what its value lies below the
+    best. The gain is added, with an error of second order. On eleven sets of 60 × 300 to
+    5,000 × 60, guessing from none to 0.45, levels are within 0.2 % of those of a scan in steps of
+    0.1 logits at convergence.
+    """
+    from scipy.interpolate import CubicSpline
+
+    n_items = patterns.cells.shape[1]
+    parameters = Parameterisation("2PL", n_items, learns=True)
+    problem = problem_of(patterns, "3PL", prior)._replace(parameters=parameters)
+    x = starting_values(problem, patterns)
+    parameters.logit_guessing = np.full(n_items, _GUESSING)
+    objective = problem.at(GridSchedule().nodes(problem.items(x), patterns), exact=False)
+    log_posterior: dict[float, float] = {}
+    fitted_at: dict[float, Array] = {}
+
+    def on_line(angle: float) -> Array:
+        """Parameters expected at an angle, on the line through those of the closest two."""
+        closest = sorted(fitted_at, key=lambda other: abs(other - angle))[:2]
+        if len(closest) < 2:
+            return fitted_at[closest[0]] if closest else x
+        (one, other), (at_one, at_other) = closest, (fitted_at[k] for k in closest)
+        return at_one + (at_other - at_one) * (angle - one) / (other - one)
+
+    def fit_at(angle: float, tol: float) -> None:
+        logit = 2 * np.log(np.tan(angle))
+        parameters.logit_guessing = np.full(n_items, logit)
+        # the prior of every item has a density of guessing, in place of which the level has one
+        of_item = prior.guessing_density.at(np.array([logit])).value
+        of_level = WeakPrior().guessing_density.at(np.array([logit])).value
+        instead = float((of_level - patterns.n_items * of_item)[0])
+        best = max(log_posterior.values(), default=-np.inf)
+        search = PreconditionedLBFGS(on_line(angle))
+        for _ in range(24):
+            search.evaluate(objective, tol)
+            if search.current is None:  # not finite here
+                return
+            value = search.current.value + search.expected + instead
+            below = best - value if value < best else 0.0
+            if search.done or search.expected < tol * (1 + below):
+                break
+        log_posterior[angle], fitted_at[angle] = value, search.x
+
+    def likeliest() -> float:
+        fine, angles = np.linspace(_ANGLES[0], _ANGLES[-1], 15_001), sorted(log_posterior)
+        heights = CubicSpline(angles, [log_posterior[angle] for angle in angles])(fine)
+        return float(fine[np.argmax(heights)])
+
+    for angle in _ANGLES.tolist():
+        fit_at(angle, 0.1)
+    top = max(likeliest(), _ANGLES[0] + _CLOSER)
+    for angle in (top, top - _CLOSER, top + _CLOSER):
+        fit_at(angle, 0.01)
+    # a spline through points that nearly coincide may overshoot
+    for angle in _ANGLES.tolist():
+        if abs(angle - top) < 1.5 * _CLOSER:
+            log_posterior.pop(angle, None)
+    top = likeliest()
+    parameters.logit_guessing = np.full(n_items, 2 * np.log(np.tan(top)))
+    return float(np.sin(top) ** 2), problem.items(on_line(top))

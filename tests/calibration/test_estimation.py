@@ -27,6 +27,7 @@ from irtkit import (
 from irtkit.calibration import estimation
 from irtkit.calibration.estimation import start, starting_values
 from irtkit.calibration.fitting import refitted
+from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import merged as merge
 from irtkit.data.patterns import patterns_of
@@ -236,6 +237,27 @@ def test_intervals_hold_with_a_learned_chance_level(guessing: float, tolerance: 
     for name in ("discrimination", "difficulty"):
         off = (result.items[name] - getattr(items, name)) / result.items[f"{name}_se"]
         assert (off.abs() <= 1.96).mean() >= 0.9
+
+
+@pytest.mark.parametrize("guessing", [0.05, 0.25])
+def test_the_chance_level_is_where_a_fine_scan_of_whole_fits_has_it(guessing: float) -> None:
+    patterns = patterns_of(guessed(guessing)[1], synthetic_is_real=False)
+    level, _ = estimation.likeliest_guessing(patterns, WeakPrior())
+    problem = problem_of(patterns, "3PL", WeakPrior())
+    parameters = Parameterisation("2PL", patterns.n_items, learns=True)
+    problem = problem._replace(parameters=parameters)
+    logits = np.log(level / (1 - level)) + np.linspace(-0.4, 0.4, 9)
+    search = PreconditionedLBFGS(starting_values(problem, patterns))
+    found = []
+    for logit in logits:
+        parameters.logit_guessing = np.full(patterns.n_items, logit)
+        search.restart()
+        maximise(problem, search, Control())
+        of_items = (patterns.n_items - 1) * WeakPrior().guessing_density.at(np.array([logit])).value
+        found.append(search.current.value - of_items[0])
+    scan = np.polynomial.Polynomial.fit(logits, found, 4)
+    top = min(scan.deriv().roots().real, key=lambda root: abs(root - logits[4]))
+    assert level == pytest.approx(1 / (1 + np.exp(-top)), rel=0.005)
 
 
 @pytest.mark.parametrize("method", ["em", "vi"])
