@@ -453,6 +453,13 @@ class Part(NamedTuple):
     weights: NDArray[np.floating[Any]]  # Shape (n_nodes, n), columns summing to 1.
     counted: NDArray[np.floating[Any]]  # The same times how many respondents share each pattern.
 
+    def thinned(self, every: int) -> Part:
+        """Every k-th of the respondents."""
+        first, last = self.respondents.start, self.respondents.stop
+        answered = None if self.answered is None else self.answered[::every]
+        weights, counted = self.weights[:, ::every], self.counted[:, ::every]
+        return Part(slice(first, last, every), self.right[::every], answered, weights, counted)
+
 
 def posterior_weights(
     patterns: Patterns, items: Items, grid: Grid, dtype: Any = np.float64
