@@ -122,18 +122,19 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
 def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Respondents whose answers are opposite to another respondent's answers."""
     rows = rows[:: -(-len(rows) // _COMPARED)]
-    right, tried = patterns.dense(rows, slice(None, None, -(-patterns.n_items // _ITEMS)))
-    share, answered = right / np.maximum(tried, 1), np.minimum(tried, 1)
-    wrong = answered - share
+    some_items = slice(None, None, -(-patterns.n_items // _ITEMS))
+    right, tried = patterns.dense(rows, some_items, np.float32)
+    answered = np.minimum(tried, 1)
+    sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
     joint = answered @ answered.T
-    alike = share @ share.T + wrong @ wrong.T
+    alike = (joint + sign @ sign.T) / 2
     found = ((joint >= _JOINT) & (alike <= _OPPOSITE * joint)).any(axis=1)
     return np.asarray(rows[found])
 
 
 _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
 _SLOW, _MOST_SLOW, _ACCURACY = 0.5, 3, 0.01  # Eigenvalues looked at.
-_DENSE = 20  # Respondents up to which all eigenvectors are computed: ARPACK keeps as many.
+_DENSE, _KEPT = 20, 8  # Respondents up to which all are computed; vectors that ARPACK keeps.
 _SHOWN, _LOST, _HARDLY = 0.85, 0.15, 0.5  # Shown of a shrunk gap, SDs lost; shown of two parts.
 _BY_CHANCE, _SURELY_SEEN = 0.01, 4.5  # Level over all x; expected z that is hardly ever missed.
 _NO_INFORMATION = 1e-9  # Least λ: differences of nearly equal sums may be below 0.
@@ -336,7 +337,7 @@ def _slow_contrasts(
 
         matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
         values, vectors = eigsh(
-            matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), tol=_ACCURACY
+            matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), ncv=_KEPT, tol=_ACCURACY
         )
     yield from (scale * vectors.T)[values > 2 - _SLOW]
 
@@ -347,9 +348,11 @@ _LEAST_RESPONDENTS, _LEAST_ITEMS = 30, 20  # Fewer show too little.
 _PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
 _LEAST_SQUARE, _RIDGE = 0.02, 1e-3  # Least mean square of residuals; responses added at kinks.
 _SCREEN, BOUND = 2.02, 3.53  # Tracy–Widom: 99 % quantile, and (99.9 % quantile − mean) / SD.
-_DRAWS, _FEW, _DRAWS_OF_FEW, _FIRST_DRAWS = 20, 60, 50, 5  # More draws of few; the first may end.
 BOUND_OF_SQUARES = 5.0  # Data of one ability with an SD of 3 (60 × 200) reach 4.
-_LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
+_BOUNDS, _LEAST_SDS = np.array([BOUND, BOUND_OF_SQUARES]), np.array([1.27, 1.0])  # SDs by theory.
+_DRAWS, _FEW, _DRAWS_OF_FEW, _FIRST_DRAWS = 20, 60, 50, 5  # At most, more of few; for an SD.
+_STEPS = 40  # Of Lanczos: the largest of 512 eigenvalues errs by less than 1e-6 of it.
+_SURE, _FAR = 3.0, 2.0  # SDs of a mean of draws, and multiples of a bound, at which draws end.
 
 
 class Dimensionality(NamedTuple):
@@ -383,21 +386,24 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
     if observed[0] <= _SCREEN and observed[1] <= 0:
         return None
     generator = np.random.default_rng(0)
-    n_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
-    drawn = np.empty((n_draws, 2))
-    for k in range(n_draws):
+    most_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
+    drawn = np.empty((most_draws, 2))
+    for n in range(1, most_draws + 1):
         if tried.max() > 1:
-            n = np.maximum(np.rint(tried), 1).astype(np.int64)  # scores count for 7.3 trials, say
-            again = (generator.binomial(n, expected) * (tried / n)).astype(np.float32)
+            trials = np.maximum(np.rint(tried), 1).astype(np.int64)  # scores count for 7.3, say
+            again = (generator.binomial(trials, expected) * (tried / trials)).astype(np.float32)
         else:
             again = (generator.random(expected.shape, np.float32) < expected) * tried
-        drawn[k] = _statistics(again, tried)[0]
-        if k + 1 == _FIRST_DRAWS and (observed <= drawn[: k + 1].max(axis=0)).all():
+        drawn[n - 1] = _statistics(again, tried)[0]
+        above = observed - drawn[:n].mean(axis=0)
+        if (above < _LEAST_SDS * (_BOUNDS - _SURE / n**0.5)).all():
             return None
-    spread = np.maximum(drawn.std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n_draws) ** 0.5
-    z = (observed - drawn.mean(axis=0)) / spread
-    beyond = z[0] > BOUND or z[1] > BOUND_OF_SQUARES
-    return (float(z[0]), float(z[1])) if beyond else None
+        if n >= _FIRST_DRAWS:
+            spread = np.maximum(drawn[:n].std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n) ** 0.5
+            z = above / spread
+            if (z > _FAR * _BOUNDS).any():
+                break
+    return (float(z[0]), float(z[1])) if (z > _BOUNDS).any() else None
 
 
 def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
@@ -427,8 +433,6 @@ def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
 
 def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
     """The two statistics, and the proportions correct that the curves expect."""
-    from scipy.linalg import eigh
-
     n, m = right.shape
     count = np.maximum(tried.sum(axis=0), 1)
     share = right.sum(axis=0) / count
@@ -442,28 +446,52 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
     basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
     expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
     residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
-    observed = tried > 0
-    for axis, size in ((0, n), (1, m), (0, n)):
-        least = _LEAST_SQUARE * observed.sum(axis=axis, keepdims=True)
-        squares = np.maximum((residual**2).sum(axis=axis, keepdims=True), least)
-        residual *= np.sqrt(size / squares)
-    residual -= basis @ (basis.T @ residual) / n
+    squares, answered = residual * residual, tried > 0
+    least = [_LEAST_SQUARE * np.count_nonzero(answered, axis=axis) for axis in (0, 1)]
+    of_item = (n / np.maximum(squares.sum(axis=0), least[0])).astype(np.float32)
+    of_respondent = (m / np.maximum(squares @ of_item, least[1])).astype(np.float32)
+    of_item *= n / np.maximum(of_item * (of_respondent @ squares), least[0])
+    residual *= np.sqrt(of_respondent)[:, None]
+    residual *= np.sqrt(of_item)
     along = slope / np.sqrt(variance)
     along /= max(float(np.linalg.norm(along)), 1e-6)
-    residual -= np.outer(residual @ along, along)
+    on_basis = basis.T @ residual / n
+    beside = residual @ along - basis @ (on_basis @ along)
+    residual -= np.column_stack([basis, beside]) @ np.vstack([on_basis, along])
     rows, columns = n - basis.shape[1], m - 1
-    left = float((residual**2).sum())
+    left = float(np.vdot(residual, residual))
     if left < 1e-6 * residual.size:  # the curves fit perfectly
         return np.zeros(2), expected
-    residual *= np.sqrt(rows * columns / left)
-    products = (residual @ residual.T if n < m else residual.T @ residual).astype(np.float64)
-    last = len(products) - 1
-    largest = float(eigh(products, eigvals_only=True, subset_by_index=[last, last])[0])
+    products = residual @ residual.T if n < m else residual.T @ residual
+    products *= rows * columns / left
     one, other = (rows - 1) ** 0.5, columns**0.5
     edge, width = (one + other) ** 2, (one + other) * (1 / one + 1 / other) ** (1 / 3)
-    excess = float((residual**4).mean() / (residual**2).mean() ** 2) - 3
-    squares = float((products**2).sum()) - rows * columns * (rows + columns + 1 + excess)
-    return np.array([(largest - edge) / width, squares / (2 * rows * columns)]), expected
+    np.multiply(residual, residual, out=squares)
+    excess = float(np.vdot(squares, squares)) * residual.size / left**2 - 3
+    sum_of_squares = float((products.astype(np.float64) ** 2).sum())
+    beyond = sum_of_squares / (rows * columns) - (rows + columns + 1 + excess)
+    largest = (_largest_eigenvalue(products) - edge) / width
+    return np.array([largest, beyond / 2]), expected
+
+
+def _largest_eigenvalue(matrix: Floats) -> float:
+    """Largest eigenvalue of a symmetric matrix, that of a large one by steps of Lanczos (1950)."""
+    if len(matrix) <= 2 * _STEPS:
+        return float(np.linalg.eigvalsh(matrix)[-1])
+    vector = np.random.default_rng(0).standard_normal(len(matrix), np.float32)
+    vector /= np.linalg.norm(vector)
+    before, length = np.zeros_like(vector), 0.0
+    tridiagonal = np.zeros((_STEPS, _STEPS))
+    for k in range(_STEPS):
+        image = matrix @ vector - length * before
+        tridiagonal[k, k] = image @ vector
+        image -= tridiagonal[k, k] * vector
+        length = float(np.linalg.norm(image))
+        if k + 1 == _STEPS or length < 1e-6 * tridiagonal[0, 0]:  # few eigenvalues differ
+            break
+        tridiagonal[k + 1, k] = length
+        before, vector = vector, (image / length).astype(np.float32)
+    return float(np.linalg.eigvalsh(tridiagonal[: k + 1, : k + 1])[-1])
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:

@@ -27,6 +27,7 @@ _PRIOR_SD, _PSEUDO_VARIANCE = 3.0, 0.25  # Of logits, for finite ones; of a pair
 _TURNS, _SETTLED = 24, 0.02  # Newton steps at most; the last changes logits by less.
 _FIRST_Z, _LEAST_MEAN = 3.0, 2.0  # z of pairs alike at first, and least mean. 3 misses 20 items.
 _STEPS, _LEAST_GAIN = 50, 0.05  # Of the EM at most; the last gains less in log-likelihood.
+_LARGEST_LOG = 600.0  # Of a ratio of densities that is formed.
 _GAIN = 16.3  # Least gain in 2 log L by a second group: χ² with 3 degrees of freedom at 0.001.
 _RIDGE = 5.0  # Pairs that shrink λ to 0: two families of two abilities do not show it.
 _ONE_FAMILY = (0.2, 0.1)  # Least P(alike), and likeness, of two members of a family.
@@ -182,34 +183,45 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     at most the covariance of copies.
     """
     z, x, weight = pairs.z, pairs.x, pairs.weight
-    n, p, reached = weight.sum(), (pairs.z > _FIRST_Z).astype(np.float64), -np.inf
-    for _ in range(_STEPS):
+    n, p, reached = weight.sum(), (z > _FIRST_Z).astype(np.float64), -np.inf
+    for step in range(1, _STEPS + 1):
         alike, rest = weight * p, weight * (1 - p)
         if min(alike.sum(), rest.sum()) < 1:  # less than one pair
             return None
         centred = x - rest @ x / rest.sum()
         slope = max(float(rest @ (centred * z) / (rest @ centred**2 + _RIDGE)), 0.0)
         beyond = z - slope * x
+        together = beyond - weight @ beyond / n
         beyond -= rest @ beyond / rest.sum()
         mean = max(float(alike @ beyond / alike.sum()), _LEAST_MEAN)
         share, sd = alike.sum() / n, _sd(beyond - mean, alike)
         usual = np.log(1 - share) + _log_normal(beyond, _sd(beyond, rest * (beyond < 0)))
         near = np.log(share) + _log_normal(beyond - mean, sd)
-        both = np.logaddexp(near, usual)
-        p, before, reached = np.exp(near - both), reached, float(weight @ both)
+        p, both = _mixed(near, usual)
+        before, reached = reached, float(weight @ both)
+        of_one_group = float(weight @ _log_normal(together, _sd(together, weight)))
+        needed = of_one_group + _GAIN / 2 * weight.max()
         if reached < before + _LEAST_GAIN * weight.max():
             break
-    together = z - slope * x
-    together -= weight @ together / n
-    gain = reached - float(weight @ _log_normal(together, _sd(together, weight)))
-    if 2 * gain <= _GAIN * weight.max():
+        if reached + (_STEPS - step) * (reached - before) < needed:  # gains of the EM fall
+            return None
+    if reached <= needed:
         return None
+    far = np.exp(np.minimum(_log_normal(beyond + mean, sd) - both, _LARGEST_LOG))
     for _ in range(_STEPS):
-        far = np.log(share) + _log_normal(beyond + mean, sd)
-        unlike = np.exp(far - np.logaddexp(both, far))
-        share = max(weight @ unlike / n, 1e-12)
-    p = np.exp(near - np.logaddexp(both, far)) + unlike
+        unlike = share * far / (1 + share * far)
+        before, share = share, max(float(weight @ unlike) / n, 1e-12)
+        if abs(share - before) < 1e-6 * before:
+            break
+    p = p * (1 - unlike) + unlike
     return p, np.clip(beyond * pairs.error, -pairs.common, pairs.common)
+
+
+def _mixed(one: Array, other: Array) -> tuple[Array, Array]:
+    """Share of one density in the sum of two, and the log of the sum. Both are given as logs."""
+    ratio = np.exp(-np.abs(one - other))  # of the smaller one to the larger one
+    whole = 1 + ratio
+    return np.where(one > other, 1, ratio) / whole, np.maximum(one, other) + np.log(whole)
 
 
 def _sd(deviation: Array, weight: Array) -> float:
