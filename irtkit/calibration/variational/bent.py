@@ -8,15 +8,18 @@ of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior found with P
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss, hermevander
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
-from scipy.special import expit, logsumexp, ndtr
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln, expit, logit, logsumexp, ndtr
 
 from irtkit.calibration.likelihood import synthetic_sd
+from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.variational.target import Point
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items
@@ -26,6 +29,7 @@ from irtkit.quadrature.engines import posterior_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.empirical import ItemDistribution
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.inference import Batches, State
     from irtkit.calibration.variational.target import Target
@@ -35,10 +39,15 @@ if TYPE_CHECKING:
 
 _LOGITS = 1.5 * np.arange(-5.0, 6.0)
 """Tabulated logits of guessing, in SDs of the guide, which is up to a third too narrow."""
+_SPLINE = CubicSpline(np.arange(len(_LOGITS)), np.eye(len(_LOGITS)))
+_PLACES = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
+_FINE = _SPLINE(_PLACES)
 _STEPS, _LONGEST, _MOST_CHANGE = 5, 2.0, 4.0
 """Newton steps at each logit, the longest in SDs, and the most by which one changes a variance."""
 _MOST_NODES, _LEAST_COUNT = 40, 0.5
 """Most nodes of posteriors, and the number of responses below which it is treated as 0."""
+_LEVELS = 0.001, 0.6
+"""Lowest and highest chance level that is learned."""
 _SETS = 4
 """Sets of points of the last step, whose Monte-Carlo error is then 0.04 posterior SDs."""
 _NODES, _SUMMED = hermegauss(7)
@@ -128,14 +137,45 @@ def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
     return (odds + np.maximum(expit(logit), 1e-30)) * wrong, expit(-logit) * wrong
 
 
+class Ridges(NamedTuple):
+    """Distributions of items, given what is shared, at tabulated logits of guessing."""
+
+    logits: Array
+    """Shape (n_items, n), equally spaced."""
+    log_mass: Array
+    """Log densities of the logits, up to a constant of each item, (n_items, n)."""
+    mean: Array
+    """Means of slope and intercept, (n_items, n, 2)."""
+    factor: Array
+    """Cholesky factors of their covariances, (n_items, n, 2, 2)."""
+
+
+def with_likeliest_chance(state: State, batches: Batches) -> State:
+    """Centre guessing on the chance level that is likeliest with the items integrated out.
+
+    Items differ in guessing by what the prior says, so that the level is not that of equal items,
+    from which a search starts. Another level multiplies the density of a logit x by exp(tx).
+    """
+    target, prior = state.target, cast("WeakPrior | ItemDistribution", state.target.prior)
+    logits, log_mass = _interpolated(_tabulated(state, batches))
+    weight = prior.guessing_density.alpha + prior.guessing_density.beta - 2
+    of_level = WeakPrior().guessing_density
+
+    def loss(level: float) -> float:
+        """Minus the log posterior density of a level."""
+        tilt = weight * (level - prior.chance)
+        of_items = logsumexp(log_mass + tilt * logits, axis=1).sum()
+        of_items -= len(logits) * betaln(1 + weight * level, 1 + weight * (1 - level))
+        return -float(of_items + of_level.at(np.array(logit(level))).value)
+
+    level = float(minimize_scalar(loss, bounds=_LEVELS, method="bounded").x)
+    return replace(state, target=replace(target, prior=replace(prior, chance=level)))
+
+
 def bent_posterior(state: State, batches: Batches) -> tuple[Guide, Bent]:
     """The guide, and the distribution of items around it, moved by a natural-gradient step."""
     target, guide, nodes = state.target, state.guide, state.nodes
-    at_mean = target.coordinates.parameters(guide.mean)
-    responses = ItemLikelihoods.of(batches.patterns, at_mean, nodes)
-    size = len(responses.theta) * len(_LOGITS) * len(_DENSE[0])
-    parts = [_ridges(target, guide, responses, some) for some in blocks(len(at_mean), size)]
-    bent = Bent(*map(np.concatenate, zip(*parts, strict=True)))
+    bent = _at_quantiles(_tabulated(state, batches))
     generator, root = np.random.default_rng([batches.seed, 0, 7]), guide.common_root()
     pairs = [pair for _ in range(_SETS) for pair in guide.deviates(generator)]
     own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
@@ -151,7 +191,17 @@ def bent_posterior(state: State, batches: Batches) -> tuple[Guide, Bent]:
     return guide._replace(own=guide.own + step.own, shared=guide.shared + step.shared), bent
 
 
-def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slice) -> Bent:
+def _tabulated(state: State, batches: Batches) -> Ridges:
+    """Distributions of all items, given what is shared."""
+    target, guide = state.target, state.guide
+    at_mean = target.coordinates.parameters(guide.mean)
+    responses = ItemLikelihoods.of(batches.patterns, at_mean, state.nodes)
+    size = len(responses.theta) * len(_LOGITS) * len(_DENSE[0])
+    parts = [_ridges(target, guide, responses, some) for some in blocks(len(at_mean), size)]
+    return Ridges(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slice) -> Ridges:
     """Distributions of some items, given what is shared."""
     own, factor, n = guide.own[some], guide.factor[some][:, [2, 0, 1]], len(_LOGITS)
     guessing_first = np.linalg.cholesky(factor @ factor.transpose(0, 2, 1))
@@ -189,12 +239,19 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slic
     spread -= off[..., :, None] * off[..., None, :] - 1e-9 * np.eye(2)
     mean = mean + (root @ off[..., None])[..., 0]
     factor = np.linalg.cholesky(root @ spread @ root.swapaxes(2, 3))
+    return Ridges(logits, log_mass, mean, factor)
 
-    # values at the quantiles of guessing that are the nodes of a normal deviate
-    spline, fine = CubicSpline(np.arange(n), np.eye(n)), np.linspace(0, n - 1, 10 * n - 9)
-    density = np.exp((log_mass - log_mass.max(axis=1, keepdims=True)) @ spline(fine).T)
-    below = cumulative_trapezoid(density, axis=1, initial=0)
+
+def _interpolated(ridges: Ridges) -> tuple[Array, Array]:
+    """Logits ten times denser, and their log densities, less the highest of an item."""
+    log_mass = ridges.log_mass - ridges.log_mass.max(axis=1, keepdims=True)
+    return ridges.logits @ _FINE.T, log_mass @ _FINE.T
+
+
+def _at_quantiles(ridges: Ridges) -> Bent:
+    """Values at the quantiles of guessing that are the nodes of a normal deviate."""
+    below = cumulative_trapezoid(np.exp(_interpolated(ridges)[1]), axis=1, initial=0)
     below /= below[:, -1:]
-    shares = spline(np.stack([np.interp(ndtr(_NODES), of, fine) for of in below]))
-    at_nodes = np.concatenate([mean, logits[..., None]], axis=2)
-    return Bent(shares @ at_nodes, np.einsum("jfg,jgkl->jfkl", shares, factor))
+    shares = _SPLINE(np.stack([np.interp(ndtr(_NODES), of, _PLACES) for of in below]))
+    at_nodes = np.concatenate([ridges.mean, ridges.logits[..., None]], axis=2)
+    return Bent(shares @ at_nodes, np.einsum("jfg,jgkl->jfkl", shares, ridges.factor))

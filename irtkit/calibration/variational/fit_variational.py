@@ -21,8 +21,9 @@ from irtkit.calibration.empirical import ItemDistribution, empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded_items
 from irtkit.calibration.estimation import maximum_of, start
 from irtkit.calibration.likelihood import synthetic_sd
+from irtkit.calibration.priors import ItemPrior
 from irtkit.calibration.search import FAR, MOST_REPAIRS, Control, maximise, problem_of
-from irtkit.calibration.variational.bent import bent_posterior
+from irtkit.calibration.variational.bent import bent_posterior, with_likeliest_chance
 from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import (
     Batches,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-_FORMAT = Format("irtkit variational checkpoint", 4)
+_FORMAT = Format("irtkit variational checkpoint", 5)
 _NEAR = 1e-3
 """Tolerance of the search for the start, in nats: within √(2·tol) = 0.04 standard errors."""
 _BATCHES_AT_START = 4
@@ -112,6 +113,7 @@ def variational_estimates(
                 "fingerprint": fingerprint,
                 "coordinates": coordinates,
                 "learned": learned if isinstance(learned, ItemDistribution) else None,
+                "chance": getattr(learned, "chance", None),
                 "state": {**fields_of(state), "target": None},
             }
             write(path, _FORMAT, record, compressed=False)
@@ -119,6 +121,8 @@ def variational_estimates(
     state = None if path is None else _resumed(path, fingerprint, held)
     if state is None:
         state = _start(model, problem, held, control, batches)
+        if model == "3PL" and not _chance_is_given(settings.prior, responses):
+            state = with_likeliest_chance(state, batches)
         keep(state)
     state = maximise_bound(
         state,
@@ -146,6 +150,13 @@ def _start(
         items = items._replace(logit_guessing=np.maximum(items.logit_guessing, _LEAST_LOGIT))
     target = target_of(model, prior, items.slope, batches.patterns.n)
     return first_state(target, target.coordinates.point(items, location, log_scale), batches)
+
+
+def _chance_is_given(prior: Any, responses: ResponseMatrix) -> bool:
+    """Whether the prior that was asked for, or the options of items, give the chance level."""
+    if isinstance(prior, ItemPrior) or getattr(prior, "chance", None) is not None:
+        return True
+    return responses.item_table is not None and "n_options" in responses.item_table
 
 
 def _summary(
@@ -223,8 +234,10 @@ def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | Non
                 "Choose another path, or delete it to start again"
             )
     state: State = record["state"]
-    learned = record["learned"]
-    return replace(state, target=Target(record["coordinates"], learned or prior))
+    prior = record["learned"] or prior
+    if not isinstance(prior, ItemPrior):
+        prior = replace(prior, chance=record["chance"])
+    return replace(state, target=Target(record["coordinates"], prior))
 
 
 def _made(record: dict[str, Any]) -> dict[str, Any]:
