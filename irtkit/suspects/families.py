@@ -179,8 +179,8 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     """Variance of item slopes if respondents were independent, over that between families.
 
     ``family`` numbers the family of every respondent. At most 1. Both are jackknife variances of
-    the slope of responses on the proportion score, summed over items. They are Σ (b₍g₎ − b)² (G −
-    1)/G over the G slopes b₍g₎ without one family, or without one respondent (Bell & McCaffrey
+    the slope b of responses on the proportion score, summed over items. They are Σ (b₍g₎ − b)² (G −
+    1)/G over the G slopes b₍g₎ without one family, or without one respondent (CR3: Bell & McCaffrey
     2002).
     """
     theta, _, scored = result.signs.proportion
@@ -189,20 +189,27 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
         raise ValueError("families must name at least two families")
     variances = [0.0, 0.0]
     for _, right, trials in item_blocks(result, scored):
+        terms = trials, trials * at, right, trials * at**2, right * at
+        sums = np.stack([term.sum(axis=0) for term in terms])
+        slope = _slopes(sums)
         for k, number in enumerate((np.arange(len(family)), family)):
             order = np.argsort(number, kind="stable")
             starts = np.searchsorted(number[order], np.arange(int(number.max()) + 1))
-            n, first, n_right, squares, crossed = (
-                term.sum(axis=0) - np.add.reduceat(term[order], starts, axis=0)
-                for term in (trials, trials * at, right, trials * at**2, right * at)
-            )
-            n = np.maximum(n, 1)
-            squares, crossed = squares - first**2 / n, crossed - n_right * first / n
-            slope = np.divide(crossed, squares, out=np.zeros_like(squares), where=squares > 1e-9)
-            spread = ((slope - slope.mean(axis=0)) ** 2).sum() * (1 - 1 / len(slope))
+            left_out = np.stack([np.add.reduceat(term[order], starts, axis=0) for term in terms])
+            without = _slopes(sums[:, None] - left_out)
+            spread = ((without - slope) ** 2).sum() * (1 - 1 / len(without))
             variances[k] += float(spread)
     apart, together = variances
     return min(1.0, apart / together) if together > 0 else 1.0
+
+
+def _slopes(sums: Array) -> Array:
+    """Slopes of right responses y on scores x, by the sums of 1, x, y, x² and yx; 0 without any."""
+    n, first, n_right, squares, crossed = sums
+    n = np.maximum(n, 1)
+    squares, crossed = squares - first**2 / n, crossed - n_right * first / n
+    slopes: Array = np.divide(crossed, squares, out=np.zeros_like(squares), where=squares > 1e-9)
+    return slopes
 
 
 def family_names(

@@ -74,7 +74,7 @@ def flag_items(
     families : mapping, Series, list or str, optional
         Family of every respondent: by label, a list, or a column of the respondent table. "similar"
         joins the pairs of :func:`irtkit.similar_respondents`. Evidence on slopes is clustered by
-        family.
+        family. It never counts for more than without families, where near-duplicates are estimated.
     predictions : DataFrame, optional
         The answers as text, index = respondents, columns = items. Cells may be missing.
     poor_fit : bool, default False
@@ -192,14 +192,17 @@ def flagged(
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict, findings = result.verdict, []
+    independent, unit = round(result.near_duplicates.n_eff), "systems"
     if families is not None:
         dense_responses(result, "families")
-        family = family_codes(result, families)
-        signs = result.signs.weighted(clustered_share(result, family))
+        family, signs = family_codes(result, families), result.signs
+        share = clustered_share(result, family)
+        if share < signs.share:  # families may miss near-duplicates
+            signs = signs.weighted(share)
+            independent, unit = len(np.unique(family[~result.synthetic])), "families"
         verdict = signs.verdict
-        findings += power_limits(signs, fdr, len(np.unique(family[~result.synthetic])), "families")
-    elif signs is not None:
-        findings += power_limits(signs, fdr, round(result.near_duplicates.n_eff))
+    if signs is not None:
+        findings += power_limits(signs, fdr, independent, unit)
     slope = result.parameters.discrimination
     negative = called_negative(verdict.p_negative, fdr, slope=slope)
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
