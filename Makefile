@@ -14,7 +14,7 @@ PEERS := $(VENV)/installed-peers
 BENCHMARKS := peers default_call floor scaling threads
 STUDIES := recovery abilities coverage empirical planted_wrong_keys wrong_keys near_copies ability_intervals sparse variational guessing \
 	standard_errors warnings_of_fit at_chance repeated_trials held_out fuzzed_logs read_logs \
-	read_long model_fit systems few_items differential few_families anchors \
+	read_long model_fit systems few_items differential few_families named_families anchors \
 	stored_difficulties difficulty_prediction expected_difficulty curves report_page \
 	replications beyond marked_systems levels likelihood_ratio health rank_intervals paired_tests \
 	scores rubrics trend tasks

@@ -270,16 +270,9 @@ for trait in ("family", "training_size"):
 # %% [markdown]
 # Systems with the same training size were trained on the same digits. More of these pairs share
 # the training size than the kind of classifier (`family`). If you know the families of your
-# systems, pass them as `families=`. They replace the families that irtkit estimates.
-# `families="similar"` makes families of the listed pairs. It ignores weaker similarity, and so it
-# is less careful. Unless you know the families, use the default.
-
-# %%
-again = irtkit.flag_items(result, families="similar", predictions=crowd.predictions)
-negative = [item for item, reasons in again["reasons"].items() if "negative" in reasons]
-
-print("negative discrimination, with such families:", ", ".join(negative) or "none")
-print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_families")).head())
+# systems, pass them as `families=`. Evidence then counts by family or by the effective sample
+# size, whichever is less. `families="similar"` makes families of the listed pairs. They leave out
+# weaker similarity, so here the effective sample size counts.
 
 # %% [markdown]
 # ## What to take away
