@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
@@ -122,6 +123,7 @@ def _short(name: str) -> str:
     return name.rpartition("_")[2] if name.endswith(("_low", "_high")) else name
 
 
+@one_thread()
 def compare_difficulties(
     result: FitResult,
     *,

@@ -42,6 +42,7 @@ _LEAST = 1e-6  # Distance of predictions from 0 and 1, so that one surprise is n
 _TOL = 1e-4  # Of the fits: gains are within 1 % of their errors (benchmarks/held_out.py).
 
 
+@one_thread()
 @np.errstate(under="ignore")
 def held_out_predictions(
     responses: object,
@@ -142,12 +143,11 @@ def _calibrated(training: Patterns, name: ModelName) -> tuple[ItemParameters, An
     from irtkit.calibration.search import Control
 
     model: Any = "1PL" if name == "Rasch" else name  # The same in other units.
-    with one_thread():
-        given = 0.0 if training.scored is None else None
-        found = maximum_likelihood(
-            training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=given
-        )
-        items, worth = found.items, training.score_worth(found.trial_correlation)
+    given = 0.0 if training.scored is None else None
+    found = maximum_likelihood(
+        training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=given
+    )
+    items, worth = found.items, training.score_worth(found.trial_correlation)
     slope, intercept = np.asarray(items.slope), np.asarray(items.intercept)
     if items.logit_guessing is None:
         return ItemParameters(slope, intercept, np.zeros_like(slope)), worth

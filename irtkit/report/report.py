@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from irtkit.abilities.result import AbilitiesResult
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_unique, check_yes_or_no, one_ability_only, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from irtkit.suspects.families import Families
 
 
+@one_thread()
 def report(
     result: FitResult | AbilitiesResult,
     path: str | os.PathLike[str],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import AT_CHANCE, AnyResult, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
@@ -193,6 +194,7 @@ class Audit:
         return plain(self.shown())
 
 
+@one_thread()
 def audit(
     result: FitResult | AbilitiesResult,
     *,

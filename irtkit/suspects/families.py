@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 from irtkit.data.patterns import blocks
@@ -65,6 +66,7 @@ def _compared_blocks(
         yield trials > 0, right / np.maximum(trials, 1), p
 
 
+@one_thread()
 def similar_respondents(result: AnyResult, *, excess: float = 0.5) -> pd.DataFrame:
     """List the pairs of respondents that agree far beyond what the model expects.
 

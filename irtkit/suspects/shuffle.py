@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration import fit
-from irtkit.calibration.fitting import EM, check_data, silently
+from irtkit.calibration.fitting import EM, check_data, one_thread, silently
 from irtkit.checks import check_seed
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding
@@ -56,6 +56,7 @@ class ShuffleControl:
         return f"{table}\n\n{said}".rstrip()
 
 
+@one_thread()
 def shuffle_control(
     responses: object,
     model: ModelName = "2PL",

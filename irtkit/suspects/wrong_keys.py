@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
@@ -102,6 +103,7 @@ class _Bank(NamedTuple):
         return np.asarray(found[place.ravel()] - np.log(len(self.curves)))
 
 
+@one_thread()
 def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rank items by how likely it is that their key is wrong.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
+from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
 from irtkit.printed import shortened
@@ -111,6 +112,7 @@ class SystemComparison:
         return comparison_text(self)
 
 
+@one_thread()
 def compare_systems(
     result: FitResult | AbilitiesResult,
     system: str | None = None,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
@@ -95,6 +96,7 @@ class Gate:
         return f"gate {self.verdict}\n{in_lines(map(str, self.findings))}"
 
 
+@one_thread()
 def gate(
     old: object,
     new: object,

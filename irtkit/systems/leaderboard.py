@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, check_type, short
 from irtkit.data.patterns import blocks
@@ -40,6 +41,7 @@ _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its abili
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
 
 
+@one_thread()
 def leaderboard(
     result: FitResult,
     *,

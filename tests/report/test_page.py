@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from markupsafe import escape
+from threadpoolctl import ThreadpoolController
 
 import irtkit
 from irtkit.calibration.summary import readable_difficulty
 from irtkit.curves.characteristic import wilson_interval
+from irtkit.data.patterns import Patterns
 from irtkit.data.slopes import called_negative
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
@@ -297,3 +299,30 @@ def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any)
 def test_a_page_without_tasks_has_no_view_of_them(digits: Any) -> None:
     assert digits.page.find(id="tasks") is None
     assert digits.page.find("a", href="#tasks") is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        irtkit.FitResult.leaderboard,
+        irtkit.compare_systems,
+        irtkit.audit,
+        irtkit.similar_respondents,
+        irtkit.compare_difficulties,
+    ],
+)
+def test_products_have_one_thread_while_a_question_is_answered(
+    ask: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries = ThreadpoolController().select(user_api="blas")
+    dense, seen = Patterns.dense, set()
+
+    def watched(*arguments: Any) -> Any:
+        seen.update(library["num_threads"] for library in libraries.info())
+        return dense(*arguments)
+
+    result = quiet(drawn(60, 40, seed=1))
+    monkeypatch.setattr(Patterns, "dense", watched)
+    with libraries.limit(limits=2), warnings.catch_warnings(action="ignore"):
+        ask(result)
+    assert seen == {1}
