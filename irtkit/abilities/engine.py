@@ -31,8 +31,10 @@ _BACK, _ON = 0.5, 1.15  # Change of a row's share of a full step: if it turns ba
 _FLOOR = 0.05  # Pseudo-variance of the item distribution, of one item.
 _FLOOR_OF_KIND = 1.5  # The same with a pattern, where few items understate their variance.
 WEAK = 1e-4  # Precision of an item without a prior, which keeps it finite.
+_LEAST_SLOPES = 0.4  # Size of slopes that their change is relative to at least: noise has none.
 TASK_PULL = 3.0  # Pseudo-items of the overall mean in the mean of a task.
 _POWER = 6  # Power iterations of the start.
+_LEAST_KEPT = 0.1  # Share of slopes of the start that is left if all of them may be noise.
 _ROUNDING = 1e-7  # Of 32 bits: a probability is not closer to 0 or 1.
 FOLD_IN = 15  # Half steps at most for new respondents.
 
@@ -172,7 +174,7 @@ def fit_design(
     report: Callable[[int, float], None] | None = None,
 ) -> Fitted:
     """Fit the abilities of a design, from a start by the singular vectors of residuals."""
-    n, k = len(cells.y), design.n_abilities
+    (n, n_items), k = cells.y.shape, design.n_abilities
     turned = cells.turned
     people, things = _start(cells, design)
     correlations, precision = np.eye(k), np.eye(k + 1)
@@ -210,7 +212,8 @@ def fit_design(
             turned, own, people, mean, item_precision, free_items, of_items, _ITEM_CAP
         )
         slopes = things.mean[:, :-1]
-        change = float(np.sqrt(((slopes - before) ** 2).mean() / max((slopes**2).mean(), 1e-12)))
+        step, size = (np.linalg.norm(part) / np.sqrt(n_items) for part in (slopes - before, slopes))
+        change = float(step / max(size, _LEAST_SLOPES))
         if report is not None:
             report(iteration, change)
         if change < tol:
@@ -422,32 +425,40 @@ def _masked_inverse(spread: Array, free: NDArray[np.bool_]) -> Array:
 
 
 def _start(cells: Cells, design: Design) -> tuple[Side, Side]:
-    """Abilities from shares right and singular vectors of residuals, and slopes by regression."""
+    """Abilities from shares right and singular vectors of residuals, and slopes by regression.
+
+    Slopes are shrunk by what chance gives: EM takes noise back by a few percent at a time.
+    """
     w, (n, n_items), k = cells.weights, cells.y.shape, design.n_abilities
     answered = w > 0
     total = w.sum(axis=0)
     share = ((w * cells.y).sum(axis=0) + 0.5) / (total + 1.0)
     scale = np.sqrt(share * (1 - share))
-    residual = np.where(answered, (cells.y - share) / scale, 0).astype(np.float32)
-    count = np.maximum(answered.sum(axis=1), 1)
-    theta = np.zeros((n, k))
-    if design.free or k == 1:
-        theta[:, 0] = _standard(residual.sum(axis=1) / count)
-        for column in range(1, k):
-            slope = residual.T @ theta[:, column - 1].astype(np.float32) / n
-            residual -= np.outer(theta[:, column - 1], slope).astype(np.float32) * answered
-            theta[:, column] = _standard(_leading(residual))
-    else:
-        for column in range(k):
-            here = design.pattern[:, column]
-            theta[:, column] = _standard(
-                residual[:, here].sum(axis=1) / np.maximum(answered[:, here].sum(axis=1), 1)
-            )
-            if here.all():  # a general ability
-                slope = residual.T @ theta[:, column].astype(np.float32) / n
-                residual -= np.outer(theta[:, column], slope).astype(np.float32) * answered
-    standard = np.where(answered, (cells.y - share) / scale, 0)
-    loading = standard.T @ theta / np.maximum(answered.sum(axis=0), 1)[:, None] * design.pattern
+    standard = np.where(answered, (cells.y - share) / scale, 0).astype(np.float32)
+    residual, theta, kept = standard.copy(), np.zeros((n, k)), np.ones(k)
+    of_itself = np.zeros(k)  # What an item contributes to its loading on a mean.
+    n_answers = np.maximum(answered.sum(axis=0), 1)
+    for column in range(k):
+        here = design.pattern[:, column]
+        if column and design.free:
+            direction = _leading(residual)
+            kept[column] = _beyond_noise(residual, float(np.linalg.norm(direction)))
+            theta[:, column] = _standard(direction)
+        else:
+            count = np.maximum(answered[:, here].sum(axis=1), 1)
+            mean = residual[:, here].sum(axis=1) / count
+            theta[:, column] = _standard(mean)
+            of_itself[column] = (1 / count).mean() / max(float(mean.std()), 1e-9)
+        if here.all():  # what others see is left of it
+            slope = residual.T @ theta[:, column].astype(np.float32) / n
+            residual -= np.outer(theta[:, column], slope).astype(np.float32) * answered
+    loading = (standard.T @ theta / n_answers[:, None] - of_itself) * design.pattern
+    for column, here in enumerate(design.pattern.T):
+        if of_itself[column]:  # James & Stein
+            own = loading[here, column]
+            chance = (1 / n_answers[here]).mean() / max(float(own.var()), 1e-9)
+            loading[here, column] -= min(chance, 1 - _LEAST_KEPT) * (own - own.mean())
+    loading *= kept
     loading *= np.minimum(1, 0.8 / np.maximum(np.sqrt((loading**2).sum(axis=1)), 1e-9))[:, None]
     stretch = 1.7 / np.sqrt(1 - (loading**2).sum(axis=1))
     intercept = np.log(share / (1 - share)) * stretch / 1.7
@@ -457,18 +468,28 @@ def _start(cells: Cells, design: Design) -> tuple[Side, Side]:
     items = Side(
         np.column_stack([loading * stretch[:, None], intercept]), np.zeros((n_items, d, d))
     )
-    items.covariance[:, range(d), range(d)] = 0.05
+    items.covariance[:, range(d), range(d)] = 1 / ((total + 1) * scale**2)[:, None]
     items.covariance[:, range(k), range(k)] *= design.pattern
     return respondents, items
 
 
 def _leading(residual: NDArray[np.float32]) -> Array:
-    """Leading left singular vector, from the row that is largest."""
+    """Leading left singular vector times its value, from the row that is largest."""
     vector = residual[np.argmax((residual**2).sum(axis=1))]
     for _ in range(_POWER):
         vector = (residual @ vector) @ residual
         vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
     return np.asarray(residual @ vector, dtype=np.float64)
+
+
+def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
+    """Share of a singular value that is not noise (Gavish & Donoho 2017)."""
+    n, m = sorted(residual.shape)
+    noise = float((residual**2).mean())
+    square, ratio = value**2 / max(noise * m, 1e-12), n / m
+    if square <= (1 + ratio**0.5) ** 2:
+        return _LEAST_KEPT
+    return float(np.sqrt((square - ratio - 1) ** 2 - 4 * ratio) / square)
 
 
 def _standard(values: Any) -> Array:
