@@ -1,9 +1,7 @@
 # make demo | test | test-all | lint | docs | bench | studies: each makes the virtual environment .venv
 # on first use. test leaves out what is marked slow or needs a browser.
-# bench times irtkit beside its peers, which it installs; studies shows how well fits recover
-# what data were drawn from, how often intervals hold it, and published numbers obtained again.
-# benchmarks/copies.py needs an earlier checkout to compare with, and is run by itself.
-# So is benchmarks/mutations.py, which runs tests in copies of this checkout.
+# bench times irtkit beside its peers, which it installs; studies measures stored figures anew that
+# are older than the code, the cheapest first (python benchmarks/studies.py lists them).
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
 
 VENV := .venv
@@ -12,12 +10,6 @@ PACKAGE := $(VENV)/installed
 STAMP := $(VENV)/installed-test
 PEERS := $(VENV)/installed-peers
 BENCHMARKS := peers default_call floor scaling threads
-STUDIES := recovery abilities coverage empirical planted_wrong_keys wrong_keys near_copies ability_intervals sparse variational guessing \
-	standard_errors warnings_of_fit at_chance repeated_trials held_out fuzzed_logs read_logs \
-	read_long model_fit systems few_items differential few_families named_families anchors \
-	stored_difficulties difficulty_prediction expected_difficulty curves report_page \
-	replications beyond marked_systems levels likelihood_ratio health rank_intervals paired_tests \
-	scores rubrics trend tasks
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=
@@ -49,10 +41,7 @@ bench: $(PEERS)
 	done
 
 studies: $(STAMP)
-	@for name in $(STUDIES); do \
-	  echo "== $$name"; \
-	  $(BIN)/python "benchmarks/$$name.py" || exit 1; \
-	done
+	$(BIN)/python benchmarks/studies.py --renew
 
 $(PEERS): $(STAMP)
 	$(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[bench]'

@@ -8,8 +8,6 @@ systems. "held out": log loss of 10 % hidden cells by number of abilities; data 
 licence are looked for in ``--data``. "seconds": of fits without standard errors.
 
 Slopes are lognormal with an SD of 0.3 on the log scale, intercepts and abilities standard normal.
-
-Run with ``make studies``; ``--out benchmarks/results/abilities.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 from scipy.special import expit
 
 import irtkit
@@ -30,7 +28,6 @@ from irtkit.abilities.fitting import design_of
 from irtkit.abilities.likelihood import covariances
 from irtkit.data.slopes import called_negative
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 BOARDS = ("metabench_arc", "nlu_commonsenseqa")
 SIZES = ((100, 100), (60, 500), (500, 50))
 KINDS = ("2PL", "3PL", "20 % negative", "skewed", "near-duplicate systems", "near-duplicate items")
@@ -161,7 +158,7 @@ def wrong_keys(share: float, correlation: float, rounds: int) -> dict[str, float
 def held_out(folder: Path) -> dict[str, dict[int, float]]:
     """Log loss of hidden cells by board and number of abilities."""
     found: dict[str, Any] = {}
-    for name in BOARDS:
+    for name in part(BOARDS, 1):
         if not (folder / f"{name}.csv.gz").exists():
             continue
         y = pd.read_csv(folder / f"{name}.csv.gz", index_col=0).to_numpy(np.float32)
@@ -200,30 +197,28 @@ def main() -> None:
     found: dict[str, Any] = {"seconds": {}, "one-dimensional": {}, "recovery": {}, "wrong keys": {}}
     found["held out"] = held_out(options.data)
     print("held out", found["held out"], flush=True)
-    for shape in SHAPES:
+    for shape in part(SHAPES, 0):
         found["seconds"][" ".join(map(str, shape))] = taken = seconds(*shape)
         print("seconds", *shape, round(taken, 2), flush=True)
-    for correlation in (0.3, 0.6, 0.9):
+    for correlation in part((0.3, 0.6, 0.9), 1):
         found["recovery"][correlation] = figures = recovery(correlation, options.recovery_rounds)
         print("recovery", correlation, figures, flush=True)
-    for n, n_items in ((90, 24), (90, 120), (1000, 24), (1000, 120)):
+    for n, n_items in part(((90, 24), (90, 120), (1000, 24), (1000, 120)), 0):
         found["recovery"][f"{n} × {n_items}"] = figures = recovery(0.6, options.rounds, n, n_items)
         print("recovery", n, n_items, figures, flush=True)
-    for share, correlation in ((0.5, 0.0), (0.5, 0.5), (0.7, 0.0), (0.7, 0.5)):
+    for share, correlation in part(((0.5, 0.0), (0.5, 0.5), (0.7, 0.0), (0.7, 0.5)), 0):
         figures = wrong_keys(share, correlation, options.rounds)
         found["wrong keys"][f"{share}, r {correlation}"] = figures
         print("wrong keys", share, correlation, figures, flush=True)
-    for kind in KINDS:
-        for n, n_items in SIZES:
+    for kind in part(KINDS, 0):
+        for n, n_items in part(SIZES, 0):
             several = [one_dimensional(kind, n, n_items, s) > 1 for s in range(options.auto_rounds)]
             found["one-dimensional"][f"{kind}, {n} × {n_items}"] = sum(several)
             print("one-dimensional", kind, n, n_items, sum(several), flush=True)
     found["ability not accuracy"] = apart(25)
     print("ability not accuracy", found["ability not accuracy"], flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
     rounds = {name: value for name, value in vars(options).items() if name.endswith("rounds")}
-    store(options.out, machine, **rounds, **found)
+    store(options, **rounds, **found)
 
 
 if __name__ == "__main__":

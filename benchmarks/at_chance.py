@@ -10,8 +10,6 @@ n_options. "none": nobody is to be named. "seen": what comes, without a promise.
 settings of ``warnings_of_fit.py`` whose data hold one ability or several; nobody is to be named.
 
 Honest systems follow a 2PL with guessing at the chance level, or an open-ended one without.
-
-Run with ``make studies``; ``--out benchmarks/results/at_chance.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from warnings_of_fit import CLEAN, SEEN, responses
 
 import irtkit
@@ -168,15 +166,13 @@ def main() -> None:
     print("| setting | wanted | told | guessers named | others named | best named |")
     print("|---|---|---|---|---|---|")
     for wanted, settings in SETTINGS.items():
-        for name in settings:
+        for name in part(list(settings), 0):
             row = measured(name, wanted, options.sets)
             studies.append(row)
             guessers = "—" if row["guessers"] is None else f"{row['guessers']:.0%}"
             shares = f"{row['told']:.0%} | {guessers} | {row['others']:.1%} | {row['best']:.0%}"
             print(f"| {name} | {wanted} | {shares} |", flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=studies)
+    store(options, studies=studies)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,6 @@ each group and size:
 Simulated boards have 200 items. "bent" gives the best tenth of the systems an ability of its own on
 half of the items, so that calibrated curves end below them; "two abilities" loads half of the items
 on a second ability (correlation 0.5). Real boards are looked for in ``--data``.
-
-Run with ``make studies``; ``--out benchmarks/results/beyond.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -31,13 +29,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 
 import irtkit
 from irtkit import ResponseMatrix
 from irtkit.scoring import items_for_scores
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits": 1}
 """Matrices, and how many splits of each."""
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
@@ -50,7 +47,7 @@ def main() -> None:
     """Print a line for each board, group and size; store all figures where asked to."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
-    parser.add_argument("--boards", nargs="*", default=[*REAL, *SIMULATED])
+    parser.add_argument("--boards", nargs="*", default=part([*REAL, *SIMULATED], -1))
     parser.add_argument("--splits", type=int, default=99, help="At most so many of each")
     options = parser.parse_args()
     found = []
@@ -64,9 +61,7 @@ def main() -> None:
             parts = [split(name, options.data, seed, outlier=outlier) for seed in some]
             about = {"board": name, "outlier": outlier, "splits": len(some)}
             found += summary([row for part in parts for row in part], **about)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, records=found)
+    store(options, records=found)
 
 
 def board(name: str, data: Path, seed: int) -> pd.DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -12,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from accuracy import Items, fine_grid, marginal_log_likelihood, recovery
-from machine import describe, sentence
+from machine import arguments, part, store
 from shapes import Shape, draw, parse
 from worker import Worker
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Collection, Sequence
 
 
@@ -156,13 +155,14 @@ def parser(
     purpose: str, shapes: Sequence[Shape], packages: Collection[str]
 ) -> argparse.ArgumentParser:
     """Options of a script that compares packages on simulated data."""
-    options = argparse.ArgumentParser(description=purpose)
-    options.add_argument("--shapes", nargs="+", type=parse, default=shapes, metavar="200x1000:2PL")
+    options = arguments(purpose)
+    options.add_argument(
+        "--shapes", nargs="+", type=parse, default=part(shapes, 0), metavar="200x1000:2PL"
+    )
     options.add_argument("--packages", nargs="+", choices=packages, default=list(packages))
     options.add_argument("--peer-python", action="append", help="interpreter of peers; repeatable")
     options.add_argument("--limit", type=float, default=600.0, help="most seconds for one fit")
     options.add_argument("--rounds", type=int, help="timed fits; by default as many as they last")
-    options.add_argument("--out", type=Path, help="JSON file for all figures")
     return options
 
 
@@ -173,14 +173,13 @@ def compare(
     rows: Callable[[Shape, list[Contender]], list[str]],
 ) -> None:
     """Print the table shape by shape; store all figures where asked to."""
-    machine, records = describe(), []
+    records = []
     print("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|")
     for shape in options.shapes:
         with tempfile.TemporaryDirectory() as folder:
             contenders = measure(shape, options, Path(folder))
         print("\n".join(rows(shape, contenders)), flush=True)
         records += [record(shape, each) for each in contenders]
-        if options.out:
-            options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
     versions = {r["package"]: r["version"] for r in records if r["version"]}
-    print(f"\n{sentence(machine)}; " + ", ".join(f"{n} {v}" for n, v in versions.items()))
+    print("\n" + ", ".join(f"{name} {number}" for name, number in versions.items()))
+    store(options, fits=records)

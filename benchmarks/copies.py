@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from contenders import Contender, take_turns
-from machine import arguments, describe, sentence, store
+from machine import arguments, store
 from worker import Worker
 
 import irtkit
@@ -121,7 +121,7 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.against / "irtkit" / "__init__.py").exists():
         parser.error(f"--against: {options.against} holds no irtkit/__init__.py")
-    machine, records = describe(), []
+    records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     for name, values in data_sets(options):
         for task in options.tasks:
@@ -129,8 +129,7 @@ def main() -> None:
                 found = measure(values, task, options, Path(folder))
             print(row(name, found), flush=True)
             records.append({"data": name} | found)
-            store(options.out, machine, fits=records)
-    print(f"\n{sentence(machine)}")
+    store(options, fits=records)
 
 
 if __name__ == "__main__":

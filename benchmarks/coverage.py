@@ -12,8 +12,6 @@ irtkit's: plain coverage is what intervals promise. The scale of the sample, on 
 abilities have mean 0 and SD 1, differs by the luck of the draw: with few respondents that is much
 of an interval's width, so that there the same intervals hold the truth more often. Both are
 printed. SD of z is that of (estimate − truth) / standard error, 1 where standard errors are right.
-
-Run with ``make studies``; ``--out benchmarks/results/coverage.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from machine import arguments, describe, store
+from machine import arguments, part, store
 from shapes import Shape
 
 import irtkit
@@ -157,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
-    for planned in STUDIES:
+    for planned in part(STUDIES, 2, 4):
         study = planned._replace(n_data_sets=options.data_sets or planned.n_data_sets)
         records.append(measure(study))
         print("\n".join(rows(study, records[-1])), flush=True)
@@ -168,7 +166,7 @@ def main() -> None:
         ),
     }
     print("\n" + "; ".join(f"{what}: {count}" for what, count in unsound.items()))
-    store(options.out, describe(), studies=records)
+    store(options, studies=records)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ Responses are drawn from a 2PL with slopes lognormal(0, 0.3) and difficulties an
   and as if runs were independent; 170 tasks of 1 to 1,000 minutes that differ by more than their
   length, one or eight runs. And the same for the product of size and difficulty in a learning
   surface, 300 items at eight sizes.
-
-Run with ``make studies``; ``--out benchmarks/results/curves.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, store
+from machine import arguments, part, store
 
 import irtkit
 from irtkit.curves.answered import Answered, fitted_difficulties
@@ -126,7 +124,7 @@ def _generality(systems: pd.DataFrame, edges: Array, true: Array) -> dict[str, A
 def curves(n_sets: int) -> list[dict[str, Any]]:
     """Coverage by kind of matrix."""
     records = []
-    for setting in CURVES:
+    for setting in part(CURVES, 0):
         sets = [curve_coverage(*setting, seed) for seed in range(n_sets)]
         record: dict[str, Any] = dict(
             zip(("systems", "items", "trials", "missing"), setting, strict=True), sets=n_sets
@@ -315,18 +313,18 @@ def main() -> None:
     n = options.sets
     warnings.simplefilter("ignore")  # few respondents, and those abler than all
     found: dict[str, Any] = {"curves": curves(n), "leaders": [], "alarms": [], "horizons": []}
-    for kind, better, fitted in LEADERS:
+    for kind, better, fitted in part(LEADERS, 0):
         sets = 2 * n if fitted else 10 * n
         found["leaders"].append(leaders(kind, better, sets, fitted=fitted))
-    for setting in ALARMS:
+    for setting in part(ALARMS, 0, 3):
         for harder in (0.0, 1.0):
             # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
             sets = 100 * n // setting.n if setting.difficulties == "fitted" else 3 * n
             found["alarms"].append(alarms(setting, harder, max(sets, 1)))
-    for runs in (1, 8):
+    for runs in part((1, 8), 0):
         found["horizons"] += horizons(runs, 15 * n)
     found["products"] = products(10 * n)
-    store(options.out, describe(), **found)
+    store(options, **found)
 
 
 if __name__ == "__main__":

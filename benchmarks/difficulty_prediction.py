@@ -8,9 +8,6 @@ out where nothing can be predicted. 1PL difficulty of real systems, weak prior.
 Printed: the table and the tests of the protocol; the rank correlation of a random forest beside
 that of a direct script of scikit-learn on the same division; and how many held-out items intervals
 of 90 % hold, over ``--draws`` divisions.
-
-Run with ``make studies``; ``--out benchmarks/results/difficulty_prediction.json`` stores the
-figures.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from predictors import compared
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
@@ -109,14 +106,12 @@ def main() -> None:
     parser = arguments(__doc__)
     names = ("digits crowd", *(SETS if DATA.is_dir() else ()))
     parser.add_argument("--draws", type=int, default=5, help="divisions for the intervals")
-    parser.add_argument("--sets", nargs="+", choices=names, default=names)
+    parser.add_argument("--sets", nargs="+", choices=names, default=part(names, 0))
     options = parser.parse_args()
-    machine = describe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = [predicted(name, options.draws) for name in options.sets]
-    print(sentence(machine))
-    store(options.out, machine, draws=options.draws, sets=found)
+    store(options, draws=options.draws, sets=found)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ each slope with abilities *and* the distribution of the items known, by a fine g
 
 Columns: root mean square error of slopes, what it falls by against the weak prior, wrong signs in
 per cent, and how many 95 % intervals (± 1.96 standard errors) of the slopes and intercepts under
-the empirical prior hold the truth. Run with ``make studies``.
+the empirical prior hold the truth.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from scipy.special import log_expit
 
 import irtkit
@@ -100,8 +100,8 @@ def main() -> None:
     options = parser.parse_args()
     records = []
     print(HEADER)
-    for spread in SPREADS:
-        for shape in SHAPES:
+    for spread in part(SPREADS, 0):
+        for shape in part(SHAPES, 3, 4):
             drawn = [measure(shape, spread, seed) for seed in range(options.data_sets)]
             mean = {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}
             records.append({"shape": shape, "spread": spread, "mean": mean, "data_sets": drawn})
@@ -115,9 +115,7 @@ def main() -> None:
                 f"{100 * mean['covered_intercept']:5.1f}",
                 flush=True,
             )
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=records)
+    store(options, studies=records)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ root mean square error of the intercepts of new items (in logits), the rank corr
 difficulties, and how many answers the weak prior needs for the error that predictions and so many
 answers have (on a line through its errors in log-log coordinates, 64 at most). First for the 1PL,
 then for the 2PL.
-
-Run with ``make studies``; ``--out benchmarks/results/expected_difficulty.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 
@@ -99,14 +97,13 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--draws", type=int, default=5)
     options = parser.parse_args()
-    machine = describe()
     crowd = irtkit.load_digits_crowd()
     pixels = load_digits().data
     features = pd.DataFrame(pixels, index=crowd.labels.index).rename(columns="pixel{}".format)
     found: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for model in ("1PL", "2PL"):
+        for model in part(("1PL", "2PL"), 0):
             true = fitted(crowd.responses, model, None)
             rows = [
                 row
@@ -118,8 +115,7 @@ def main() -> None:
             print(f"{model}, predictions by {REGRESSOR}, SD {table['sd'].mean():.2f} logits")
             print(table.drop(columns="sd").round(3).to_string(), "\n", flush=True)
             found[model] = table.reset_index().to_dict("records")
-    print(sentence(machine))
-    store(options.out, machine, draws=options.draws, regressor=REGRESSOR, curves=found)
+    store(options, draws=options.draws, regressor=REGRESSOR, curves=found)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ them. "warned" is the share of them whose status is "beyond" where the model alo
 and of those held out in the splits above.
 
 The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``;
-what is not there is left out. Run with ``make studies``;
-``--out benchmarks/results/few_items.json`` stores the figures.
+what is not there is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
@@ -39,7 +38,6 @@ from irtkit.suspects.families import linked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 SHARE, LARGEST = 0.25, 0.3
 """Share of the systems that is held out, and the largest that a last family may make it."""
 DRAWS = 5
@@ -87,10 +85,10 @@ def main() -> None:
     """Print the tables; store all figures where asked to."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
-    parser.add_argument("--boards", nargs="*", default=[*BOARDS], help="Matrices to take")
+    parser.add_argument("--boards", nargs="*", default=part([*BOARDS], 1), help="Matrices to take")
     parser.add_argument("--splits", type=int, help="At most so many of each")
     options = parser.parse_args()
-    machine, found = describe(), {}
+    found = {}
     warnings.simplefilter("ignore", UserWarning)
     for name in options.boards:
         table, family = _read(name, options.data)
@@ -112,8 +110,7 @@ def main() -> None:
     print("\nSeconds, one process")
     for what, seconds in timings.items():
         print(f"  {what:60s} {seconds:8.4f}")
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, boards=found, seconds=timings)
+    store(options, boards=found, seconds=timings)
 
 
 def _read(name: str, data: Path) -> tuple[Any, Any]:

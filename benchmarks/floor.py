@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from shapes import SHAPES, Shape, draw, parse
 
 import irtkit
@@ -118,7 +118,9 @@ def main() -> None:
     """Print the table row by row; store all figures where asked to."""
     parser = arguments(__doc__)
     large = [shape for shape in SHAPES if shape.cells > 100_000]
-    parser.add_argument("--shapes", nargs="+", type=parse, default=large, metavar="200x1000:2PL")
+    parser.add_argument(
+        "--shapes", nargs="+", type=parse, default=part(large, 0), metavar="200x1000:2PL"
+    )
     parser.add_argument("--priors", nargs="+", choices=PRIORS, default=list(PRIORS))
     parser.add_argument("--rounds", type=int, default=5, help="timed fits and floors")
     options = parser.parse_args()
@@ -128,9 +130,7 @@ def main() -> None:
         for prior in options.priors:
             records.append(measure(shape, PRIORS[prior], options.rounds))
             print(row(shape, records[-1]), flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, fits=records)
+    store(options, fits=records)
 
 
 if __name__ == "__main__":

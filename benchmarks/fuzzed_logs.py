@@ -7,8 +7,6 @@ also within archives; files end early. Each is then read as it is and looked at 
 inspect`` does. The outcome must be a valid response matrix or a ValueError; anything else is a
 failure, and so is more than five seconds. The address space is limited to 2 GiB beyond what the
 interpreter and the packages take.
-
-Run with ``make studies``; ``--out benchmarks/results/fuzzed_logs.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 from irtkit.io.overview import overview
@@ -214,11 +212,9 @@ def main() -> None:
         written.mkdir()
         logs = logs_of_the_tests(written)
         print("log  damages  matrix  error  failures  slowest (CPU s)")
-        records = study(logs, options.damages, Path(name))
-        records += study(logs_of_writers(), max(options.damages // 10, 1), Path(name))
-    machine = describe()
-    print(sentence(machine))
-    store(options.out, machine, records=records)
+        records = study(part(logs, 0, 1, 2, 3), options.damages, Path(name))
+        records += study(part(logs_of_writers(), 0), max(options.damages // 10, 1), Path(name))
+    store(options, records=records)
     sys.exit(any(record["failures"] for record in records))
 
 

@@ -20,14 +20,11 @@ In both, chance is given as 0.2.
 
 **chance**: the same of slopes and difficulties by EM, at 95 %, where all items have one guessing c
 or c ~ Beta(5, 17) ("spread"). Fits learn the chance level or are given 0.2. Slopes and difficulties
-are those of "narrow slopes". ``--chance`` measures that alone and keeps the other stored figures.
-
-Run with ``make studies``; ``--out benchmarks/results/guessing.json`` stores the figures.
+are those of "narrow slopes".
 """
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -35,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from standard_errors import log_weak, objective
 
 import irtkit
@@ -337,8 +334,8 @@ def chance(n_data_sets: int) -> list[Record]:
     print("\n| data | guessing | chance | level | parameter | ± 1.96 SE | median off |")
     print("|---" * 7 + "|")
     records = []
-    for shape in CHANCE_SHAPES:
-        for guessed in GUESSED:
+    for shape in part(CHANCE_SHAPES, 0):
+        for guessed in part(GUESSED, 0):
             for record in around_chance(*shape, guessed, n_data_sets):
                 records.append(record)
                 print(
@@ -356,14 +353,8 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=DATA_SETS)
     parser.add_argument("--draws", type=int, default=SAMPLED)
     parser.add_argument("--shapes", nargs="*", help="like 500x30, instead of the usual ones")
-    parser.add_argument("--chance", action="store_true", help="measure the chance level alone")
     options = parser.parse_args()
-    if options.chance:
-        stored = json.loads(options.out.read_text(encoding="utf-8")) if options.out else {}
-        figures = {key: stored[key] for key in ("sampler", "coverage") if key in stored}
-        store(options.out, describe(), **figures, chance=chance(options.data_sets))
-        return
-    shapes: Sequence[tuple[int, int]] = SHAPES
+    shapes: Sequence[tuple[int, int]] = part(SHAPES, 0)
     if options.shapes:
         sizes = (text.split("x") for text in options.shapes)
         shapes = [(int(n), int(n_items)) for n, n_items in sizes]
@@ -377,14 +368,13 @@ def main() -> None:
     print("\n| data | items | posterior | data sets | parameter | ± 1.645 SD ", end="")
     print("| quantiles | ± SE | held to |\n" + "|---" * 9 + "|")
     for shape in shapes:
-        for kind in PRIORS:
+        for kind in part(PRIORS, "from the prior"):
             exact = shape[0] <= MOST_RESPONDENTS and kind == "narrow slopes"
             for record in coverage(*shape, kind, options.data_sets, exact=exact):
                 held.append(record)
                 print(coverage_row(record), flush=True)
-    of_chance, machine = chance(options.data_sets), describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, sampler=beside, coverage=held, chance=of_chance)
+    of_chance = chance(options.data_sets)
+    store(options, sampler=beside, coverage=held, chance=of_chance)
 
 
 if __name__ == "__main__":

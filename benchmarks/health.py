@@ -7,8 +7,6 @@ the items get a difficulty of −9, or one of 9, or 5 % are copies of other item
 responses flipped, or 15 % of the systems guess with a probability of 0.25. A clean set has nothing
 planted. Clean sets with tasks have ten tasks of the same number of items. A set counts as found if
 it has the finding of what was planted, and as false if it has any other finding of health.
-
-Run with ``make studies``; ``--out benchmarks/results/health.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -103,7 +101,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     rows = []
     for kind in CODES:
-        for n_systems, n_items in SETTINGS:
+        for n_systems, n_items in part(SETTINGS, 0):
             rows.append(row := measured(kind, n_systems, n_items, options.sets))
             found = "–" if row["found"] is None else f"{row['found']} of {row['sets']}"
             print(
@@ -111,9 +109,7 @@ def main() -> None:
                 f"| {', '.join(row['false findings'])} | {row['time by that of the fit']:.2f} |",
                 flush=True,
             )
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=rows)
+    store(options, studies=rows)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ lognormal (SD 0.5), 7 % below 0. Families are of 10 or 20 that copy the answers 
 
 ``seconds``: CPU seconds of a comparison after the fit.
 
-Abilities and difficulties are normal; "skewed" abilities exponential. Run with ``make studies``;
-``--out benchmarks/results/held_out.json`` stores the figures.
+Abilities and difficulties are normal; "skewed" abilities exponential.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 from irtkit.difficulty import held_out
@@ -86,7 +85,7 @@ def models_of(n: int, m: int) -> list[Any]:
 def claims(sets: int) -> list[dict[str, Any]]:
     """How often a model is said to predict better."""
     found = []
-    for name, n, m, abilities, spread in CLAIMS:
+    for name, n, m, abilities, spread in part(CLAIMS, 0):
         tables = []
         for seed in range(sets):
             made, _ = drawn(seed, (n, m), abilities, spread)
@@ -104,7 +103,7 @@ def claims(sets: int) -> list[dict[str, Any]]:
 def settled() -> list[dict[str, Any]]:
     """How far gains move when everything is fitted to the end."""
     found = []
-    for n, m in SETTLED:
+    for n, m in part(SETTLED, 0):
         made, _ = drawn(0, (n, m), "normal", NEGATIVE)
         tables, seconds = [], []
         for loosely in (True, False):
@@ -124,7 +123,7 @@ def settled() -> list[dict[str, Any]]:
 def moves(sets: int) -> list[dict[str, Any]]:
     """How often systems are said to change places, and how often wrongly."""
     found = []
-    for n, m, abilities, missing in SYSTEMS:
+    for n, m, abilities, missing in part(SYSTEMS, 0):
         for slopes, spread in (("equal", EQUAL), ("unequal", UNEQUAL)):
             data = [drawn(seed, (n, m), abilities, spread, missing) for seed in range(sets)]
             counts = counted(data)
@@ -158,7 +157,7 @@ def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str
 def seconds(rounds: int) -> list[dict[str, Any]]:
     """CPU seconds of a comparison."""
     found = []
-    for n, m in SECONDS:
+    for n, m in part(SECONDS, 0):
         made, _ = drawn(0, (n, m), "normal", NEGATIVE)
         result = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
         taken = []
@@ -176,7 +175,6 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sets", type=int, default=20, help="data sets of each kind")
     options = parser.parse_args()
-    machine = describe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         figures = {
@@ -185,8 +183,7 @@ def main() -> None:
             "systems": moves(options.sets),
             "seconds": seconds(3),
         }
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, **figures)
+    store(options, **figures)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ item is said to drift; beside them the share with p < 0.05 by the standard error
 
 *matching*: items that do not differ, in groups of 500 one SD apart; shares with p < 0.05 by Mantel
 and Haenszel if respondents are matched on the weighted sum, as they are, and on the plain sum.
-
-Run with ``make studies``; ``--out benchmarks/results/levels.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from differential import SETTINGS, drawn
-from machine import arguments, describe, store
+from machine import arguments, part, store
 from model_fit import Null, draw, fitted, items_of, share_below, shown
 from scipy.special import expit, ndtr
 from scipy.stats import norm
@@ -205,15 +203,15 @@ def main() -> None:
         tables.setdefault(name, []).append(record)
         print(shown(record), flush=True)
 
-    for seed in range(M2_SETS):
+    for seed in part(range(M2_SETS), 0, 1):
         add("m2", m2(seed))
-    for study in RESPONDENTS:
+    for study in part(RESPONDENTS, 0):
         add("respondents", respondents(study))
-    for pair in LINKED:
+    for pair in part(LINKED, 0):
         add("drift", drift(pair))
-    for name in MATCHED:
+    for name in part(MATCHED, 2):
         add("matching", matching(name))
-    store(options.out, describe(), **tables)
+    store(options, **tables)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ marked system. On the other boards the first system is changed:
 
 Printed are the share of boards on which that system is marked, and on which another one is. For
 real boards, looked for in ``--data``, printed is the number of marked systems.
-
-Run with ``make studies``; ``--out benchmarks/results/marked_systems.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 
 import irtkit
 from irtkit.systems.leaderboard import _ERROR_RATE, improbable_right
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 SHAPES = ((12, 100), (50, 20), (100, 100), (100, 300), (500, 100), (500, 300))
 KINDS = ("clean", "key", "copied", "guessed")
 REAL = (
@@ -43,7 +40,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     options = parser.parse_args()
     found: list[dict[str, Any]] = []
-    for n, n_items in SHAPES:
+    for n, n_items in part(SHAPES, 0, 1):
         for kind in KINDS:
             marks = [marked(simulated(n, n_items, kind, seed)) for seed in range(options.seeds)]
             found.append(
@@ -57,7 +54,7 @@ def main() -> None:
                 }
             )
             print(found[-1], flush=True)
-    for name in REAL:
+    for name in part(REAL, 5):
         path = options.data / f"{name}.csv.gz"
         if path.exists():
             values = pd.read_csv(path, index_col=0).fillna(-1).to_numpy(dtype=int)
@@ -65,9 +62,7 @@ def main() -> None:
                 {"board": name, "systems": len(values), "marked": int(marked(values).sum())}
             )
             print(found[-1], flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, records=found)
+    store(options, records=found)
 
 
 def simulated(n: int, n_items: int, kind: str, seed: int) -> Any:

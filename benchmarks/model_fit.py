@@ -17,8 +17,6 @@ sets, 0 where none is), beside that among the q-values of ``item_fit`` below 0.0
 *Dependent*: respondents that are near-copies of parents, two dimensions of ability with a half of
 the items each. Printed: items called in all sets, and those that would be were every respondent
 counted as one.
-
-Run with ``make studies``; ``--out benchmarks/results/model_fit.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from machine import arguments, describe, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -262,23 +260,23 @@ def main() -> None:
         tables.setdefault(name, []).append(record)
         print(shown(record), flush=True)
 
-    for study in NULLS:
+    for study in part(NULLS, 14):
         add("null", null(study))
-    for study in M2_NULLS:
+    for study in part(M2_NULLS, 5):
         add("m2", m2_null(study))
-    for kind in KINDS:
-        for shape in PLANTED:
+    for kind in part(KINDS, 0):
+        for shape in part(PLANTED, 0):
             add("planted", planted(*shape, kind))
     seeds = range(DEPENDENT_SETS)
-    for n, size, flipped in FAMILIES:
+    for n, size, flipped in part(FAMILIES, 0):
         name = f"{n} families of {size}, {flipped:.0%} flipped, 300 items"
         add("dependent", dependent(name, [copies(n, size, flipped, seed) for seed in seeds]))
-    for n, n_items, correlation in DIMENSIONS:
+    for n, n_items, correlation in part(DIMENSIONS, 1):
         name = f"two abilities, r = {correlation}, {n:,} × {n_items}"
         add(
             "dependent", dependent(name, [two_abilities(n, n_items, correlation, s) for s in seeds])
         )
-    store(options.out, describe(), **tables)
+    store(options, **tables)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from machine import arguments, describe, store
+from machine import arguments, depends_on, part, store
 
 ROOT = Path(__file__).parents[1]
 FIELDS = ("formula", "module", "old", "new", "tests")
@@ -67,12 +67,13 @@ def failed(mutation: dict[str, str]) -> str | None:
 
 
 if __name__ == "__main__":
-    out = arguments(__doc__).parse_args().out
-    split = [line.split("|") for line in MUTATIONS.strip().splitlines()]
+    options = arguments(__doc__).parse_args()
+    split = [line.split("|") for line in part(MUTATIONS.strip().splitlines(), 0)]
     rows = [dict(zip(FIELDS, row, strict=True)) for row in split]
     with ThreadPoolExecutor(2) as pool:
         for row, test in zip(rows, pool.map(failed, rows), strict=True):
             row["caught by"] = test or "no test"
+            depends_on(ROOT / "irtkit" / f"{row['module']}.py", ROOT / (test or "").split(":")[0])
             print(f"{row['formula']:16}{row['old']} → {row['new']}: {row['caught by']}", flush=True)
-    store(out, describe(), mutations=rows)
+    store(options, mutations=rows)
     sys.exit(any(row["caught by"] == "no test" for row in rows))

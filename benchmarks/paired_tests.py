@@ -7,8 +7,7 @@ t-test and by the weighted one. The *realised* gain is (mean t_w² − 1)/(mean 
 half of the systems, and the *reported* gain is that of pairs of the other half. Both are means over
 the boards where they are known.
 
-Run with ``make studies``; ``--data`` names another folder with the real matrices, and
-``--out benchmarks/results/paired_tests.json`` stores the figures.
+``--data`` names another folder with the real matrices.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 
 import irtkit
 from irtkit.systems.standing import Shares
 from irtkit.systems.weighted import Slopes, both_tests, gain_of
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 MATRICES = {  # Systems and items of a board.
     "nlu_commonsenseqa": (90, 300),
     "metabench_arc": (40, 100),
@@ -84,7 +82,7 @@ def main() -> None:
     )
     print("|---|---|---|---|")
     records = []
-    for name, (n, n_items) in MATRICES.items():
+    for name, (n, n_items) in part(MATRICES, "metabench_arc").items():
         frame = pd.read_csv(options.data / f"{name}.csv.gz", index_col=0)
         whole = frame.loc[:, frame.notna().all()].to_numpy(np.int8)
         found: dict[str, list[Any]] = {"swapped": [], "alike": [], "gain": []}
@@ -110,9 +108,7 @@ def main() -> None:
         })  # fmt: skip
         cells = [", ".join(f"{one:.3f}" for one in each) for each in (swapped, near, gain)]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, boards=records)
+    store(options, boards=records)
 
 
 if __name__ == "__main__":

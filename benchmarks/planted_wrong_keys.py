@@ -20,8 +20,6 @@ items that were not planted and are not called negative in the data as they came
 found" and "suspect false" are the same of all items that are suspect, those with evidence of a
 wrong key among them. Real matrices hold suspect items of their own, which no ranking can tell from
 planted ones.
-
-Run with ``make studies``; ``--out benchmarks/results/planted_wrong_keys.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 from sklearn.metrics import average_precision_score
 from worker import Worker
 
@@ -244,20 +242,22 @@ def table(records: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Print the table, and store the figures where asked."""
     parser = arguments(__doc__)
-    parser.add_argument("--data", type=Path, help="folder of more response matrices (*.csv.gz)")
+    present = SHARED if SHARED.is_dir() else None
+    parser.add_argument(
+        "--data", type=Path, default=present, help="folder of more response matrices (*.csv.gz)"
+    )
     parser.add_argument("--peer-python", help="the Python that has PyPI mirt")
     parser.add_argument("--only", help="sources whose name holds this")
     options = parser.parse_args()
     records = []
     with tempfile.TemporaryDirectory() as folder:
-        for source in sources(options.data):
+        for source in part(list(sources(options.data)), 0):
             if options.only and options.only not in source.name:
                 continue
             records.append(measure(source, options.peer_python, Path(folder)))
             print(records[-1]["data"], file=sys.stderr, flush=True)
-    machine = describe()
-    print(f"{table(records)}\n\n{sentence(machine)}")
-    store(options.out, machine, studies=records)
+    print(table(records))
+    store(options, studies=records)
 
 
 if __name__ == "__main__":

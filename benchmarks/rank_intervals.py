@@ -11,8 +11,7 @@ all items have the best rank that they share. Of simulated systems with equal ab
 interval must hold one of the ranks that they share. Width is the mean number of
 ranks in the interval. The bootstrap draws items, or clusters, 400 times, with percentiles of ranks.
 
-Run with ``make studies``; ``--data`` names the folder with the real matrices, and
-``--out benchmarks/results/rank_intervals.json`` stores the figures.
+``--data`` names the folder with the real matrices.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import SHARED, arguments, part, store
 
 import irtkit
 
@@ -108,7 +107,8 @@ def figures(values: Any, true: Any, clusters: int | None, g: Any, *, shared: boo
 def main() -> None:
     """Print the table, and store all figures where asked."""
     parser = arguments(__doc__)
-    parser.add_argument("--data", type=Path)
+    present = SHARED if SHARED.is_dir() else None
+    parser.add_argument("--data", type=Path, default=present)
     parser.add_argument("--boards", type=int, default=100)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -122,7 +122,7 @@ def main() -> None:
     print("| boards | coverage | width by bootstrap's | top tenth | all at once: coverage, width |")
     print("|---|---|---|---|---|")
     records = []
-    for name, work, clusters in kinds:
+    for name, work, clusters in part(kinds, -5):
         found = []
         for seed in range(options.boards):
             g = np.random.default_rng([seed, 11])
@@ -139,9 +139,7 @@ def main() -> None:
             f"{mean[7]:.1f} | {mean[2]:.3f} ({mean[8]:.3f}) | {mean[3]:.3f}, {mean[4]:.1f} |",
             flush=True,
         )
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, boards=records)
+    store(options, boards=records)
 
 
 if __name__ == "__main__":

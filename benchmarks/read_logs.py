@@ -6,8 +6,6 @@ tokens and milliseconds that are kept as metrics of the answers. The files are w
 fresh process per format then reads the folder. Beside it stands what Python's own json module takes
 to parse the same lines, which is the floor of any reader that uses it. The peak is the largest
 resident size of the process, interpreter and packages included.
-
-Run with ``make studies``; ``--out benchmarks/results/read_logs.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -105,16 +103,14 @@ def main() -> None:
         return
     systems, items = map(int, options.shape.split("x"))
     records = []
-    for form in ("lm-eval", "every-eval-ever"):
+    for form in part(("lm-eval", "every-eval-ever"), 0):
         with tempfile.TemporaryDirectory() as name:
             write(Path(name), form, systems, items)
             command = [sys.executable, __file__, "--measure", name, form]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
         records.append(json.loads(done.stdout))
         print(*(f"{key} {value}" for key, value in records[-1].items()), sep="   ", flush=True)
-    machine = describe()
-    print(sentence(machine))
-    store(options.out, machine, records=records)
+    store(options, records=records)
 
 
 if __name__ == "__main__":

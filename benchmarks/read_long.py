@@ -7,8 +7,6 @@ processes read it in turn: irtkit into a response matrix, and pyarrow the three 
 table, which is the floor of any reader. Times are the least of the rounds. The peak is the largest
 resident size of the process, interpreter and packages included; before it reads, that is some 110
 MiB. pyarrow is left out above ten million rows, where its table alone takes gigabytes.
-
-Run with ``make studies``; ``--out benchmarks/results/read_long.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -134,7 +132,7 @@ def main() -> None:
     """Run and print the study."""
     parser = arguments(__doc__)
     parser.add_argument("--systems", type=int, default=1000)
-    parser.add_argument("--items", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    parser.add_argument("--items", type=int, nargs="+", default=part([1000, 10_000, 100_000], 0))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--measure", nargs=2, help="For the script itself.")
     options = parser.parse_args()
@@ -146,9 +144,7 @@ def main() -> None:
         for items in options.items:
             if form == "parquet" or options.systems * items <= _MOST_OF_PYARROW:
                 records += compare(options.systems, items, form, options.rounds)
-    machine = describe()
-    print(sentence(machine))
-    store(options.out, machine, records=records)
+    store(options, records=records)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 Draws 2PL data with lognormal slopes (some of them negative) and standard normal difficulties and
 abilities, fits them with the default settings, and prints a row per shape: correlation and rank
 correlation with the truth, share of negative slopes found and of positive ones called negative,
-median slope and SD of abilities against the truth. Run with ``make studies``.
+median slope and SD of abilities against the truth.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from machine import arguments, part, store
 from scipy.stats import spearmanr
 
 import irtkit
@@ -20,9 +21,7 @@ SHAPES = [  # respondents, items, share of negative slopes, SD of log slopes, da
     (100, 2000, 0.05, 0.3, 10),
     (12, 2000, 0.05, 0.3, 10),
 ]
-HEADER = (
-    "respondents  items  negative  SD log a   r(a)  rho(b)  found  false  turned  median |a|  SD(θ)"
-)
+FIGURES = ("r(a)", "rho(b)", "found", "false", "turned", "median |a|", "SD(θ)")
 
 
 def one_fit(shape: tuple[int, int, float, float, int], seed: int) -> list[float]:
@@ -48,15 +47,18 @@ def one_fit(shape: tuple[int, int, float, float, int], seed: int) -> list[float]
 
 
 def main() -> None:
-    """Print the table; means over data sets, and the number of scales turned over."""
-    print(HEADER)
-    for shape in SHAPES:
-        figures = np.array([one_fit(shape, seed) for seed in range(shape[-1])])
-        r, rho, found, false, _, median, spread = figures.mean(axis=0)
-        print(
-            f"{shape[0]:11d} {shape[1]:6d} {shape[2]:9.2f} {shape[3]:9.1f} {r:6.3f} {rho:7.3f} "
-            f"{found:6.3f} {false:6.3f} {int(figures[:, 4].sum()):7d} {median:11.3f} {spread:6.3f}"
-        )
+    """Print means over data sets and the number of scales turned over; store them where asked."""
+    options = arguments(__doc__).parse_args()
+    print("  ".join(("respondents", "items", *FIGURES)))
+    records = []
+    for shape in part(SHAPES, 4):
+        sets = np.array([one_fit(shape, seed) for seed in range(shape[-1])])
+        record = dict(zip(FIGURES, sets.mean(axis=0).tolist(), strict=True))
+        record["turned"] *= shape[-1]
+        print(f"{shape[0]:11d} {shape[1]:6d}  ", "  ".join(f"{x:6.3f}" for x in record.values()))
+        records.append({"shape": shape[:2], "negative": shape[2], "spread": shape[3],
+                        "sets": shape[4], **record})  # fmt: skip
+    store(options, studies=records)
 
 
 if __name__ == "__main__":

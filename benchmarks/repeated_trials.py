@@ -13,8 +13,6 @@ intercepts on the scale of the population; beside them what holds the ability if
 independent; the false ones
 among the items called negative; and how long a fit takes, in fits that take trials as independent.
 Of identical runs the fit is set beside that of one of them.
-
-Run with ``make studies``; ``--out benchmarks/results/repeated_trials.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from machine import arguments, describe, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -212,12 +210,12 @@ def main() -> None:
     options = parser.parse_args()
     records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
-    for planned in STUDIES[: options.studies]:
+    for planned in part(STUDIES[: options.studies], 7, 10):
         study = planned._replace(n_data_sets=options.data_sets or planned.n_data_sets)
         records.append(measure(study))
         print(row(study, records[-1]), flush=True)
     print(f"\nfits that did not converge: {sum(one['not_converged'] for one in records)}")
-    store(options.out, describe(), studies=records)
+    store(options, studies=records)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, store
+from machine import SHARED, arguments, store
 
 import irtkit
 from irtkit.difficulty import quality_standard
 
 CARRIED = Path(__file__).parents[1] / "tests" / "data"
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 Rows = Iterator[tuple[str, float, float]]
 """What it is, as others have it and as irtkit does."""
@@ -122,7 +121,7 @@ def main() -> None:
                 {"of": name, "source": source, "what": what, "theirs": theirs, "ours": ours}
             )
             print(f"  {what:32} {theirs:12.5g} {ours:12.5g} {ours - theirs:+.1e}")
-    store(options.out, describe(), records=records)
+    store(options, records=records)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ its script is done, from the start of the navigation; from a move of the pointer
 and from a click there, to the frame after the next one is drawn; and for sorting and searching the
 table of all items. Medians and worst of all rounds; a frame is 17 ms. How busy the machine was
 (load, the mean of the last minute) stands beside, as the worst are often of other work.
-
-Run with ``make studies``; ``--out benchmarks/results/report_page.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -135,12 +133,12 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=42_000, help="Items of the twelve systems")
     parser.add_argument("--rounds", type=int, default=5, help="Times that a page is opened")
     options = parser.parse_args()
-    machine, records = describe(), []
+    records = []
     print(
         f"{'responses':18} {'CPU s':>6} {'MB':>6} {'ready':>11} {'hover':>11} {'click':>11}", end=""
     )
     print(f" {'sort':>11} {'search':>11} {'nodes':>6}   (ms, median / worst)")
-    for draw in (digits, few_systems):
+    for draw in part((digits, few_systems), 0):
         responses = draw(options.items)
         with tempfile.TemporaryDirectory() as folder:
             record: dict[str, Any] = {
@@ -160,8 +158,7 @@ def main() -> None:
             cells += [f"{record[n]['median']:5.0f} /{record[n]['worst']:4.0f}" for n in names]
             cells.append(f"{record['nodes']['worst']:6.0f}   load {record['load']}")
         print(" ".join(cells))
-    print(sentence(machine))
-    store(options.out, machine, records=records)
+    store(options, records=records)
 
 
 if __name__ == "__main__":

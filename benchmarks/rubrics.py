@@ -13,8 +13,6 @@ model.
 ``mixed``: right and wrong answers of the 2PL, fractions from a beta distribution worth nine answers
 and four levels of the GPCM, a third of the items each, 10 % missing, in one fit. Printed: how often
 95 % intervals hold slopes of each kind and abilities, and the mean weight of a fraction.
-
-Run with ``make studies``; ``--out benchmarks/results/rubrics.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 from irtkit.irf import LevelParameters
@@ -62,7 +60,7 @@ def coverage(sets: int) -> list[dict[str, Any]]:
     """How often intervals hold what was drawn."""
     found = []
     for model in MODELS:
-        for n, n_items, n_levels in COVERAGE:
+        for n, n_items, n_levels in part(COVERAGE, 0):
             parts: dict[str, list[Any]] = {"slopes": [], "thresholds": [], "abilities": []}
             for seed in range(sets):
                 responses, items, theta = drawn(seed, n, n_items, n_levels, model)
@@ -95,7 +93,7 @@ def seconds() -> list[dict[str, Any]]:
     found = []
     for model in MODELS:
         irtkit.fit(drawn(0, 100, 10, 5, model)[0], model, progress=False)  # loads what it needs
-        for n, n_items, n_levels, missing in SECONDS:
+        for n, n_items, n_levels, missing in part(SECONDS, 0):
             responses, _, _ = drawn(0, n, n_items, n_levels, model)
             tried = responses.trials.copy()
             tried[np.random.default_rng(0).random(tried.shape) < missing] = 0
@@ -118,7 +116,7 @@ def fractions(sets: int) -> list[dict[str, Any]]:
     """Errors of abilities by each model, in those of the true model."""
     found = []
     for model in MODELS:
-        for n, n_items, n_levels in FRACTIONS:
+        for n, n_items, n_levels in part(FRACTIONS, 0):
             lost: dict[ModelName, list[float]] = {"GPCM": [], "GRM": [], "2PL": []}
             for seed in range(sets):
                 responses, _, theta = drawn(seed, n, n_items, n_levels, model)
@@ -156,7 +154,7 @@ def drawn_mixed(seed: int, n: int, n_items: int) -> tuple[pd.DataFrame, Any, Any
 def mixed(sets: int) -> list[dict[str, Any]]:
     """How often intervals of mixed items hold what was drawn."""
     found = []
-    for n, n_items in MIXED:
+    for n, n_items in part(MIXED, 0):
         held, of_abilities, weights = [], [], []
         for seed in range(sets):
             table, slope, theta = drawn_mixed(seed, n, n_items)
@@ -187,7 +185,6 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sets", type=int, default=40, help="data sets of each kind")
     options = parser.parse_args()
-    machine = describe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         figures = {
@@ -196,8 +193,7 @@ def main() -> None:
             "fractions": fractions(options.sets),
             "mixed": mixed(options.sets),
         }
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, **figures)
+    store(options, **figures)
 
 
 if __name__ == "__main__":

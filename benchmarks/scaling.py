@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from shapes import Shape, parse
 from worker import Worker
 
@@ -48,7 +48,9 @@ def measure(shape: Shape, package: str, limit: float) -> dict[str, Any]:
 def main() -> None:
     """Print the table row by row; store all figures where asked to."""
     parser = arguments(__doc__)
-    parser.add_argument("--shapes", nargs="+", type=parse, default=SIZES, metavar="1000x1000")
+    parser.add_argument(
+        "--shapes", nargs="+", type=parse, default=part(SIZES, 0), metavar="1000x1000"
+    )
     parser.add_argument("--no-prior", action="store_true", help="fit with prior=None")
     parser.add_argument("--limit", type=float, default=1800.0, help="most seconds for one fit")
     options = parser.parse_args()
@@ -64,9 +66,8 @@ def main() -> None:
             f"| {found['evaluations']} | {found['nodes']} | {found['peak_bytes'] / 2**30:.2f} |",
             flush=True,
         )
-    machine = describe()
-    print(f"\n{package}; {sentence(machine)}")
-    store(options.out, machine, package=package, fits=records)
+    print(f"\n{package}")
+    store(options, package=package, fits=records)
 
 
 if __name__ == "__main__":

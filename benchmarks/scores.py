@@ -10,8 +10,6 @@ correlations of abilities with it.
 Then, for scores drawn from several families, the trials that a score counts for, and how often
 95 % intervals hold abilities, slopes and intercepts. True abilities are brought to the scale of
 the population by the model, not by the draw.
-
-Run with ``make studies``; ``--out benchmarks/results/scores.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -165,7 +163,7 @@ def main() -> None:
     of_boards, families = boards(), []
     for name, figures in of_boards.items():
         print(name, ", ".join(f"{key} {value:.4f}" for key, value in figures.items()), flush=True)
-    for n, n_items, missing, n_sets in _SHAPES:
+    for n, n_items, missing, n_sets in part(_SHAPES, 0):
         for name, family in FAMILIES.items():
             figures = of_family(family, n, n_items, missing, n_sets)
             shape = {"family": name, "n": n, "n_items": n_items, "missing": missing}
@@ -173,7 +171,7 @@ def main() -> None:
             families.append(shape | figures)
             shown = ", ".join(f"{key} {value:.3f}" for key, value in figures.items())
             print(f"{name}, {n} × {n_items}, {missing:.0%} missing: {shown}", flush=True)
-    store(options.out, describe(), boards=of_boards, families=families)
+    store(options, boards=of_boards, families=families)
 
 
 if __name__ == "__main__":

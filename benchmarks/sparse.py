@@ -7,8 +7,6 @@ random. Everything happens in one fresh process: the long DataFrame is drawn, th
 made of it, and the model fitted with default settings, standard errors included. The peak is the
 largest resident size of that process over its whole life, so it counts the interpreter and the
 DataFrame, and nothing is taken off.
-
-Run with ``make studies``; ``--out benchmarks/results/sparse.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, store
 from scipy.stats import spearmanr
 
 import irtkit
@@ -129,11 +127,9 @@ def main() -> None:
     options = parser.parse_args()
     shape = (options.respondents, options.items, options.responses)
     record = measure(shape, options.model, options.method, options.seed)
-    machine = describe()
     for name, value in record.items():
         print(f"{name:24} {value:,.4g}" if isinstance(value, float) else f"{name:24} {value}")
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, fits=[record])
+    store(options, fits=[record])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ posterior means, no maximum: where the Hessian there is no peak's, there is no s
 Printed by shape, model and prior: the largest deviation of a standard error of a slope, an
 intercept or the logit of guessing, that at 1 of 100, and the mean, in per cent; how many there are,
 and how many are NaN here and there. Shapes with more than 300 parameters are those whose
-information irtkit does not form as a whole. Run with ``make studies``.
+information irtkit does not form as a whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import betaln, gammaln, logsumexp
 from jax.scipy.stats import norm
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -282,7 +282,7 @@ def main() -> None:
     wanted = options.shapes and [tuple(map(int, shape.split("x"))) for shape in options.shapes]
     print(HEADER)
     records = []
-    for case in cases(wanted or None):
+    for case in part(cases(wanted or None), 0, 4, 8, 12):
         if case.model not in options.models:
             continue
         found = [measure(case, seed) for seed in range(options.data_sets)]
@@ -298,9 +298,7 @@ def main() -> None:
             f"{n:8d} {here:6d} {there:7d}",
             flush=True,
         )
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, fits=records)
+    store(options, fits=records)
 
 
 if __name__ == "__main__":

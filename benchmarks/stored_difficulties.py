@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -158,12 +158,11 @@ def main() -> None:
     """Fit all sets."""
     parser = arguments(__doc__)
     parser.add_argument("--draws", type=int, default=20, help="draws of the random rows")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=part(SETS, 0))
     options = parser.parse_args()
     if not DATA.is_dir():
         print(f"there is no {DATA.name} beside this project: nothing to compare with")
         return
-    machine = describe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = [reproduced(name, options.draws) for name in options.sets]
@@ -172,8 +171,7 @@ def main() -> None:
             for name in NEGATIVE_OF_MIRT
             if name in options.sets
         ]
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, difficulties=found, negative_slopes=negative)
+    store(options, difficulties=found, negative_slopes=negative)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,6 @@ change for the worse alone, of whole clusters, and how often the gate passes, fa
 inconclusive by default, of a model as it was and of one that is worse. There the model gets 70 %
 right, items have P(right) of a Beta distribution, and two runs of the model as it was differ on the
 share of the answers that is stated.
-
-Run with ``make studies``; ``--out benchmarks/results/systems.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from machine import arguments, describe, store
+from machine import arguments, part, store
 
 import irtkit
 from irtkit.systems.paired import mean_of, power_of, t_quantile
@@ -59,6 +57,11 @@ BOARDS = (
 )
 LEVELS = (-1.5, -0.5, 0.5, 1.5)
 COPIED = 0.85
+GATES = (  # Items, allowed drop, trials.
+    *((100, 0.0, 1), (500, 0.0, 1), (2000, 0.0, 1)),
+    *((100, 0.01, 1), (500, 0.01, 1), (2000, 0.01, 1), (200, 0.0, 5), (200, 0.02, 5)),
+)
+WORSE = ((200, 0.01, 1), (200, 0.02, 1), (500, 0.02, 1), (400, 0.05, 4), (200, 0.02, 20))
 HEADER = (
     *("boards", "systems × items", "abilities", "answers"),
     *("all ranks", "tied", "best", "better (mean P)", "score"),
@@ -280,41 +283,26 @@ def main() -> None:
     options = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     boards = []
-    for setting in BOARDS:
+    for setting in part(BOARDS, 0, 3):
         boards.append(measured(*setting, options.boards))
         print(line(boards[-1]), flush=True)
     raised = [
         warned(*setting, max(options.boards // 25, 1))
-        for setting in BOARDS
+        for setting in part(BOARDS, 3)
         if setting[2] == "normal"
     ]
     print(f"warned of {sum(one['warned'] for one in raised)} boards: {raised}")
     n_draws = 10 * options.boards
-    curves = [power(n, (0.25, 0.0), n_draws) for n in (100, 200, 400, 800, 1600)]
+    curves = [power(n, (0.25, 0.0), n_draws) for n in part((100, 200, 400, 800, 1600), 0)]
     for one in curves:
         print(f"power of {one['items']} items: {one['simulated']:.1%}, said {one['formula']:.1%}")
-    gates = [
-        false_alarms(n, drop, trials, options.boards)
-        for n, drop, trials in (
-            *((100, 0.0, 1), (500, 0.0, 1), (2000, 0.0, 1)),
-            *((100, 0.01, 1), (500, 0.01, 1), (2000, 0.01, 1), (200, 0.0, 5), (200, 0.02, 5)),
-        )
-    ]
+    gates = [false_alarms(n, drop, trials, options.boards) for n, drop, trials in part(GATES, 0)]
     for gate in gates:
         print(
             f"gate of {gate['items']} items × {gate['trials']}, {gate['max_drop']:.0%} allowed: "
             f"failed {gate['failed']:.1%}, inconclusive {gate['inconclusive']:.1%}"
         )
-    worse = [
-        regressions(*setting, options.boards)
-        for setting in (
-            (200, 0.01, 1),
-            (200, 0.02, 1),
-            (500, 0.02, 1),
-            (400, 0.05, 4),
-            (200, 0.02, 20),
-        )
-    ]
+    worse = [regressions(*setting, options.boards) for setting in part(WORSE, 0)]
     for gate in worse:
         print(
             f"gate of {gate['items']} items, {gate['in_a_cluster']} in a cluster, none better, "
@@ -323,16 +311,15 @@ def main() -> None:
     by_default = [
         default_gate(n, differ, drop, options.boards)
         for drop in (0.0, 0.05)
-        for n in (200, 500, 2000)
-        for differ in (0.0, 0.05, 0.1, 0.2)
+        for n in part((200, 500, 2000), 0)
+        for differ in part((0.0, 0.05, 0.1, 0.2), 1)
     ]
     for gate in by_default:
         print(f"default gate: {gate}")
     times = timed(500, 10_000)
     print(f"500 systems × 10,000 items: pairs {times['pairs_s']:.2f} s, {times}")
     store(
-        options.out,
-        describe(),
+        options,
         boards=boards,
         warned=raised,
         power=curves,

@@ -6,8 +6,6 @@ lognormal with an SD of 0.3 on the log scale, and difficulties with an SD of 1 a
 true ranks are by the mean over tasks. In *passages* of four items, difficulties share a part with
 an SD of 0.8, and are clusters. Missing cells are missing at random. A pair is two systems chosen
 beforehand, compared on average by ``compare_systems``.
-
-Run with ``make studies``; ``--out benchmarks/results/tasks.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -94,13 +92,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     rows = []
     with warnings.catch_warnings(action="ignore", category=irtkit.IRTWarning):
-        for setting in SETTINGS:
+        for setting in part(SETTINGS, 0):
             rows.append(row := measured(setting, options.boards))
             cells = [f"{row[name]:.1%}" for name in ("tasks", "least", "average", "ranks", "pairs")]
             print(f"| {' | '.join([*map(str, setting), *cells])} |", flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=rows)
+    store(options, studies=rows)
 
 
 if __name__ == "__main__":

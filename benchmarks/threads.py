@@ -7,18 +7,15 @@ the clock and on the processors (all threads together).
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from machine import describe, sentence
+from machine import arguments, part, store
 from shapes import draw, parse
 
 import irtkit
@@ -51,12 +48,13 @@ def timed(shape: Shape, rounds: int) -> Iterator[float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--shapes", nargs="+", default=SHAPES, help="such as 2000x40:3PL:0.07:0.2")
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--shapes", nargs="+", default=part(SHAPES, 0), help="such as 2000x40:3PL:0.07:0.2"
+    )
     parser.add_argument("--rounds", type=int, default=15, help="timed turns")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
-    machine, records = describe(), []
+    records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     for shape in map(parse, options.shapes):
         for busy in (False, True):
@@ -70,9 +68,7 @@ def main() -> None:
             beside = "a busy process" if busy else "nothing"
             print(f"| {shape} | {beside} | {figures} | {every / one:.2f} |", flush=True)
             records.append({"shape": shape._asdict(), "beside": beside, "seconds": found})
-            if options.out:
-                options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
-    print(f"\n{sentence(machine)}")
+    store(options, fits=records)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ Horizons: 16 systems, 120 tasks, difficulty 0.6 logits per doubling of minutes w
 logits between tasks of one length, ability 1.5 logits per year with an SD of 0.5.
 
 Ranks: scores of 25 trials at 57 items, 82 % missing for 222 systems, and 100 systems and 50 items.
-
-Run with ``make studies``; ``--out benchmarks/results/trend.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -110,7 +108,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", irtkit.IRTWarning)
     rows: list[dict[str, Any]] = []
-    for harder in (False, True):
+    for harder in part((False, True), 0):
         found = [trends(seed, harder=harder) for seed in range(options.sets)]
         for name in found[0]:
             slope, held = np.array([one[name] for one in found]).T
@@ -129,15 +127,13 @@ def main() -> None:
     names += ["days / true days", "coverage of days"]
     rows.append(dict(zip(names, np.nanmean(of_horizons, axis=0).tolist(), strict=True)))
     print(rows[-1], flush=True)
-    for n, n_items, missing in ((222, 57, 0.82), (100, 50, 0.0)):
+    for n, n_items, missing in part(((222, 57, 0.82), (100, 50, 0.0)), 1):
         of_ranks = np.array([ranks(n, n_items, missing, k) for k in range(options.sets // 4)])
         coverage, width = of_ranks.mean(axis=0).tolist()
         shape = {"systems": n, "items": n_items, "missing": missing}
         rows.append({**shape, "coverage of ranks": coverage, "median width": width})
         print(rows[-1], flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=rows)
+    store(options, studies=rows)
 
 
 if __name__ == "__main__":

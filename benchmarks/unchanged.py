@@ -2,7 +2,8 @@
 
 Some thirty fits, by EM and by the variational path, with every prior, missing cells, repeated
 trials, synthetic respondents, fixed and adaptive grids, are recorded at one commit and compared
-at another. ``python benchmarks/unchanged.py record`` writes ``results/unchanged.npz``;
+at another. ``python benchmarks/unchanged.py record`` writes ``results/unchanged.npz``, and beside
+it what it was measured on;
 ``python benchmarks/unchanged.py`` fits anew, prints a table and ends with 1 if something moved.
 ``python benchmarks/unchanged.py errors`` prints the same of the fits by EM and then records the
 standard errors of their items anew, and nothing else, where nothing else moved: as when they began
@@ -17,13 +18,13 @@ the Monte-Carlo error at which they stop).
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from machine import arguments, store
 from scipy.optimize import minimize
 
 import irtkit
@@ -256,7 +257,7 @@ VI_LIMITS = Moved(1.0, 0.1, 0.05, 1e-6)
 
 def main() -> int:
     """Record, or compare with what was recorded."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("what", nargs="?", choices=("check", "record", "errors"), default="check")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     given = parser.parse_args()
@@ -274,6 +275,8 @@ def main() -> int:
             with np.load(STORED) as stored:
                 arrays = dict(stored) | arrays
         np.savez_compressed(STORED, **arrays)
+        given.out = STORED.with_suffix(".json")
+        store(given, fits=len(CASES), moved=0)
         return 0
     failed = 0
     errors: dict[str, Array] = {}
@@ -294,6 +297,7 @@ def main() -> int:
             figures = "".join(f"{value:12.2g}" for value in off)
             print(f"{name:26}{figures}{'  moved' if bad else ''}", flush=True)
     print(f"{failed} of {len(names)} moved")
+    store(given, fits=len(names), moved=failed)
     if errors:
         with np.load(STORED) as stored:
             arrays = dict(stored) | {name: a.astype(np.float32) for name, a in errors.items()}

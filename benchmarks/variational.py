@@ -21,14 +21,10 @@ also those without variance.
 
 **recovery**: posterior means beside the estimates of ``method="em"``, both with the weak prior.
 With 200 respondents or more every negative slope has to be found.
-
-Run with ``make studies``; ``--out benchmarks/results/variational.json`` stores the figures.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -39,13 +35,14 @@ import coverage
 import mean_field
 import numpy as np
 from accuracy import Items, recovery
-from machine import describe, sentence
+from machine import arguments, part, store
 from shapes import SHAPES, Shape, draw, parse
 from worker import Worker
 
 import irtkit
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from numpy.typing import NDArray
@@ -181,7 +178,7 @@ def calibration(options: argparse.Namespace) -> list[Record]:
     names = ("parameter", "± 1.645 SD", "± SE", "quantiles", "other scale", "sample's draws")
     print(header("data", "fit", "data sets", *names, "SD of z", "held to"))
     records = []
-    for planned in STUDIES:
+    for planned in part(STUDIES, 3):
         study = planned._replace(n_data_sets=options.data_sets or planned.n_data_sets)
         for record in coverage_of(study):
             print(coverage_row(study, record), flush=True)
@@ -310,7 +307,7 @@ def recovered(options: argparse.Namespace) -> list[Record]:
     """Print and return how near posterior means and EM's estimates come to the truth."""
     print(header("data", "seed", "RMSE a: em", "vi", "ratio", "ρ(b): em", "vi", "negative found"))
     records = []
-    for shape in [options.shape] if options.shape else SHAPES[:3]:
+    for shape in [options.shape] if options.shape else part(SHAPES[:3], 0):
         for seed in range(options.data_sets or RECOVERY_SEEDS):
             truth, values = draw(shape, seed)
             figures = {
@@ -362,23 +359,19 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], list[Record]]] = {
 
 
 def main() -> None:
-    """Print the tables; store all figures where asked to, beside those of other sections."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    """Print the tables; store all figures where asked to."""
+    parser = arguments(__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--peer-python", help="the Python that has py-irt")
     parser.add_argument("--shape", type=parse, help="instead of the shapes of speed and recovery")
     parser.add_argument("--data-sets", type=int, help="data sets of every study")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
-    machine = describe()
-    for name in options.sections or [name for name in SECTIONS if name != OTHER]:
+    found: dict[str, list[Record]] = {}
+    sections = part([name for name in SECTIONS if name != OTHER], 1, 2)
+    for name in options.sections or sections:
         print(f"{name}\n")
-        records = SECTIONS[name](options)
-        print(f"\n{sentence(machine)}\n", flush=True)
-        if options.out:
-            old = json.loads(options.out.read_text("utf-8")) if options.out.exists() else {}
-            text = json.dumps(old | {name: {"machine": machine, "figures": records}}, indent=1)
-            options.out.write_text(text + "\n", encoding="utf-8")
+        found[name] = SECTIONS[name](options)
+    store(options, **found)
 
 
 if __name__ == "__main__":

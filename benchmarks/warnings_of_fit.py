@@ -15,8 +15,6 @@ how closely fitted slopes follow the true ones by the number of respondents (ran
 the number of items both answered; how large gaps are, fitted and unshrunken, that are reported as
 shrunk (`irtkit.data.limits`), over the true ones; and what part of the time of a fit, with
 standard errors, goes into its findings, at most.
-
-Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` stores the figures.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 from scipy.stats import spearmanr
 
 import irtkit
@@ -461,7 +459,7 @@ def line(figures: dict[str, Any]) -> str:
 def slopes(sets: int) -> list[dict[str, float]]:
     """Rank correlations of fitted with true slopes, by number of respondents."""
     rows = []
-    for n in (3, 4, 5, 6, 7, 8, 12, 20, 30):
+    for n in part((3, 4, 5, 6, 7, 8, 12, 20, 30), 0):
         row: dict[str, float] = {"respondents": n}
         for spread in (0.3, 0.5):
             found = []
@@ -480,7 +478,7 @@ def slopes(sets: int) -> list[dict[str, float]]:
 def shown(sets: int) -> list[dict[str, float]]:
     """What part of a gap between two blocks fits show."""
     rows = []
-    for shapes in (PAIR, SMALL, ((500, 20), (500, 20))):
+    for shapes in part((PAIR, SMALL, ((500, 20), (500, 20))), 1):
         (n, m), (more, _) = shapes
         for gap in (1.0, 3.0):
             for n_common in (1, 2, 4, 8, 16):
@@ -502,7 +500,7 @@ def drawn(sets: int) -> list[dict[str, Any]]:
     These are in SDs of the true abilities of all respondents.
     """
     rows = []
-    for name, draw in (APART | APART_SEEN).items():
+    for name, draw in part(list((APART | APART_SEEN).items()), 0):
         found = []
         for seed in range(sets):
             made, theta = draw(np.random.default_rng([seed, SEED]))
@@ -524,7 +522,7 @@ def drawn(sets: int) -> list[dict[str, Any]]:
 def costs(repetitions: int = 10) -> list[dict[str, Any]]:
     """Milliseconds of a fit, and of them for its warnings, the least of some repetitions."""
     rows = []
-    for n, m in ((2000, 40), (200, 1000), (20_000, 100), (2211, 1324)):
+    for n, m in part(((2000, 40), (200, 1000), (20_000, 100), (2211, 1324)), 0):
         for missing in (0.0, 0.2):
             made = one(n, m, missing=missing)(np.random.default_rng(1))
             whole, told = [], []
@@ -561,7 +559,7 @@ def main() -> None:
         *((name, draw, "seen") for name, draw in SEEN.items()),
     ]
     studies = []
-    for name, draw, wanted in everything:
+    for name, draw, wanted in part(everything, 0, 20, 40, 60, 80):
         if options.only in name:
             studies.append(measured(name, draw, wanted, options.sets))
             print(line(studies[-1]), flush=True)
@@ -578,11 +576,8 @@ def main() -> None:
     for row in times:
         share = row["warnings"] / row["fit"]
         print(f"{row['shape']}: {row['fit']:.1f} ms, warnings {row['warnings']:.1f} ({share:.0%})")
-    machine = describe()
-    print(f"\n{sentence(machine)}")
     store(
-        options.out,
-        machine,
+        options,
         studies=studies,
         slopes=followed,
         shown=parts_shown,

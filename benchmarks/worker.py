@@ -246,6 +246,10 @@ def serve(name: str, model: str) -> None:
         def say(answer: dict[str, Any]) -> None:
             print(json.dumps(answer), file=channel, flush=True)
 
+        if name.startswith("irtkit"):  # peers may run in an older Python
+            from machine import note_files
+
+            note_files()
         package = (PACKAGES | VARIATIONAL | DEFAULT_CALLS | COMPARISONS)[name]
         if find_spec(package.module) is None:
             say({"error": "not installed"})

@@ -1,0 +1,207 @@
+"""Which stored figures are older than the code, and how to renew or confirm them.
+
+``python benchmarks/studies.py`` lists all files of ``results``. A figure is stale if one of the
+source files that it depends on changed since it was measured or last confirmed. ``--renew``
+measures what is stale anew, the cheapest first. ``--confirm`` measures a part of every stale study
+again, with the same seeds, and notes in its file that the figures agree: those that are no time,
+within 2 % or .005, and shares of data sets within one standard error. Times are compared where the
+study is about them and the processor is the same: they agree within a factor of 1.5. Both take
+names of studies, fresh ones too, and pass on other options (``--peer-python``, ``--against``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from machine import ROOT, changes, describe, digest, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+BENCHMARKS = ROOT / "benchmarks"
+RESULTS = BENCHMARKS / "results"
+TIMED = {
+    *("copies", "default_call", "floor", "peers", "read_logs", "read_long", "report_page"),
+    *("scaling", "sparse", "threads"),
+}
+"""Studies of speed, which run alone."""
+TIME = re.compile(r"second|time|cpu|_s$|^load$|^peak|faster|^costs$|^version$|accepted|draws$")
+"""Names of figures that depend on the machine, or on what else it does."""
+SETS = ("data_sets", "n_data_sets", "sets", "boards", "gates", "rounds")
+"""Names of the number of data sets that a share is of."""
+FACTOR = 1.5
+
+
+def stored(name: str) -> dict[str, Any]:
+    """Figures of a study, and on what they were measured."""
+    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def names() -> list[str]:
+    """All studies with stored figures."""
+    return sorted(path.stem for path in RESULTS.glob("*.json"))
+
+
+def changed(name: str) -> list[str]:
+    """Source files of a study that changed since it was measured or confirmed."""
+    sources = stored(name)["measured"]["sources"]
+    return [file for file, known in sources.items() if digest(ROOT / file) != known]
+
+
+def cost(name: str) -> float:
+    """Seconds that a study takes; that have not been measured, infinitely many."""
+    return float(stored(name)["measured"]["seconds"] or math.inf)
+
+
+def run(name: str, out: Path, options: Sequence[str]) -> str | None:
+    """Run a study. What it says if it fails."""
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--out", str(out), *options]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return None if out.exists() else done.stderr[-1500:]
+
+
+def renew(name: str, options: Sequence[str]) -> str | None:
+    """Measure a study anew and store its figures. Why not, if they are not stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "figures.json")
+        problem = run(name, out, options)
+        if problem is not None:
+            return problem
+        before, after = stored(name), json.loads(out.read_text(encoding="utf-8"))
+        if _size(after) < 0.9 * _size(before):
+            return "there are fewer figures than before: data or packages are missing"
+        write(RESULTS / f"{name}.json", after)
+    return None
+
+
+def confirm(name: str, options: Sequence[str]) -> str | None:
+    """Measure a part of a study, and note that it agrees. Stored and new values, if it does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "figures.json")
+        problem = run(name, out, ["--part", *options])
+        if problem is not None:
+            return problem
+        before, after = stored(name), json.loads(out.read_text(encoding="utf-8"))
+    is_timed = name in TIMED
+    old, new = before.pop("measured"), after.pop("measured")
+    if is_timed and old["machine"]["processor"] != describe()["processor"]:
+        return f"times were measured on another processor, {old['machine']['processor']}"
+    found = list(differences(before, after, timed=is_timed))
+    if found:
+        return "\n".join(found)
+    used = {file for file in (*old["sources"], *new["sources"]) if (ROOT / file).exists()}
+    old["sources"] = {file: digest(ROOT / file) for file in sorted(used)}
+    old["confirmed"] = {key: new[key] for key in ("commit", "date", "seconds")}
+    write(RESULTS / f"{name}.json", {"measured": old, **before})
+    return None
+
+
+def differences(
+    old: Any, new: Any, where: str = "", sets: int | None = None, *, timed: bool
+) -> Iterator[str]:
+    """Stored figures and new ones where they do not agree."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        sets = next((new[name] for name in SETS if isinstance(new.get(name), int)), sets)
+        for name, value in new.items():
+            place = f"{where}/{name}"
+            if not TIME.search(name):
+                yield from differences(old.get(name), value, place, sets, timed=timed)
+            elif timed and name in old and not _as_long(old[name], value):
+                yield f"{place}: stored {old[name]}, now {value}"
+    elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
+        for row in new:
+            same = max(old, key=lambda one: sum(one.get(name) == row[name] for name in row))
+            about = "; ".join(str(value) for value in row.values() if isinstance(value, str))
+            yield from differences(same, row, f"{where}/{about}", sets, timed=timed)
+    elif isinstance(new, list) and isinstance(old, list) and len(old) == len(new):
+        for k, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from differences(one, other, f"{where}/{k}", sets, timed=timed)
+    elif not _agree(old, new, sets):
+        yield f"{where}: stored {old}, now {new}"
+
+
+def _agree(old: Any, new: Any, sets: int | None) -> bool:
+    """Whether two figures differ by no more than is allowed."""
+    if not isinstance(old, int | float) or not isinstance(new, int | float):
+        return bool(old == new)
+    if math.isnan(old) or math.isnan(new):
+        return math.isnan(old) and math.isnan(new)
+    allowed = max(0.02 * abs(old), min(0.005, 0.1 * abs(old) + 0.001))
+    if sets and all(0 <= one <= 1 and _is_whole(one * sets) for one in (old, new)):
+        share = (old * sets + 0.5) / (sets + 1)
+        allowed = math.sqrt(share * (1 - share) / sets)
+    return abs(new - old) <= allowed
+
+
+def _is_whole(value: float) -> bool:
+    """Whether a number is one of data sets, up to rounding."""
+    return abs(value - round(value)) < 0.01
+
+
+def _as_long(old: Any, new: Any) -> bool:
+    """Whether two times, or the shortest of several, agree."""
+    times = [float(min(one)) if isinstance(one, list) and one else one for one in (old, new)]
+    if not all(isinstance(time, float) and time > 0 for time in times):
+        return True
+    return 1 / FACTOR <= times[0] / times[1] <= FACTOR
+
+
+def _size(figures: Any) -> int:
+    """Number of figures."""
+    parts = figures.values() if isinstance(figures, dict) else figures
+    if isinstance(figures, dict | list):
+        return sum(_size(part) for part in parts)
+    return int(figures is not None)
+
+
+def line(name: str) -> str:
+    """The state of a study."""
+    measured, files = stored(name)["measured"], changed(name)
+    last = measured.get("confirmed", {})
+    state = f"stale: {len(files)} files" if files else "confirmed" if last else "fresh"
+    commit, date = (last.get(key, measured[key]) for key in ("commit", "date"))
+    times = (
+        f"{one:6.0f}" if one else "     ?" for one in (measured["seconds"], last.get("seconds"))
+    )
+    return f"{name:22}{state:18}{date}  {str(commit)[:8]}  {'  '.join(times)}"
+
+
+def main() -> int:
+    """List all, or renew or confirm what is stale. How many could not be."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--renew", nargs="*", metavar="NAME", choices=names())
+    parser.add_argument("--confirm", nargs="*", metavar="NAME", choices=names())
+    parser.add_argument("--processes", type=int, default=2, help="that confirm at the same time")
+    options, others = parser.parse_known_args()
+    if options.renew is None and options.confirm is None:
+        print(f"{'study':22}{'state':18}{'date':12}{'commit':10}{'s':>6}  {'s of its part'}")
+        print("\n".join(map(line, names())))
+        return 0
+    if changes():
+        parser.error("commit these first, so that figures can name a commit: " + str(changes()))
+    work: Callable[[str, Sequence[str]], str | None] = renew if options.confirm is None else confirm
+    chosen = options.renew or options.confirm or [name for name in names() if changed(name)]
+    chosen = sorted(chosen, key=cost)
+    failed = 0
+    alone = chosen if work is renew else [name for name in chosen if name in TIMED]
+    together = [name for name in chosen if name not in alone]
+    for some, processes in ((together, options.processes), (alone, 1)):
+        with ThreadPoolExecutor(processes) as pool:
+            for name, problem in zip(some, pool.map(lambda n: work(n, others), some), strict=True):
+                print(f"{name}: {'stored' if problem is None else problem}", flush=True)
+                failed += problem is not None
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
