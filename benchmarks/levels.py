@@ -203,11 +203,11 @@ def main() -> None:
         tables.setdefault(name, []).append(record)
         print(shown(record), flush=True)
 
-    for seed in part(range(M2_SETS), 0, 1):
+    for seed in part(range(M2_SETS), 0):
         add("m2", m2(seed))
     for study in part(RESPONDENTS, 0):
         add("respondents", respondents(study))
-    for pair in part(LINKED, 0):
+    for pair in part(LINKED, 6):
         add("drift", drift(pair))
     for name in part(MATCHED, 2):
         add("matching", matching(name))

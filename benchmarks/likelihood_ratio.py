@@ -90,7 +90,7 @@ def main() -> None:
     print("| data | families | copies | flips | items | rejected | unscaled | evidence |")
     print("|---" * 8 + "|")
     studies = []
-    for setting in part(SETTINGS, 6, 12):
+    for setting in part(SETTINGS, 6):
         studies.append(found := measured(setting, options.data_sets))
         model, families, copies, flips, n_items = setting
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import atexit
 import hashlib
 import inspect
 import json
@@ -61,7 +62,9 @@ def arguments(module_doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, help="JSON file for all figures")
     parser.add_argument("--part", action="store_true", help="measure a few settings alone")
     if RAN not in os.environ:
-        os.environ[RAN] = tempfile.mkstemp()[1]
+        handle, os.environ[RAN] = tempfile.mkstemp()
+        os.close(handle)
+        atexit.register(os.remove, os.environ[RAN])
     note_files()
     return parser
 

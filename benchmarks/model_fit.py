@@ -190,8 +190,8 @@ def is_poor(result: irtkit.FitResult) -> NDArray[np.bool_]:
     """Which items are called for poor fit."""
     with warnings.catch_warnings(action="ignore"):
         table = irtkit.flag_items(result, fdr=LEVEL, poor_fit=True)
-    poor = table.index[table["reasons"].map(lambda reasons: "poor_fit" in reasons)]
-    return np.isin(np.array(result.item_labels), poor)
+    is_named = table["reasons"].map(lambda reasons: "poor_fit" in reasons).astype(bool)
+    return np.isin(np.array(result.item_labels), table.index[is_named])
 
 
 def copies(n_families: int, size: int, flipped: float, seed: int) -> irtkit.ResponseMatrix:

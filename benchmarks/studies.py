@@ -34,7 +34,9 @@ TIMED = {
     *("scaling", "sparse", "threads"),
 }
 """Studies of speed, which run alone."""
-TIME = re.compile(r"second|time|cpu|_s$|^load$|^peak|faster|^costs$|^version$|accepted|draws$")
+TIME = re.compile(
+    r"seconds|time|cpu|_s$|^load$|^peak|faster|^costs$|^version$|accepted|independent"
+)
 """Names of figures that depend on the machine, or on what else it does."""
 SETS = ("data_sets", "n_data_sets", "sets", "boards", "gates", "rounds")
 """Names of the number of data sets that a share is of."""
@@ -58,9 +60,11 @@ def changed(name: str) -> list[str]:
     return [file for file, known in sources.items() if digest(ROOT / file) != known]
 
 
-def cost(name: str) -> float:
-    """Seconds that a study takes; that have not been measured, infinitely many."""
-    return float(stored(name)["measured"]["seconds"] or math.inf)
+def cost(name: str) -> tuple[bool, float]:
+    """Seconds that a study takes, or its part; those that are not known come last."""
+    measured = stored(name)["measured"]
+    of_part = measured.get("confirmed", {}).get("seconds", math.inf)
+    return measured["seconds"] is None, measured["seconds"] or of_part
 
 
 def run(name: str, out: Path, options: Sequence[str]) -> str | None:
@@ -198,7 +202,7 @@ def main() -> int:
     for some, processes in ((together, options.processes), (alone, 1)):
         with ThreadPoolExecutor(processes) as pool:
             for name, problem in zip(some, pool.map(lambda n: work(n, others), some), strict=True):
-                print(f"{name}: {'stored' if problem is None else problem}", flush=True)
+                print(f"{name}: {problem or 'stored'}", flush=True)
                 failed += problem is not None
     return min(failed, 1)
 

@@ -22,10 +22,31 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 Record = dict[str, Any]
 
 
-@cache
+SHOWN: set[str] = set()
+"""Names of the files of which the present table shows figures."""
+
+
 def stored(name: str) -> Any:
     """What a script stored."""
+    SHOWN.add(name)
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def measured() -> str:
+    """When figures of the present table were measured, and at which commit."""
+    found = set()
+    for name in SHOWN:
+        about = _loaded(name)["measured"]
+        said = f"Measured on {about['date']} at commit {about['commit'][:8]}"
+        if last := about.get("confirmed"):
+            said += f", confirmed on {last['date']} at commit {last['commit'][:8]}"
+        found.add(f"{said}.")
+    return " ".join(sorted(found))
 
 
 class Cells(string.Formatter):
@@ -228,7 +249,7 @@ def rubric_seconds() -> Iterator[Record]:
 
 def posteriors() -> Iterator[Record]:
     """Coverage of the variational posterior."""
-    yield from stored("variational")["calibration"]["figures"]
+    yield from stored("variational")["calibration"]
 
 
 def floor() -> Iterator[Record]:
@@ -543,7 +564,7 @@ Records stand under FILE/KEY in the results, or a function makes them, from a wo
 
 
 def table(name: str) -> str:
-    """A table in Markdown.
+    """A table in Markdown, and when it was measured.
 
     Raises
     ------
@@ -554,6 +575,7 @@ def table(name: str) -> str:
     if found is None:
         raise ValueError(f"there is no table {name!r} in docs/figures.py")
     source, word, columns = found.groups()
+    SHOWN.clear()
     if "/" in source:
         file, key = source.split("/")
         records = stored(file)[key]
@@ -568,7 +590,7 @@ def table(name: str) -> str:
     if not rows:
         raise ValueError(f"no record is stored for the table {name!r}")
     lines = [headings, ["---"] * len(headings), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines) + f"\n{measured()}\n"
 
 
 def names() -> list[str]:

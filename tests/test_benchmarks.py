@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from datetime import date
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +36,67 @@ def study(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Mo
 def of(name: str) -> pytest.MarkDecorator:
     """Mark a test with the name of the script that it is about."""
     return pytest.mark.parametrize("study", [name], indirect=True)
+
+
+RESULTS = sorted(path.stem for path in (BENCHMARKS / "results").glob("*.json"))
+
+
+@of("studies")
+def test_no_stored_figure_is_older_than_the_code(study: ModuleType) -> None:
+    stale = {name: files for name in RESULTS if (files := study.changed(name))}
+    assert not stale, (
+        f"changed since the figures were measured: {stale}; "
+        f"python benchmarks/studies.py --confirm {' '.join(stale)}, or --renew"
+    )
+
+
+@of("studies")
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_stored_figure_names_its_commit_machine_and_sources(study: ModuleType, name: str) -> None:
+    measured = study.stored(name)["measured"]
+    for when in (measured, measured.get("confirmed", measured)):
+        assert re.fullmatch("[0-9a-f]{40}", when["commit"])
+        assert date.fromisoformat(when["date"]) >= date(2026, 11, 21)
+    assert measured["machine"]["processor"]
+    assert f"benchmarks/{name}.py" in measured["sources"]
+    assert any(file.startswith("irtkit/") for file in measured["sources"])
+
+
+@of("machine")
+def test_words_types_and_layout_of_a_source_make_no_figure_stale(
+    study: ModuleType, tmp_path: Path
+) -> None:
+    texts = {
+        "old": "LEVEL = 0.05\ndef f(x):\n    return x + LEVEL\n",
+        "words": '"""Words."""\nLEVEL = 0.05  # of a test\n"""Why."""\n'
+        'def f(x: int) -> float:\n    """Add."""\n    return (\n        x + LEVEL\n    )\n',
+        "level": "LEVEL = 0.06\ndef f(x):\n    return x + LEVEL\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    old, words, level = (study.digest(tmp_path / f"{name}.py") for name in texts)
+    assert old == words != level
+
+
+@of("studies")
+def test_a_part_agrees_within_errors_of_its_number_of_data_sets(study: ModuleType) -> None:
+    old = {"rows": [{"name": "a", "sets": 20, "rate": 0.5}, {"name": "b", "sets": 20, "rmse": 0.2}]}
+
+    def differ(**row: float | str) -> bool:
+        return bool([*study.differences(old, {"rows": [row]}, timed=False)])
+
+    assert not differ(name="a", sets=20, rate=0.6)
+    assert differ(name="a", sets=20, rate=0.65)
+    assert not differ(name="b", sets=20, rmse=0.203, seconds=9.0)
+    assert differ(name="b", sets=20, rmse=0.21)
+    assert differ(name="c", sets=20, rate=0.5)
+
+
+@pytest.mark.slow
+def test_fits_find_what_an_earlier_commit_found() -> None:
+    command = [sys.executable, BENCHMARKS / "unchanged.py", "check"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 TINY = {
