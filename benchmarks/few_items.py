@@ -85,7 +85,7 @@ def main() -> None:
     """Print the tables; store all figures where asked to."""
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
-    parser.add_argument("--boards", nargs="*", default=part([*BOARDS], 1), help="Matrices to take")
+    parser.add_argument("--boards", nargs="*", default=part([*BOARDS], 0), help="Matrices to take")
     parser.add_argument("--splits", type=int, help="At most so many of each")
     options = parser.parse_args()
     found = {}
@@ -106,7 +106,7 @@ def main() -> None:
         }
         found[name] = {**figures, "seconds": time.perf_counter() - begun}
         _show(name, board, table, found[name])
-    timings = _timings(options.data)
+    timings = _timings(options.data) if len(options.boards) > 1 else {}
     print("\nSeconds, one process")
     for what, seconds in timings.items():
         print(f"  {what:60s} {seconds:8.4f}")

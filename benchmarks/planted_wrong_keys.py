@@ -137,12 +137,11 @@ def sources(folder: Path | None) -> Iterator[Source]:
     yield from (simulated(n) for n in SIMULATED)
     yield second_class()
     yield real("digits crowd", irtkit.load_digits_crowd().responses.values)
-    for path in sorted(folder.glob("*.csv.gz")) if folder is not None else ():
-        if path.name.endswith(("_reference_items.csv.gz", "_respondents.csv.gz", "_theta.csv.gz")):
-            continue
-        values = irtkit.read_responses(path).values
+    for about in sorted(folder.glob("*.meta.json")) if folder is not None else ():
+        name = about.name.removesuffix(".meta.json")
+        values = irtkit.read_responses(about.with_name(f"{name}.csv.gz")).values
         if round(SHARE * values.shape[1]) >= 2:
-            yield real(path.name.removesuffix(".csv.gz"), values)
+            yield real(name, values)
 
 
 def item_total(values: NDArray[np.int8]) -> Array:

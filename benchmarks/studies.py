@@ -125,8 +125,14 @@ def differences(
     elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
         for row in new:
             same = max(old, key=lambda one: sum(one.get(name) == row[name] for name in row))
-            about = "; ".join(str(value) for value in row.values() if isinstance(value, str))
-            yield from differences(same, row, f"{where}/{about}", sets, timed=timed)
+            about = [str(value) for value in row.values() if isinstance(value, str | list)][:2]
+            yield from differences(
+                same,
+                row,
+                f"{where}/{'; '.join(about) or next(iter(row.values()))}",
+                sets,
+                timed=timed,
+            )
     elif isinstance(new, list) and isinstance(old, list) and len(old) == len(new):
         for k, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from differences(one, other, f"{where}/{k}", sets, timed=timed)
