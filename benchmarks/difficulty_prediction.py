@@ -106,7 +106,7 @@ def main() -> None:
     parser = arguments(__doc__)
     names = ("digits crowd", *(SETS if DATA.is_dir() else ()))
     parser.add_argument("--draws", type=int, default=5, help="divisions for the intervals")
-    parser.add_argument("--sets", nargs="+", choices=names, default=part(names, 0))
+    parser.add_argument("--sets", nargs="+", choices=names, default=part(names, min(1, len(names) - 1)))
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

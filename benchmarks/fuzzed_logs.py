@@ -212,8 +212,8 @@ def main() -> None:
         written.mkdir()
         logs = logs_of_the_tests(written)
         print("log  damages  matrix  error  failures  slowest (CPU s)")
-        records = study(part(logs, 0, 1, 2, 3), options.damages, Path(name))
-        records += study(part(logs_of_writers(), 0), max(options.damages // 10, 1), Path(name))
+        records = study(part(logs, 0), options.damages, Path(name))
+        records += study(part(logs_of_writers()), max(options.damages // 10, 1), Path(name))
     store(options, records=records)
     sys.exit(any(record["failures"] for record in records))
 

@@ -177,7 +177,7 @@ def listed_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np
         warnings.simplefilter("ignore", UserWarning)  # few respondents are what is studied
         result = irtkit.fit(irtkit.ResponseMatrix(values), "2PL", progress=False)
         flags = irtkit.flag_items(result)
-    called = flags["reasons"].map(lambda reasons: "negative" in reasons)
+    called = flags["reasons"].map(lambda reasons: "negative" in reasons).astype(bool)
     some = [flags.index[called], flags.index[flags["suspect"]]]
     return result, np.stack([np.isin(result.item_labels, labels) for labels in some])
 

@@ -88,12 +88,14 @@ def few_systems(items: int) -> irtkit.ResponseMatrix:
 def written(responses: irtkit.ResponseMatrix, folder: Path) -> dict[str, Any]:
     """Run the whole command, and say what it took."""
     responses.to_frame().to_csv(folder / "responses.csv")
-    command = [sys.executable, "-c", "from irtkit.cli import main; main()", "report"]
+    code = "from machine import note_files; note_files(); from irtkit.cli import main; main()"
+    command = [sys.executable, "-c", code, "report"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [*command, folder / "responses.csv", "--out", folder / "page.html"],
         check=True,
         capture_output=True,
+        cwd=Path(__file__).parent,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {

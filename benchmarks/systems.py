@@ -283,12 +283,12 @@ def main() -> None:
     options = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     boards = []
-    for setting in part(BOARDS, 0, 3):
+    for setting in part(BOARDS, 8):
         boards.append(measured(*setting, options.boards))
         print(line(boards[-1]), flush=True)
     raised = [
         warned(*setting, max(options.boards // 25, 1))
-        for setting in part(BOARDS, 3)
+        for setting in part(BOARDS, 9)
         if setting[2] == "normal"
     ]
     print(f"warned of {sum(one['warned'] for one in raised)} boards: {raised}")
