@@ -88,9 +88,17 @@ def test_a_function_is_found_after_its_room_is_imported() -> None:
     assert printed.count("<function") == 2
 
 
-def test_importing_irtkit_loads_neither_jax_nor_pandas_nor_scipy() -> None:
-    heavy = {"jax", "narwhals", "pandas", "pyarrow", "scipy"}
-    code = f"import sys, irtkit; print(*({heavy} & set(sys.modules)))"
+FIT_OF_ARRAY = """
+import irtkit, numpy
+drawn = numpy.random.default_rng(0).normal
+irtkit.fit((drawn(size=(200, 1)) > drawn(size=(200, 40))).astype("int8"))
+"""
+
+
+@pytest.mark.parametrize("code", ["import irtkit", FIT_OF_ARRAY])
+def test_neither_importing_nor_a_first_fit_loads_a_large_package(code: str) -> None:
+    large = {"jax", "narwhals", "pandas", "pyarrow", "scipy"}
+    code += f"\nimport sys; print(*({large} & set(sys.modules)))"
     command = [sys.executable, "-c", code]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert loaded == []

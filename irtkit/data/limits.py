@@ -7,6 +7,7 @@ respondents, and whether one ability explains them (``benchmarks/warnings_of_fit
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,8 +38,6 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     p) over the items answered. The mean of (r − M)²/V then follows χ²/ν with the same variance
     (Cochran 1950, Satterthwaite 1946).
     """
-    from scipy.special import chdtr
-
     margins = patterns.margins
     share = margins.item_right[REAL] / np.maximum(margins.item_responses[REAL], 1)
     variance = patterns.response_scores(share * (1 - share))
@@ -50,19 +49,24 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
         return False
     spread = 2 + (variance - 6 * squares) / variance**2
 
+    found = float((deviation**2 / variance).mean())
+    usual = float(inflation.mean()), float((spread * inflation**2).mean())
+    if found >= usual[0]:  # beyond the mean, which is above the median
+        return False
+    from scipy.special import chdtr
+
     def below(expected: float, variance: float, n: float) -> float:
         """Probability of a smaller mean square from n independent respondents."""
         freedom = 2 * expected**2 * (n - 1) / variance
         return float(chdtr(freedom, freedom * found / expected))
 
-    found = float((deviation**2 / variance).mean())
-    usual = float(inflation.mean()), float((spread * inflation**2).mean())
     if below(*usual, len(variance)) >= _LEVEL:  # and no fewer respondents make it less
         return False
     n = max(n_eff, 2.0)
     return below(1.0, float(spread.mean()), n) < 1 - _LEVEL and below(*usual, n) < _LEVEL
 
 
+_NORMAL = NormalDist()
 _QUANTILE = 2.33  # 99 % quantile of the normal distribution.
 _FEWEST_ITEMS, _FEWEST, _LEAST_SHARE = 20, 2, 0.1  # Items of a system; systems, and their share.
 _BALANCED, _MOST_BELOW = 0.15, 0.1  # Of constant answers: from one half; systems below the rarer.
@@ -169,10 +173,8 @@ class Gap(NamedTuple):
 
     def is_significant(self, n: int) -> bool:
         """Whether there is a gap that loses what matters, one of n tested."""
-        from scipy.special import ndtri
-
         matters = _LOST < self.unshrunken - self.size < EXTREME  # abilities do not span more
-        return matters and self.z > -float(ndtri(_BY_CHANCE / n / 2))
+        return matters and self.z > -_NORMAL.inv_cdf(_BY_CHANCE / n / 2)
 
     @property
     def exceeds_error(self) -> bool:
@@ -501,11 +503,10 @@ def _basis(score: Floats, n_responses: float) -> Floats:
     are evenly spaced in a normal score. Evenly spaced quantiles would leave too few kinks among the
     few respondents who get an easy item wrong.
     """
-    from scipy.special import ndtr, ndtri
-
     n = int(np.clip(n_responses // _PER_KINK, _LEAST_KINKS, _MOST_KINKS))
-    last = float(ndtri(min(_PER_KINK / 2 / n_responses, 0.25)))
-    kinks = np.unique(np.quantile(score, ndtr(np.linspace(last, -last, n))))
+    last = _NORMAL.inv_cdf(min(_PER_KINK / 2 / n_responses, 0.25))
+    shares = [_NORMAL.cdf(place) for place in np.linspace(last, -last, n)]
+    kinks = np.unique(np.quantile(score, shares))
     bent = [np.maximum(score - kink, 0) for kink in kinks]
     columns = np.column_stack([np.ones_like(score), score, *bent]).astype(np.float64)
     return np.asarray(np.linalg.qr(columns)[0] * len(score) ** 0.5, dtype=np.float32)

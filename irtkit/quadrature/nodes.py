@@ -20,10 +20,10 @@ which gives the gradient of the interpolated likelihood.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from irtkit.data.patterns import blocks
 from irtkit.irf import LevelItems, level_information
@@ -60,6 +60,7 @@ _STEEP = 0.5
 _RATE = 0.2
 """Most that the wanted width rises per unit of ability: 0.22 per spacing, so that neighbouring
 posteriors are alike."""
+_NORMAL = NormalDist()
 _SMOOTHING = 1.2
 """SD of the normal curves that dθ/du is made of, in steps of u: the ripple of their sum,
 2·exp(−2π²·1.2²), is 1e-12."""
@@ -237,7 +238,8 @@ class NodeDensity:
         smooth = np.convolve(rough, curve, mode="valid")
         # θ(u) is the integral of the same curves: of those left behind, all; of those ahead, none
         passed = np.concatenate([[0.0], np.cumsum(rough)])[:count]
-        theta = passed + np.convolve(rough, ndtr(offset), mode="valid")
+        behind = [_NORMAL.cdf(place) for place in offset]
+        theta = passed + np.convolve(rough, behind, mode="valid")
         return theta - (theta[0] + theta[-1]) / 2 + (at[0] + at[-1]) / 2, np.log(smooth)
 
 
