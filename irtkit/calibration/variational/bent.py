@@ -8,6 +8,7 @@ of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior found with P
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -16,7 +17,7 @@ from numpy.polynomial.hermite_e import hermegauss, hermevander
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
-from scipy.special import betaln, expit, logit, logsumexp, ndtr
+from scipy.special import betaln, expit, logsumexp, ndtr
 
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.priors import WeakPrior
@@ -46,8 +47,8 @@ _STEPS, _LONGEST, _MOST_CHANGE = 5, 2.0, 4.0
 """Newton steps at each logit, the longest in SDs, and the most by which one changes a variance."""
 _MOST_NODES, _LEAST_COUNT = 40, 0.5
 """Most nodes of posteriors, and the number of responses below which it is treated as 0."""
-_LEVELS = 0.001, 0.6
-"""Lowest and highest chance level that is learned."""
+_LEVELS, _APART = (-7.0, 0.5), 0.1
+"""Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
 _SETS = 4
 """Sets of points of the last step, whose Monte-Carlo error is then 0.04 posterior SDs."""
 _NODES, _SUMMED = hermegauss(7)
@@ -151,31 +152,59 @@ class Ridges(NamedTuple):
 
 
 def with_likeliest_chance(state: State, batches: Batches) -> State:
-    """Centre guessing on the chance level that is likeliest with the items integrated out.
+    """Centre guessing on the chance level that is likeliest with the items integrated out."""
+    target, ridges = state.target, _tabulated(state, batches)
+    prior = cast("WeakPrior | ItemDistribution", target.prior)
+    level, _ = _level(ridges, prior)
+    return replace(state, target=replace(target, prior=replace(prior, chance=float(expit(level)))))
 
-    Items differ in guessing by what the prior says, so that the level is not that of equal items,
-    from which a search starts. Another level multiplies the density of a logit x by exp(tx).
+
+def _level(ridges: Ridges, prior: WeakPrior | ItemDistribution) -> tuple[float, float]:
+    """Mode of the logit of the chance level, and its SD by Laplace's approximation.
+
+    Items differ in guessing as the prior says, so that this is not the level of equal items, from
+    which a search starts.
     """
-    target, prior = state.target, cast("WeakPrior | ItemDistribution", state.target.prior)
-    logits, log_mass = _interpolated(_tabulated(state, batches))
-    weight = prior.guessing_density.alpha + prior.guessing_density.beta - 2
-    of_level = WeakPrior().guessing_density
+    density = WeakPrior().guessing_density
 
     def loss(level: float) -> float:
-        """Minus the log posterior density of a level."""
-        tilt = weight * (level - prior.chance)
-        of_items = logsumexp(log_mass + tilt * logits, axis=1).sum()
-        of_items -= len(logits) * betaln(1 + weight * level, 1 + weight * (1 - level))
-        return -float(of_items + of_level.at(np.array(logit(level))).value)
+        return float(_tilted(ridges, prior, level)[1].sum() - density.at(np.array(level)).value)
 
     level = float(minimize_scalar(loss, bounds=_LEVELS, method="bounded").x)
-    return replace(state, target=replace(target, prior=replace(prior, chance=level)))
+    around = [loss(level + step) for step in (-_APART, 0.0, _APART)]
+    return level, _APART / math.sqrt(max(np.diff(around, 2)[0], _APART**2))
 
 
-def bent_posterior(state: State, batches: Batches) -> tuple[Guide, Bent]:
+def _tilted(
+    ridges: Ridges, prior: WeakPrior | ItemDistribution, level: float
+) -> tuple[Array, Array]:
+    """Log densities of logits at another chance level, and minus the log evidence of each item.
+
+    A beta density that moves multiplies that of a logit x by exp(tx).
+    """
+    chance, usual = float(expit(level)), prior.guessing_density
+    weight = usual.alpha + usual.beta - 2
+    log_mass = ridges.log_mass + weight * (chance - prior.chance) * ridges.logits
+    log_mass -= betaln(1 + weight * chance, 1 + weight * (1 - chance))
+    peak = log_mass.max(axis=1)
+    evidence = peak + np.log(np.exp((log_mass - peak[:, None]) @ _FINE.T).sum(axis=1))
+    return log_mass - evidence[:, None], -evidence
+
+
+def _over_levels(ridges: Ridges, prior: WeakPrior | ItemDistribution) -> Ridges:
+    """The same where the chance level is uncertain: a mixture over its posterior."""
+    level, sd = _level(ridges, prior)
+    parts = [_tilted(ridges, prior, level + sd * node)[0] for node in _NODES]
+    return ridges._replace(log_mass=logsumexp(parts, axis=0, b=NODE_WEIGHTS[:, None, None]))
+
+
+def bent_posterior(
+    state: State, batches: Batches, *, chance_is_learned: bool
+) -> tuple[Guide, Bent]:
     """The guide, and the distribution of items around it, moved by a natural-gradient step."""
     target, guide, nodes = state.target, state.guide, state.nodes
-    bent = _at_quantiles(_tabulated(state, batches))
+    ridges = _tabulated(state, batches)
+    bent = _at_quantiles(ridges)
     generator, root = np.random.default_rng([batches.seed, 0, 7]), guide.common_root()
     pairs = [pair for _ in range(_SETS) for pair in guide.deviates(generator)]
     own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
@@ -187,6 +216,8 @@ def bent_posterior(state: State, batches: Batches) -> tuple[Guide, Bent]:
         own += (found.own + target.of_coordinates(point)[1]) / len(pairs)
         shared += found.shared / len(pairs)
     step = guide.natural(Point(own, shared))
+    if chance_is_learned:
+        bent = _at_quantiles(_over_levels(ridges, target.prior))
     bent = bent._replace(own=bent.own + step.own[:, None])
     return guide._replace(own=guide.own + step.own, shared=guide.shared + step.shared), bent
 
@@ -242,15 +273,10 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slic
     return Ridges(logits, log_mass, mean, factor)
 
 
-def _interpolated(ridges: Ridges) -> tuple[Array, Array]:
-    """Logits ten times denser, and their log densities, less the highest of an item."""
-    log_mass = ridges.log_mass - ridges.log_mass.max(axis=1, keepdims=True)
-    return ridges.logits @ _FINE.T, log_mass @ _FINE.T
-
-
 def _at_quantiles(ridges: Ridges) -> Bent:
     """Values at the quantiles of guessing that are the nodes of a normal deviate."""
-    below = cumulative_trapezoid(np.exp(_interpolated(ridges)[1]), axis=1, initial=0)
+    log_mass = ridges.log_mass - ridges.log_mass.max(axis=1, keepdims=True)
+    below = cumulative_trapezoid(np.exp(log_mass @ _FINE.T), axis=1, initial=0)
     below /= below[:, -1:]
     shares = _SPLINE(np.stack([np.interp(ndtr(_NODES), of, _PLACES) for of in below]))
     at_nodes = np.concatenate([ridges.mean, ridges.logits[..., None]], axis=2)

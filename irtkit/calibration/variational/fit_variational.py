@@ -166,7 +166,8 @@ def _summary(
     patterns, target, guide, bent = batches.patterns, state.target, state.guide, None
     abilities, elbo, elbo_se = abilities_of(state, batches)
     if target.coordinates.model == "3PL":
-        guide, bent = bent_posterior(state, batches)
+        learned = not _chance_is_given(settings.prior, responses)
+        guide, bent = bent_posterior(state, batches, chance_is_learned=learned)
     parameters, covariance = moments_of(target.coordinates, guide, bent)
     if bent is not None:  # guessing c as its logit, whose derivative is 1/(c(1 − c))
         slope = parameters[:, 2] * (1 - parameters[:, 2])
