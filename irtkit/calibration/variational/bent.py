@@ -2,15 +2,16 @@
 
 For each item, given what all share, the density of the logit of guessing is tabulated, with slope
 and intercept normal *given* it (nested Laplace approximations: Rue, Martino & Chopin 2009). One
-more natural-gradient step moves all items. The likelihood of an item is a product over respondents:
-of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior found with P̂.
+more natural-gradient step moves all items. Where the chance level is learned, these densities tell
+how likely each level is, and are mixed over its posterior. The likelihood of an item is a product
+over respondents: of the mean of P/P̂, or (1 − P)/(1 − P̂), under the posterior found with P̂.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss, hermevander
@@ -30,7 +31,6 @@ from irtkit.quadrature.engines import posterior_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.empirical import ItemDistribution
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.inference import Batches, State
     from irtkit.calibration.variational.target import Target
@@ -153,13 +153,13 @@ class Ridges(NamedTuple):
 
 def with_likeliest_chance(state: State, batches: Batches) -> State:
     """Centre guessing on the chance level that is likeliest with the items integrated out."""
-    target, ridges = state.target, _tabulated(state, batches)
-    prior = cast("WeakPrior | ItemDistribution", target.prior)
-    level, _ = _level(ridges, prior)
-    return replace(state, target=replace(target, prior=replace(prior, chance=float(expit(level)))))
+    level, _ = _level(_tabulated(state, batches), state.target)
+    prior: Any = state.target.prior
+    prior = replace(prior, chance=float(expit(level)))
+    return replace(state, target=replace(state.target, prior=prior))
 
 
-def _level(ridges: Ridges, prior: WeakPrior | ItemDistribution) -> tuple[float, float]:
+def _level(ridges: Ridges, target: Target) -> tuple[float, float]:
     """Mode of the logit of the chance level, and its SD by Laplace's approximation.
 
     Items differ in guessing as the prior says, so that this is not the level of equal items, from
@@ -167,34 +167,33 @@ def _level(ridges: Ridges, prior: WeakPrior | ItemDistribution) -> tuple[float, 
     """
     density = WeakPrior().guessing_density
 
-    def loss(level: float) -> float:
-        return float(_tilted(ridges, prior, level)[1].sum() - density.at(np.array(level)).value)
+    def loss(level: Any) -> float:
+        evidence = _tilted(ridges, target, level)[1].sum()
+        return float(-evidence - density.at(np.asarray(level)).value)
 
     level = float(minimize_scalar(loss, bounds=_LEVELS, method="bounded").x)
-    around = [loss(level + step) for step in (-_APART, 0.0, _APART)]
-    return level, _APART / math.sqrt(max(np.diff(around, 2)[0], _APART**2))
+    curvature = np.diff([loss(level + _APART * k) for k in (-1, 0, 1)], 2)[0] / _APART**2
+    return level, 1 / math.sqrt(max(curvature, 1.0))
 
 
-def _tilted(
-    ridges: Ridges, prior: WeakPrior | ItemDistribution, level: float
-) -> tuple[Array, Array]:
-    """Log densities of logits at another chance level, and minus the log evidence of each item.
+def _tilted(ridges: Ridges, target: Target, level: float) -> tuple[Array, Array]:
+    """Log densities of logits at another chance level, and the log evidence of each item.
 
     A beta density that moves multiplies that of a logit x by exp(tx).
     """
-    chance, usual = float(expit(level)), prior.guessing_density
+    prior: Any = target.prior
+    chance, usual = expit(level), prior.guessing_density
     weight = usual.alpha + usual.beta - 2
     log_mass = ridges.log_mass + weight * (chance - prior.chance) * ridges.logits
     log_mass -= betaln(1 + weight * chance, 1 + weight * (1 - chance))
-    peak = log_mass.max(axis=1)
-    evidence = peak + np.log(np.exp((log_mass - peak[:, None]) @ _FINE.T).sum(axis=1))
-    return log_mass - evidence[:, None], -evidence
+    evidence = logsumexp(log_mass @ _FINE.T, axis=1)
+    return log_mass - evidence[:, None], evidence
 
 
-def _over_levels(ridges: Ridges, prior: WeakPrior | ItemDistribution) -> Ridges:
+def _over_levels(ridges: Ridges, target: Target) -> Ridges:
     """The same where the chance level is uncertain: a mixture over its posterior."""
-    level, sd = _level(ridges, prior)
-    parts = [_tilted(ridges, prior, level + sd * node)[0] for node in _NODES]
+    level, sd = _level(ridges, target)
+    parts = [_tilted(ridges, target, level + sd * node)[0] for node in _NODES]
     return ridges._replace(log_mass=logsumexp(parts, axis=0, b=NODE_WEIGHTS[:, None, None]))
 
 
@@ -217,7 +216,7 @@ def bent_posterior(
         shared += found.shared / len(pairs)
     step = guide.natural(Point(own, shared))
     if chance_is_learned:
-        bent = _at_quantiles(_over_levels(ridges, target.prior))
+        bent = _at_quantiles(_over_levels(ridges, target))
     bent = bent._replace(own=bent.own + step.own[:, None])
     return guide._replace(own=guide.own + step.own, shared=guide.shared + step.shared), bent
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import betaln, expit, logit
 
@@ -16,6 +17,7 @@ from irtkit import (
     Normal,
     ResponseMatrix,
     Variational,
+    WeakPrior,
     fit,
     simulate_responses,
 )
@@ -107,3 +109,17 @@ def test_batches_bend_items_as_all_respondents_do() -> None:
         off = ((batches.items[name] - whole.items[name]) / errors).to_numpy()
         assert np.sqrt(np.mean(off**2)) < 0.2
         assert (batches.items[f"{name}_se"] / errors).mean() == pytest.approx(1, abs=0.05)
+
+
+def test_chance_level_is_that_of_items_that_differ_in_guessing() -> None:
+    # Beta(5, 17) has its mode at 0.2. One guessing for all items is likeliest at 0.155
+    responses, _ = drawn(600, 40, 3)
+    learned = fit(responses, "3PL", method="vi").settings.prior["chance"]
+    assert learned == pytest.approx(0.2, abs=0.03)
+
+
+def test_given_chance_level_is_kept() -> None:
+    responses, _ = drawn(200, 10, 1)
+    options = responses.with_tables(pd.DataFrame({"n_options": 4}, index=responses.items))
+    for data, prior, chance in ((responses, WeakPrior(chance=0.3), 0.3), (options, "weak", 0.25)):
+        assert fit(data, "3PL", method="vi", prior=prior).settings.prior["chance"] == chance
