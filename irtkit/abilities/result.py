@@ -247,8 +247,8 @@ class AbilitiesResult(AnyResult):
     def abilities(self) -> pd.DataFrame:
         """Table of abilities by name: what measures them, and who has most of each.
 
-        - n_items: items that may measure it. reliability: 1 less the mean posterior variance of the
-          respondents with a response.
+        - n_items: items that may measure it. reliability: 1 less the mean error variance of the
+          respondents with a response, with errors of items unless axes are free.
         - items: the three with the largest slopes, as shares of all of their slopes if every item
           may measure every ability. respondents: the three with the highest abilities. Both are
           empty if the reliability is below 0.5.
@@ -267,10 +267,36 @@ class AbilitiesResult(AnyResult):
         }
         return pd.DataFrame(columns, pd.Index(self.ability_names, name="ability"))
 
-    @property
+    @cached_property
     def _reliability(self) -> Array:
         variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
+        if not self.fitted.design.free:  # free axes are said too low with it (reliability.py)
+            variance = variance + self._variance_by_items()
         return np.asarray(1 - variance[self.answering].mean(axis=0))
+
+    def _variance_by_items(self) -> Array:
+        """What errors of items add to the variances of abilities, (n, K).
+
+        A posterior mean moves with the parameters of an item by g = Cov(ability, score). Errors are
+        taken as independent between items, so that what all systems share is left out.
+        """
+        x, items = self.fitted.respondents.mean, self.fitted.items
+        slopes, found = items.mean[:, :-1], np.zeros_like(self.fitted.ability)
+        weighed = None
+        if self.responses is not None:
+            weighed = self.patterns.with_trial_correlation(self.settings.trial_correlation or 0.0)
+        for some in blocks(len(x), len(slopes)):
+            p = self.expected(some, slice(None))
+            weight = p * (1 - p)
+            if weighed is not None:
+                weight *= weighed.dense(some)[1]
+            of_logit = _quadratic(x[some], items.covariance)
+            for k in range(self.n_abilities):
+                moved = self.fitted.ability_covariance[some, k]
+                by_logit = (weight * (moved @ slopes.T)) ** 2 * of_logit
+                by_slopes = weight * _quadratic(moved, items.covariance[:, :-1, :-1])
+                found[some, k] = (by_logit + by_slopes).sum(axis=1)
+        return found
 
     @property
     def first_of_each(self) -> list[tuple[list[str], list[str]]]:
@@ -567,6 +593,12 @@ def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
     square = square - first[:, :, None] * first[:, None, :] / np.maximum(sums[:, :1, None], 1e-9)
     information = (mean * (1 - mean))[:, None, None] * square
     return h * free, information * (free[:, :, None] & free[:, None, :])
+
+
+def _quadratic(x: Array, matrices: Array) -> Array:
+    """xᵀMx of every row and matrix, (n, n_items)."""
+    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    return np.asarray(products @ matrices.reshape(len(matrices), -1).T)
 
 
 def negative_items(p: Array) -> Finding | None:

@@ -279,6 +279,16 @@ class FitResult(AnyResult):
         """Errors of abilities against the other systems: location and scale cancel."""
         return self._with_clusters(self._ability_errors[1])
 
+    @property
+    def reliability(self) -> float:
+        """Share of the variance of estimated abilities that is due to ability.
+
+        1 less the mean of board_se² over the variance of ability: an error that all systems share
+        leaves their differences as they are.
+        """
+        errors = self.board_se[self.answering]
+        return float(1 - np.mean(errors**2) / self.latent_sd**2)
+
     def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         added = self.cluster_variance
         return np.asarray(errors if added is None else np.sqrt(errors**2 + added))
@@ -342,6 +352,30 @@ class FitResult(AnyResult):
         found = self.settings.trial_correlation or 0.0
         parameters = self.parameters
         return found * (parameters.top == 1) if isinstance(parameters, LevelParameters) else found
+
+    @cached_property
+    def answer_worth(self) -> NDArray[np.float64]:
+        """Independent trials of right or wrong that an answer to every item is worth, (n_items,).
+
+        One answer to an item of ordered levels counts as 1. Without responses the worth of repeated
+        trials is unknown, and taken as 1.
+        """
+        worth = np.ones(len(self.item_labels))
+        if self.responses is None:
+            if self.dispersion is not None:
+                worth[~np.isnan(self.dispersion)] /= self.settings.trial_correlation or 1.0
+            return worth
+        weighed = self.patterns.with_trial_correlation(self.correlation_by_item)
+        trials = weighed.response_sums(self.answering.astype(np.float64))
+        np.divide(trials, self.n_answers, out=worth, where=self.n_answers > 0)
+        parameters = self.parameters
+        return worth / parameters.top if isinstance(parameters, LevelParameters) else worth
+
+    @cached_property
+    def n_answers(self) -> NDArray[np.float64]:
+        """Number of real respondents that answered every item, however many trials each had."""
+        single = self.patterns.with_trial_correlation(1.0)
+        return single.response_sums(self.answering.astype(np.float64))
 
     @property
     def _kinds(self) -> Any:

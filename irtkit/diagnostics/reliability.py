@@ -1,7 +1,8 @@
 """Information of the items about ability, standard errors and reliability.
 
-At ability θ an item has the information I(θ) = P'²/(P(1 − P)) (Birnbaum 1968), and all items have
-the sum. The standard error of an ability is 1/√I.
+At ability θ an answer that is right or wrong has the information I(θ) = P'²/(P(1 − P)) (Birnbaum
+1968). A score between 0 and 1, or an average of repeated trials, has that of the independent trials
+that it is worth. All items have the sum. The standard error of an ability is 1/√I.
 """
 
 from __future__ import annotations
@@ -42,16 +43,18 @@ class Information:
     top: tuple[str, ...]
     """The most able respondents, best first."""
     marginal_reliability: float
-    """Mean of the reliability over the population."""
+    """Mean of the reliability over the population, if all items are answered."""
     empirical_reliability: float
-    """Variance of the posterior means over its sum with the mean posterior variance."""
+    """Variance of the posterior means over its sum with their mean error variance, of the errors
+    against the other respondents."""
     latent_sd: float
     _parameters: ItemParameters = field(repr=False)
+    _worth: Array = field(repr=False)
 
     def items_needed(self, standard_error: float, ability: float = 0.0) -> int:
         """Return the number of items like these that give a standard error at an ability."""
         wanted = 1 / check_number("standard_error", standard_error, above=0) ** 2
-        total = float(self._parameters.information([ability]).sum())
+        total = float(_sums(self._parameters, self._worth, np.array([ability]))[0][0])
         if total == 0:
             raise ValueError(f"these items give zero information at ability {ability:g}")
         return math.ceil(self._parameters.n_items * wanted / total - 1e-9)
@@ -88,12 +91,18 @@ def information(
     Returns
     -------
     Information
-        Curve, items and the reliabilities. Items are taken as known.
+        Curve, items and the reliabilities. All but the empirical reliability take items as known.
 
     Raises
     ------
     TypeError, ValueError
         If abilities are not finite, or ``top`` is not a whole number from 2 on.
+
+    Notes
+    -----
+    An error of location or scale that all respondents share leaves their differences as they are,
+    and does not lower reliability. ``benchmarks/reliability.py`` compares reliabilities with the
+    squared correlations of abilities and the true ones, for several kinds of responses.
 
     References
     ----------
@@ -118,13 +127,14 @@ def information(
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
     known = result.parameters.known
-    parameters, mean, sd = result.parameters.chosen(known), result.latent_mean, result.latent_sd
+    parameters, worth = result.parameters.chosen(known), result.answer_worth[known]
+    mean, sd = result.latent_mean, result.latent_sd
     theta = mean + sd * _ABILITIES
     if abilities is not None:
         theta = np.atleast_1d(as_numbers("abilities", abilities))
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
-    total, expected = _sums(parameters, theta)
+    total, expected = _sums(parameters, worth, theta)
     with np.errstate(divide="ignore"):
         errors = 1 / np.sqrt(total)
     curve = {
@@ -133,11 +143,11 @@ def information(
         "reliability": sd**2 * total / (sd**2 * total + 1),
         "expected_score": expected / parameters.n_items,
     }
-    of_population = sd**2 * _sums(parameters, mean + sd * _GRID)[0]
+    of_population = sd**2 * _sums(parameters, worth, mean + sd * _GRID)[0]
     density = np.exp(-0.5 * _GRID**2)
     density /= density.sum()
     real, ablest = np.flatnonzero(result.answering), result.best_first[:top]
-    ability, variance = result.ability[real], result.posterior_sd[real] ** 2
+    ability, variance = result.ability[real], result.board_se[real] ** 2
     spread = float(ability.var(ddof=1)) if len(real) > 1 else float("nan")
     return Information(
         curve=pd.DataFrame(curve, index=pd.Index(theta, name="ability")),
@@ -149,14 +159,15 @@ def information(
         empirical_reliability=spread / (spread + float(variance.mean())),
         latent_sd=sd,
         _parameters=parameters,
+        _worth=worth,
     )
 
 
-def _sums(parameters: ItemParameters, theta: Array) -> tuple[Array, Array]:
+def _sums(parameters: ItemParameters, worth: Array, theta: Array) -> tuple[Array, Array]:
     """Information of all items together, and their expected number right, at abilities."""
     total, right = np.empty(len(theta)), np.empty(len(theta))
     for some in blocks(len(theta), parameters.n_items):
-        total[some] = parameters.information(theta[some]).sum(axis=1)
+        total[some] = parameters.information(theta[some]) @ worth
         right[some] = parameters.probability(theta[some]).sum(axis=1)
     return total, right
 
@@ -176,6 +187,7 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
         parts = blocks(len(theta), parameters.n_items)
         columns[name] = np.full(len(known), np.nan)
         columns[name][known] = sum(weight[k] @ parameters.information(theta[k]) for k in parts)
+        columns[name] *= result.answer_worth
     if result.responses is not None:
         margins = result.patterns.chosen(ablest).margins
         tried = margins.item_responses.sum(axis=0)

@@ -91,6 +91,25 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
     assert result.items.loc[held.index, "difficulty"].mean() > result.items["difficulty"].mean()
 
 
+@pytest.mark.parametrize("kind", ["right and wrong", "fractions", "trials", "missing"])
+def test_reliability_is_the_squared_correlation_with_true_abilities(kind: str) -> None:
+    generator = np.random.default_rng(1)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 60), generator.normal(size=60)
+    )
+    ability = generator.normal(size=300)
+    p, how = items.probability(ability), {"trials": {"trials": 4}, "missing": {"missing": 0.5}}
+    responses: Any = simulate_responses(items, ability, seed=generator, **how.get(kind, {}))
+    found = fit(generator.beta(8 * p, 8 * (1 - p)) if kind == "fractions" else responses)
+    reached = np.corrcoef(found.ability, ability)[0, 1] ** 2
+    told = information(found)
+    assert found.reliability == pytest.approx(reached, abs=0.02)
+    assert told.empirical_reliability == pytest.approx(reached, abs=0.02)
+    if kind != "missing":  # The marginal one is of respondents who answer all items.
+        assert told.marginal_reliability == pytest.approx(reached, abs=0.02)
+    assert found.health().table.loc["all", "reliability"] == pytest.approx(found.reliability)
+
+
 def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
         information(result, [np.nan])
