@@ -7,11 +7,20 @@ Two items are near-duplicates if few systems answer them differently. Their numb
 tenth of all systems and at most a third of the expected number. It is also too small for chance:
 if responses are independent at the fitted abilities, the probability of any such pair is at most
 0.05. The binomial distribution with the mean probability bounds that probability (Hoeffding 1956).
+
+Items to add are copies of the item with the median discrimination, moved to one difficulty. Those n
+items then have n·I(θ) information, and error variances have the mean
+
+    E = Σ w(θ) / (1/s² + I_all(θ) + n·I(θ))
+
+over the abilities to be told apart, in a population with SD s. These are the population, or the
+posteriors of the best systems. Of all difficulties that is advised which needs the fewest items.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +45,9 @@ _DIFFERENT = 0.1  # Share of the systems that answer near-duplicates differently
 _FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of easy items agree.
 _LEVEL = 0.05  # Of near-duplicates, if items are independent, and of tasks beyond such a share.
 _WANTED = 0.9  # Reliability to reach by more items.
-_MOST_ADDED, _LEAST = 1e6, 1e-9  # Items to add at most. Least divisor of their number.
-_GRID = np.linspace(-4, 4, 81)  # In SDs of the population.
+_HALF = 0.25  # Share of the error variances that is left when errors are halved.
+_GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
+_NORMAL = np.exp(-0.5 * _GRID**2)
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
 _SHOWN_TASKS, _SHOWN_PAIRS = 5, 3  # With the other lines, about a screen of 24.
 
@@ -59,7 +69,7 @@ class Health:
     to_add: pd.DataFrame
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
     the best systems" and, if the reliability is lower, "reach a reliability of 0.9". A goal that
-    takes more than a million items is left out."""
+    takes more items than the benchmark has is left out."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     n_best: int  #: Number of the best systems.
 
@@ -136,8 +146,13 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
 
     Notes
     -----
-    Numbers of items to add hold if the new items have the median discrimination. Near-duplicates
-    are searched among at most 200 systems of different families, which count as independent.
+    Reliability is 1 less the mean error variance of abilities over their variance. Errors of
+    location and scale that all systems share do not enter. That of a task is what its items alone
+    would reach.
+
+    Numbers of items to add hold if the new items have the median discrimination and the advised
+    difficulty, and are answered as the others are. Near-duplicates are searched among at most 200
+    systems of different families, which count as independent.
     ``benchmarks/health.py`` measures how often findings are true.
 
     References
@@ -176,16 +191,19 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     items = pd.DataFrame(
         {"share_right": share, "place": place, "separates_best": separates, "group": group}, labels
     )
-    information = np.zeros((len(labels), len(_GRID)))
-    theta = result.latent_mean + result.latent_sd * _GRID
-    places = np.flatnonzero(known)
-    for some in blocks(len(places), len(_GRID)):
-        information[places[some]] = parameters.chosen(some).information(theta).T
+    information = _information(result)
     sections = sections_of(result)
-    rows = {name: _row(result, items, information, best, which) for name, which in sections.items()}
+    expected = _error(information.sum(axis=0), _NORMAL)
+    widening = (1 - result.reliability) / expected  # By errors of items, and scores that scatter.
+    rows = {
+        name: _row(
+            result, items, widening * _error(information[which].sum(axis=0), _NORMAL), best, which
+        )
+        for name, which in sections.items()
+    }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
     of_fit = [one for one in result.findings if one.severity == "warning"]
-    to_add = _to_add(result, float(table["reliability"].iloc[0]), best)
+    to_add = _to_add(result, information.sum(axis=0), widening, best)
     return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
 
 
@@ -206,13 +224,12 @@ def sections_of(result: AnyResult) -> dict[str, NDArray[np.intp]]:
 def _row(
     result: FitResult,
     items: pd.DataFrame,
-    information: Array,
+    error: float,
     best: NDArray[np.intp],
     which: NDArray[np.intp],
 ) -> dict[str, Any]:
-    """One row of the table: the numbers of some items."""
-    some, total = items.iloc[which], result.latent_sd**2 * information[which].sum(axis=0)
-    weights = np.exp(-0.5 * _GRID**2)
+    """One row of the table: the numbers of some items, whose mean error variance is given."""
+    some = items.iloc[which]
     grouped = some["group"] != ""
     chosen = np.zeros(len(items))
     chosen[which] = 1
@@ -225,7 +242,7 @@ def _row(
         "floor": int((some["place"] == "floor").sum()),
         "separating": int(some["separates_best"].sum()),
         "near_duplicates": int(grouped.sum() - some["group"][grouped].nunique()),
-        "reliability": float(np.average(total / (total + 1), weights=weights)),
+        "reliability": max(0.0, 1 - error),
         "best_score": score,
         "headroom": 1 - score,
     }
@@ -330,20 +347,66 @@ def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:
     return np.where(size[group] > 1, names[group], "")
 
 
-def _to_add(result: FitResult, reliability: float, best: NDArray[np.intp]) -> pd.DataFrame:
-    """Numbers of items, with the median discrimination, that reach a goal."""
+def _weights(result: FitResult) -> Array:
+    """Independent trials that the answers of a system to every item are worth, on average."""
+    worth: Array = result.answer_worth * result.n_answers / max(result.n_answering, 1)
+    return worth
+
+
+def _information(result: FitResult) -> Array:
+    """Information of every item along the grid, in 1/variance of ability, (n_items, n_grid)."""
+    theta = result.latent_mean + result.latent_sd * _GRID
+    found = np.zeros((len(result.item_labels), len(_GRID)))
+    places = np.flatnonzero(result.parameters.known)
+    for some in blocks(len(places), len(_GRID)):
+        found[places[some]] = result.parameters.chosen(places[some]).information(theta).T
+    return found * (result.latent_sd**2 * _weights(result)[:, None])
+
+
+def _information_of_new(result: FitResult) -> Array:
+    """The same of the item with the median discrimination, moved to a difficulty, (n_grid, n_grid).
+
+    A row has the difficulty of its place on the grid.
+    """
+    known = np.flatnonzero(result.parameters.known)
+    order = np.argsort(np.abs(result.parameters.discrimination[known]), kind="stable")
+    item = result.parameters.chosen(known[order[[(len(known) - 1) // 2]]])
+    distance = result.latent_sd * (_GRID - _GRID[:, None])
+    found = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
+    weight = result.latent_sd**2 * np.median(_weights(result)[known])
+    return np.asarray(weight * found.reshape(distance.shape))
+
+
+def _error(information: Array, weights: Array) -> Any:
+    """Mean error variance over abilities (last axis), in the variance of ability."""
+    return (1 / (1 + information)) @ weights / weights.sum()
+
+
+def _to_add(
+    result: FitResult, information: Array, widening: float, best: NDArray[np.intp]
+) -> pd.DataFrame:
+    """Numbers of items, and their difficulty, that reach a goal."""
     import pandas as pd
 
-    parameters = result.parameters.chosen(result.parameters.known)
-    each = max(float(np.median(np.abs(parameters.discrimination))) ** 2 / 4, _LEAST)
-    ability = float(result.ability[best].mean())
-    information = float(parameters.information([ability]).sum())
-    goals = {"halve the errors of the best systems": (3 * (information + 1) / each, ability)}
-    if reliability < _WANTED:
-        needed = _WANTED / (1 - _WANTED) * (1 - reliability) / max(reliability, _LEAST) - 1
-        middle = float(np.median(parameters.difficulty))
-        goals[f"reach a reliability of {_WANTED}"] = needed * parameters.n_items, middle
-    rows = {goal: (math.ceil(n), at) for goal, (n, at) in goals.items() if n <= _MOST_ADDED}
+    new, n_items = _information_of_new(result), len(result.item_labels)
+    ability = (result.ability[best] - result.latent_mean) / result.latent_sd
+    sd = result.posterior_sd[best] / result.latent_sd
+    wide = np.maximum(sd, _GRID[1] - _GRID[0])
+    of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
+    half = _HALF * float(np.mean(sd**2))
+    goals = {"halve the errors of the best systems": (of_best, half)}
+    if widening * _error(information, _NORMAL) > 1 - _WANTED:
+        goals[f"reach a reliability of {_WANTED}"] = _NORMAL, (1 - _WANTED) / widening
+    rows = {}
+    for goal, (weights, wanted) in goals.items():
+
+        def errors(n: int, weights: Array = weights) -> Array:
+            return np.asarray(_error(information + n * new, weights))
+
+        n = bisect_left(range(n_items + 1), -wanted, key=lambda n: -errors(n).min())
+        if n <= n_items:
+            at = _GRID[errors(n).argmin()]
+            rows[goal] = n, result.latent_mean + result.latent_sd * at
     columns = ["n_items", "difficulty"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
     return table.astype({"n_items": np.int64})

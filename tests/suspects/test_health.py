@@ -93,16 +93,33 @@ def test_a_task_of_few_items_is_not_named_for_one_of_them() -> None:
     assert not found.findings
 
 
-def test_items_to_add_reach_the_reliability() -> None:
-    items = irtkit.ItemParameters.from_difficulty(np.ones(10), np.zeros(10))
-    responses = irtkit.simulate_responses(items, np.random.default_rng(0).normal(size=2000), seed=1)
-    found = irtkit.fit(responses, "Rasch").health()
-    n = 10 + found.to_add.loc["reach a reliability of 0.9", "n_items"]
-    more = irtkit.ItemParameters.from_difficulty(np.ones(n), np.zeros(n))
-    result = irtkit.fit(
-        irtkit.simulate_responses(more, np.random.default_rng(1).normal(size=2000), seed=2), "Rasch"
-    )
-    assert irtkit.information(result).marginal_reliability == pytest.approx(0.9, abs=0.02)
+def test_items_to_add_reach_what_they_promise() -> None:
+    """Of a saturated benchmark: reliability, and errors of the best systems."""
+    generator, goals = np.random.default_rng(0), ("reach a reliability of 0.9", "halve the errors")
+    ability = generator.normal(size=300)
+    easy = irtkit.ItemParameters.from_difficulty(np.ones(100), generator.normal(-3, 0.8, 100))
+    answers = irtkit.simulate_responses(easy, ability, seed=1).values
+    result = irtkit.fit(answers, "Rasch")
+    to_add = result.health().to_add
+    fits = []
+    for goal in goals:
+        n, difficulty = to_add[to_add.index.str.startswith(goal)].iloc[0]
+        assert difficulty > 0
+        new = irtkit.ItemParameters.from_difficulty(np.ones(int(n)), np.full(int(n), difficulty))
+        more = irtkit.simulate_responses(new, ability, seed=2).values
+        fits.append(irtkit.fit(np.hstack([answers, more]), "Rasch"))
+    reached = np.corrcoef(fits[0].ability, ability)[0, 1] ** 2
+    assert reached == pytest.approx(0.9, rel=0.05)
+    best = result.best_first[:10]
+    errors = [np.sqrt(np.mean(one.posterior_sd[best] ** 2)) for one in (result, fits[1])]
+    assert errors[1] / errors[0] == pytest.approx(0.5, rel=0.05)
+
+
+def test_more_items_than_there_are_are_not_advised() -> None:
+    found = irtkit.fit(board([0.0] * 10)).health()
+    assert found.table.loc["all", "reliability"] < 0.8
+    assert not len(found.to_add)
+    assert not found.advice
 
 
 def test_health_fits_one_screen() -> None:
