@@ -24,8 +24,8 @@ from scipy.special import expit
 
 import irtkit
 from irtkit.abilities.engine import Cells, fit_design, probabilities
+from irtkit.abilities.errors import covariances
 from irtkit.abilities.fitting import design_of
-from irtkit.abilities.likelihood import covariances
 from irtkit.data.slopes import called_negative
 
 BOARDS = ("metabench_arc", "nlu_commonsenseqa")

@@ -611,8 +611,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "abilities-chosen": "Several abilities: {chosen!s} predict held-out answers best (log loss "
     "{best:.4f}, one ability {one:.4f})",
     "abilities-alike": "Similar abilities: {pairs!s} correlate by {least:.2f} or more",
-    "errors-conditional": "Standard errors: for {n_items:item} they leave out an uncertainty that "
-    "abilities and items share, and can be some percent too small",
     "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
     "explains (reference: {bound:.1f}). Items form groups, such as questions on one passage[[, or "
     "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",

@@ -138,10 +138,8 @@ class Fitted:
 
     def moved(self, theta: Array) -> Fitted:
         """Return the fit with abilities θ* = θ @ theta and slopes to match; all else follows."""
-        k = len(theta)
-        of_x, of_b = np.eye(k + 1), np.eye(k + 1)
-        of_x[:k, :k] = theta.T
-        of_b[:k, :k] = np.linalg.inv(theta)
+        of_x, of_b = np.eye(len(theta) + 1), of_items(theta)
+        of_x[:-1, :-1] = theta.T
         return replace(
             self,
             respondents=self.respondents.moved(of_x),
@@ -150,6 +148,13 @@ class Fitted:
             mean=self.mean @ of_b.T,
             spread=of_b @ self.spread @ of_b.T,
         )
+
+
+def of_items(theta: Array) -> Array:
+    """How parameters of items turn with abilities."""
+    found = np.eye(len(theta) + 1)
+    found[:-1, :-1] = np.linalg.inv(theta)
+    return found
 
 
 @dataclass(frozen=True)
@@ -375,42 +380,44 @@ def _pulled(correlations: Array, n: int) -> Array:
     return np.asarray((n * correlations + (k + 1) * equal) / (n + k + 1))
 
 
+def item_means(values: Array, design: Design, free: NDArray[np.bool_]) -> Array:
+    """Mean that every item is drawn from, linear in the ``values`` (n_items, K + 1) of items."""
+    n_groups = int(design.group.max()) + 1
+    if design.free or values.shape[1] == 2:
+        return _by_group(values, values.mean(axis=0), design.group, n_groups)
+    mean, kinds = np.zeros_like(values), np.append(design.kind, -1)
+    for kind in np.unique(kinds):
+        here = free & (kinds == kind)
+        mean[here] = (values * here).sum() / max(int(here.sum()), 1)
+    mean[:, -1:] = _by_group(values[:, -1:], mean[:1, -1], design.group, n_groups)
+    return mean
+
+
 def _item_distribution(
     things: Side, design: Design, free: NDArray[np.bool_]
 ) -> tuple[Array, Array]:
     """Mean and covariance of the distribution that every item is drawn from."""
     b, d = things.mean, things.mean.shape[1]
-    n_groups = int(design.group.max()) + 1
+    mean = item_means(b, design, free)
+    deviation = b - mean
     if design.free or d == 2:
-        overall = b.mean(axis=0)
-        mean = _by_group(b, np.ones(len(b)), overall, design.group, n_groups)
-        deviation = b - mean
         total = deviation.T @ deviation + things.covariance.sum(axis=0) + _FLOOR * np.eye(d)
         return mean, np.broadcast_to(total / (len(b) + 1), (len(b), d, d))
-    mean, variance = np.zeros_like(b), np.zeros_like(b)
-    own = np.diagonal(things.covariance, axis1=1, axis2=2)
+    variance = np.zeros_like(b)
+    squares = deviation**2 + np.diagonal(things.covariance, axis1=1, axis2=2)
     kinds = np.append(design.kind, -1)
     for kind in np.unique(kinds):
         here = free & (kinds == kind)
-        count = max(int(here.sum()), 1)
-        centre = (b * here).sum() / count
-        if kind == -1:
-            mean[:, -1] = _by_group(b[:, -1:], np.ones(len(b)), centre, design.group, n_groups)[
-                :, 0
-            ]
-        else:
-            mean[here] = centre
-        total = ((b - mean) ** 2 * here).sum() + (own * here).sum() + _FLOOR_OF_KIND
-        variance[here] = total / (count + 1)
+        variance[here] = ((squares * here).sum() + _FLOOR_OF_KIND) / (max(int(here.sum()), 1) + 1)
     return mean, variance[:, :, None] * np.eye(d)
 
 
-def _by_group(b: Array, weight: Array, overall: Any, group: Any, n_groups: int) -> Array:
+def _by_group(values: Array, overall: Any, group: Any, n_groups: int) -> Array:
     """Mean of each item's task, drawn to the mean of all."""
     if n_groups == 1:
-        return np.broadcast_to(overall, b.shape)
-    sums = np.stack([np.bincount(group, weight * column, n_groups) for column in b.T], axis=1)
-    n = np.bincount(group, weight, n_groups)[:, None]
+        return np.broadcast_to(overall, values.shape)
+    sums = np.stack([np.bincount(group, column, n_groups) for column in values.T], axis=1)
+    n = np.bincount(group, minlength=n_groups)[:, None]
     return np.asarray(((sums + TASK_PULL * overall) / (n + TASK_PULL))[group])
 
 
@@ -498,30 +505,29 @@ def _standard(values: Any) -> Array:
     return np.asarray(centred / max(float(centred.std()), 1e-9))
 
 
-def principal(fitted: Fitted) -> Fitted:
-    """Return the fit on its principal axes, each with slopes that sum to more than 0."""
+def principal_axes(fitted: Fitted) -> Array:
+    """Turn of abilities to principal axes (K, K), each with slopes that sum to more than 0."""
     slopes = fitted.items.mean[:, :-1]
-    if not fitted.design.free:
-        signs = np.where(slopes.sum(axis=0) < 0, -1.0, 1.0)
-        return fitted.moved(np.diag(signs))
-    axes = np.linalg.svd(slopes, full_matrices=False)[2].T
-    return fitted.moved(axes * np.where((slopes @ axes).sum(axis=0) < 0, -1.0, 1.0))
+    axes = np.eye(slopes.shape[1])
+    if fitted.design.free:
+        axes = np.linalg.svd(slopes, full_matrices=False)[2].T
+    return np.asarray(axes * np.where((slopes @ axes).sum(axis=0) < 0, -1.0, 1.0))
 
 
-def oblique(fitted: Fitted) -> Fitted:
-    """Return the fit after direct quartimin (oblimin with γ = 0) with Kaiser weights.
+def oblique_axes(fitted: Fitted) -> Array:
+    """Turn of abilities by direct quartimin (oblimin with γ = 0) with Kaiser weights, (K, K).
 
     Abilities rise with their slopes, and come in the order of the sums of squared slopes.
     """
+    axes = principal_axes(fitted)
     if not fitted.design.free:
-        return principal(fitted)
-    fitted = principal(fitted)
-    slopes = fitted.items.mean[:, :-1]
+        return axes
+    slopes = fitted.items.mean[:, :-1] @ axes
     length = np.sqrt((slopes**2).sum(axis=1, keepdims=True))
     turn = _quartimin(slopes / np.maximum(length, 1e-9))
     turned = slopes @ np.linalg.inv(turn).T
     turn = turn * np.where(turned.sum(axis=0) < 0, -1.0, 1.0)
-    return fitted.moved(turn[:, np.argsort(-(turned**2).sum(axis=0), kind="stable")])
+    return np.asarray(axes @ turn[:, np.argsort(-(turned**2).sum(axis=0), kind="stable")])
 
 
 def _quartimin(loadings: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.abilities import likelihood, number
-from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique
+from irtkit.abilities import errors, likelihood, number
+from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.checks import check_one_of, check_whole, short
 from irtkit.data.near_duplicates import near_duplicates
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from irtkit.calibration.result import FitResult, Settings
-    from irtkit.irf import Array
+    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.responses import ResponseMatrix
 
 _TOL = 0.002  # Relative change of slopes at convergence.
@@ -92,7 +92,7 @@ def fitted_abilities(
         if k == 1 and structure == "exploratory":
             return replace(first, findings=(*first.findings, finding))
         findings.append(finding)
-    design, of_abilities = design_of(structure, k, names, responses.n_items)
+    design, ability_names = design_of(structure, k, names, responses.n_items)
     prior = settings.prior is not None
     few = design.n_abilities <= likelihood.MOST_DIMENSIONS
     exact = not prior and (few or likelihood.is_bifactor(design))
@@ -104,35 +104,38 @@ def fitted_abilities(
         findings.append(Finding("not-converged", "warning", values))
     fitted = likelihood.polished(cells, fitted) if exact else fitted
     value, by_quadrature = likelihood.log_likelihood(cells, fitted)
-    covariance: Array | None = None
-    errors = np.full((design.n_abilities,) * 2, np.nan)
+    joint: ItemCovariance | None = None
+    of_correlations = np.full((design.n_abilities,) * 2, np.nan)
     if settings.standard_errors:
-        covariance, errors, whole = likelihood.covariances(cells, fitted)
-        fitted = replace(fitted, items=replace(fitted.items, covariance=covariance))
+        joint, of_correlations = errors.covariances(cells, fitted)
+        fitted = replace(fitted, items=replace(fitted.items, covariance=joint.of_items()))
         fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
-        if not whole:
-            findings.append(Finding("errors-conditional", "note", {"n_items": responses.n_items}))
-    fitted = oblique(fitted)
-    covariance = None if covariance is None else fitted.items.covariance
+    axes = oblique_axes(fitted)
+    fitted = fitted.moved(axes)
+    of_abilities = fitted.ability_covariance
+    if joint is not None:
+        joint = errors.turned(joint, axes)
+        of_abilities = errors.ability_covariances(cells, fitted, joint)
     against = p_negative(cells, fitted, near_duplicates(patterns).share)
     if (negative := negative_items(against)) is not None:
         findings.append(negative)
     one, other = np.nonzero(np.triu(fitted.correlations >= _ALIKE, 1))
     if len(one) and design.correlated:
         pairs = [
-            f"{of_abilities[i]} and {of_abilities[j]}" for i, j in zip(one, other, strict=True)
+            f"{ability_names[i]} and {ability_names[j]}" for i, j in zip(one, other, strict=True)
         ]
         findings.append(Finding("abilities-alike", "note", {"pairs": pairs, "least": _ALIKE}))
     return AbilitiesResult(
         structure=structure,
-        ability_names=of_abilities,
+        ability_names=ability_names,
         settings=replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS),
         item_labels=responses.items,
         respondent_labels=responses.respondents,
         tasks=names,
         fitted=fitted,
-        item_covariance=covariance,
-        correlation_se=errors,
+        item_covariance=joint,
+        ability_errors=np.sqrt(np.diagonal(of_abilities, axis1=1, axis2=2)),
+        correlation_se=of_correlations,
         p_negative=against,
         counts=patterns.counts,
         log_likelihood=value,

@@ -1,8 +1,7 @@
-"""The marginal likelihood of several abilities by adaptive quadrature, and standard errors.
+"""The marginal likelihood of several abilities by adaptive quadrature.
 
 Each respondent has Gauss-Hermite nodes of its own, m_i + chol(V_i) x_q, about its posterior. The
-gradient is the posterior mean of the gradient with abilities known (Fisher's identity), and the
-information the posterior mean of the complete one less the variance of the scores (Louis 1982).
+gradient is the posterior mean of the gradient with abilities known (Fisher's identity).
 """
 
 from __future__ import annotations
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 MOST_DIMENSIONS = 4  # Abilities that quadrature can integrate over: 5⁴ nodes.
-_PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
+PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
 _AT_ONCE = 2**18  # Numbers worked on at once.
 _MOST_CELLS = 2e9  # Cells times nodes of a likelihood by quadrature.
-_MOST_WORK = 1.5e11  # Products of an information matrix.
-_MOST_NUMBERS = 1e8  # Numbers in its factors: 0.8 GB.
 _LIMIT = 6.0  # Of the grid of a bifactor model.
 _ROUNDS, _SETTLED = 4, 0.01  # Times nodes are placed at most; the last gains less.
 
@@ -43,10 +40,10 @@ def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
     k = fitted.design.n_abilities
     if is_bifactor(fitted.design):
         return _bifactor(cells, fitted.design.pattern, fitted.items.mean, _grid(fitted))[0], True
-    dense = k <= MOST_DIMENSIONS and cells.y.size * _PER_ABILITY**k <= _MOST_CELLS
+    dense = k <= MOST_DIMENSIONS and cells.y.size * PER_ABILITY**k <= _MOST_CELLS
     total = 0.0
     for rows in blocks(len(cells.y), 1, 512):
-        nodes = _nodes(fitted, rows, _PER_ABILITY if dense else 1)
+        nodes = nodes_of(fitted, rows, PER_ABILITY if dense else 1)
         value = _evaluated(cells.chosen(rows), nodes, fitted.items.mean, fitted.correlations)[0]
         total += value
     return total, dense
@@ -82,7 +79,7 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
     root = np.linalg.cholesky(fitted.correlations)
     grid = _grid(fitted) if is_bifactor(design) else None
     parts = [
-        (cells.chosen(rows), _nodes(fitted, rows, _PER_ABILITY))
+        (cells.chosen(rows), nodes_of(fitted, rows, PER_ABILITY))
         for rows in blocks(len(cells.y), 1, 512)
         if grid is None
     ]
@@ -166,7 +163,8 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, t: Array) -> t
     return total, by_item
 
 
-def _nodes(fitted: Fitted, rows: slice, per_ability: int) -> _Nodes:
+def nodes_of(fitted: Fitted, rows: slice, per_ability: int) -> _Nodes:
+    """Nodes about the posteriors of some respondents."""
     k = fitted.design.n_abilities
     points, weights = np.polynomial.hermite_e.hermegauss(per_ability)
     axes = np.stack(np.meshgrid(*[points] * k, indexing="ij"), axis=-1).reshape(-1, k)
@@ -179,7 +177,7 @@ def _nodes(fitted: Fitted, rows: slice, per_ability: int) -> _Nodes:
     return _Nodes(np.concatenate([theta, np.ones_like(theta[:, :, :1])], axis=2), log_weight)
 
 
-def _log_density(theta: Array, correlations: Array) -> Array:
+def log_density(theta: Array, correlations: Array) -> Array:
     """Log density of abilities at nodes (n, n_nodes, K)."""
     k = len(correlations)
     inverse, log_volume = np.linalg.inv(correlations), np.linalg.slogdet(correlations)[1]
@@ -206,7 +204,7 @@ def _evaluated(
             soft *= cells.weight[rows][:, None, :]
             p *= cells.weight[rows][:, None, :]
         log_joint = (x * by_score[rows][:, None, :]).sum(axis=2) - soft.sum(axis=2, dtype=float)
-        log_joint += nodes.log_weight[rows] + _log_density(x[:, :, :-1], correlations)
+        log_joint += nodes.log_weight[rows] + log_density(x[:, :, :-1], correlations)
         top = log_joint.max(axis=1, keepdims=True)
         weight = np.exp(log_joint - top)
         mass = weight.sum(axis=1, keepdims=True)
@@ -218,172 +216,3 @@ def _evaluated(
         second += flat.T @ weighted.reshape(-1, d)[:, :-1]
     inverse = np.linalg.inv(correlations)
     return total, by_item, (inverse @ second @ inverse - n * inverse) / 2
-
-
-def covariances(cells: Cells, fitted: Fitted) -> tuple[Array, Array, bool]:
-    """Covariance of every item's parameters and errors of correlations.
-
-    The last value is whether the errors of items contain those of all others. Rotations of free
-    axes are projected out.
-    """
-    k, design = fitted.design.n_abilities, fitted.design
-    free = np.column_stack([design.pattern, np.ones(len(design.pattern), bool)])
-    n, n_free = len(cells.y), int(free.sum())
-    pairs = np.tril_indices(k, -1) if design.correlated else (np.zeros(0, int),) * 2
-    size, n_nodes = n_free + len(pairs[0]), float(_PER_ABILITY**k)
-    errors = np.full((k, k), np.nan)
-    result = np.zeros_like(fitted.items.covariance)
-    if k <= MOST_DIMENSIONS and n * n_nodes * size**2 <= _MOST_WORK:
-        whole = _louis(cells, fitted, free, pairs)
-    elif min(n_free, n * k) ** 2 * max(n_free, n * k) > _MOST_WORK or (
-        n_free * max(n * k, n_free) > _MOST_NUMBERS
-    ):
-        whole = None
-    else:
-        whole = _closed(cells, fitted, free)
-        size = n_free
-    covariance = None if whole is None else _inverse(whole, fitted, free)
-    if design.correlated:
-        errors = _by_scores(fitted, cells)
-    if covariance is None:
-        return fitted.items.covariance.copy(), errors, False
-    place = np.full(free.shape, -1)
-    place[free] = np.arange(n_free)
-    for j, own in enumerate(place):
-        here = np.flatnonzero(own >= 0)
-        result[j][np.ix_(here, here)] = covariance[np.ix_(own[here], own[here])]
-    if size > n_free:
-        variance = np.diag(covariance)[n_free:]
-        errors[pairs] = errors[pairs[::-1]] = np.sqrt(variance)
-    return result, errors, True
-
-
-def _inverse(whole: Array, fitted: Fitted, free: NDArray[np.bool_]) -> Array | None:
-    """Inverse of the information, rotations projected out; None if it is not positive definite."""
-    k = fitted.design.n_abilities
-    turns = np.zeros((len(whole), 0))
-    if fitted.design.free:
-        columns = []
-        for one, other in zip(*(part.tolist() for part in np.tril_indices(k, -1)), strict=True):
-            moved = np.zeros_like(fitted.items.mean)
-            moved[:, one], moved[:, other] = fitted.items.mean[:, other], -fitted.items.mean[:, one]
-            columns.append(np.append(moved[free], np.zeros(len(whole) - free.sum())))
-        turns = np.linalg.qr(np.stack(columns, axis=1))[0]
-    weight = float(np.mean(np.diag(whole)))
-    try:
-        root = np.linalg.cholesky(whole + weight * turns @ turns.T)
-    except np.linalg.LinAlgError:
-        return None
-    inverse = np.linalg.inv(root)
-    return np.asarray(inverse.T @ inverse - turns @ turns.T / weight)
-
-
-def _prior_precision(fitted: Fitted, free: NDArray[np.bool_]) -> Array:
-    """Precision of the item distribution, (n_items, K + 1, K + 1); next to 0 without a prior."""
-    d = free.shape[1]
-    if not fitted.prior:
-        return np.broadcast_to(1e-4 * np.eye(d), (len(free), d, d))
-    whole = fitted.spread.copy()
-    whole[:, range(d), range(d)] += ~free
-    return np.asarray(np.linalg.inv(whole))
-
-
-def _own_blocks(blocks_of_items: Array, free: NDArray[np.bool_], size: int) -> Array:
-    """Matrix with the blocks of items on its diagonal."""
-    place = np.cumsum(free.ravel()).reshape(free.shape) - 1
-    whole = np.zeros((size, size))
-    j, a, b = np.nonzero(free[:, :, None] & free[:, None, :])
-    whole[place[j, a], place[j, b]] = blocks_of_items[j, a, b]
-    return whole
-
-
-def _louis(cells: Cells, fitted: Fitted, free: NDArray[np.bool_], pairs: Any) -> Array:
-    """Observed information of items and correlations, with the prior."""
-    b, (n_items, d) = fitted.items.mean, free.shape
-    n_free, inverse = int(free.sum()), np.linalg.inv(fitted.correlations)
-    own = _prior_precision(fitted, free).copy()
-    whole = np.zeros((n_free + len(pairs[0]),) * 2)
-    flat = np.flatnonzero(free.ravel())
-    second, n = np.zeros((d - 1, d - 1)), len(cells.y)
-    per_block = max(1, int(4e6 / (_PER_ABILITY ** (d - 1) * len(whole))))
-    for rows in blocks(n, 1, per_block):
-        some = cells.chosen(rows)
-        x, log_weight = _nodes(fitted, rows, _PER_ABILITY)
-        z = x @ b.T
-        p, w = 1 / (1 + np.exp(-z)), some.weights[:, None, :]
-        right = (some.y * some.weights).astype(np.float64) @ b
-        log_joint = (x * right[:, None, :]).sum(axis=2) - (w * np.logaddexp(0, z)).sum(axis=2)
-        log_joint += log_weight + _log_density(x[:, :, :-1], fitted.correlations)
-        weight = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-        weight /= weight.sum(axis=1, keepdims=True)
-        pieces = (w * p * (1 - p) * weight[:, :, None]).reshape(-1, n_items)
-        points = x.reshape(-1, d)
-        squares = (points[:, :, None] * points[:, None, :]).reshape(-1, d * d)
-        own += (pieces.T @ squares).reshape(n_items, d, d)
-        residual = (w * (some.y[:, None, :] - p)).reshape(-1, n_items)
-        scores = (residual[:, :, None] * points[:, None, :]).reshape(len(points), -1)[:, flat]
-        if len(pairs[0]):
-            theta = points[:, :-1] @ inverse
-            scores = np.hstack([scores, theta[:, pairs[0]] * theta[:, pairs[1]]])
-            second += theta.T @ (theta * weight.reshape(-1, 1))
-        mean = (scores.reshape(*x.shape[:2], -1) * weight[:, :, None]).sum(axis=1)
-        rooted = scores * np.sqrt(weight.reshape(-1, 1))
-        whole -= rooted.T @ rooted - mean.T @ mean
-    whole += _own_blocks(own, free, len(whole))
-    # of Σ log φ(θ; R): −∂²/∂r∂s = tr(R⁻¹ E_r R⁻¹ E_s R⁻¹ S) − n/2 tr(R⁻¹ E_r R⁻¹ E_s)
-    units = []
-    for one, other in zip(*pairs, strict=True):
-        unit = np.zeros_like(inverse)
-        unit[one, other] = unit[other, one] = 1.0
-        units.append(unit)
-    for r, first in enumerate(units):
-        for s, other in enumerate(units):
-            value = np.trace(first @ inverse @ other @ second)
-            value -= n / 2 * np.trace(inverse @ first @ inverse @ other)
-            whole[n_free + r, n_free + s] += value
-    return whole
-
-
-def _closed(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> Array:
-    """Information with normal posteriors, D − Σ G_i'V_i G_i: the bound, abilities profiled out."""
-    b, (n_items, d) = fitted.items.mean, free.shape
-    flat, k = np.flatnonzero(free.ravel()), d - 1
-    own = _prior_precision(fitted, free).copy()
-    root = np.linalg.cholesky(fitted.ability_covariance)
-    lost = np.zeros((len(flat), len(flat)))
-    slopes, eye = b[:, :k].astype(np.float32), np.eye(k, d, dtype=np.float32)
-    for rows in blocks(len(cells.y), k * n_items * d, 2**24):
-        some, x = cells.chosen(rows), fitted.respondents.mean[rows].astype(np.float32)
-        p = (1 / (1 + np.exp(-(x @ b.T.astype(np.float32))))).astype(np.float32)
-        weights = some.weights
-        residual, curvature = weights * (some.y - p), weights * p * (1 - p)
-        squares = fitted.respondents.covariance[rows] + x[:, :, None] * x[:, None, :]
-        own += (curvature.T @ squares.reshape(len(x), -1)).reshape(n_items, d, d)
-        crossed = residual[:, None, :, None] * eye[:, None, :]
-        crossed = crossed - (curvature[:, None, :] * slopes.T)[..., None] * x[:, None, None, :]
-        parts = crossed.reshape(len(x), k, -1)[:, :, flat]
-        parts = root[rows].transpose(0, 2, 1).astype(np.float32) @ parts
-        parts = parts.reshape(-1, len(flat))
-        lost += parts.T @ parts
-    return _own_blocks(own, free, len(flat)) - lost
-
-
-def _by_scores(fitted: Fitted, cells: Cells) -> Array:
-    """Errors of correlations by cross products of scores, variances of abilities free as well."""
-    k, n = fitted.design.n_abilities, len(cells.y)
-    inverse = np.linalg.inv(fitted.correlations)
-    second = fitted.ability_covariance + fitted.ability[:, :, None] * fitted.ability[:, None, :]
-    score = (inverse @ second @ inverse - inverse) / 2
-    rows, columns = np.tril_indices(k)
-    parts = score[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
-    covariance = np.linalg.pinv(parts.T @ parts * (n / max(n - 1, 1)))
-    errors = np.full((k, k), np.nan)
-    place = {pair: at for at, pair in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))}
-    for one, other in zip(*(part.tolist() for part in np.tril_indices(k, -1)), strict=True):
-        at = [place[one, other], place[one, one], place[other, other]]
-        r = fitted.correlations[one, other]
-        slope = np.array([1.0, -r / 2, -r / 2])  # of σ₁₂/√(σ₁₁σ₂₂)
-        errors[one, other] = errors[other, one] = np.sqrt(
-            slope @ covariance[np.ix_(at, at)] @ slope
-        )
-    return errors

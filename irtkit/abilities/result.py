@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
+from irtkit.abilities.errors import ability_covariances
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
+from irtkit.calibration.standard_errors import ItemCovariance
 from irtkit.checks import check_number, check_one_of, counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result of several abilities", 2)
+FORMAT = storage.Format("irtkit result of several abilities", 3)
 _USUAL = 1.0  # Pseudo-items of each kind: regular, negative, and without a slope.
 _FLOOR = 0.05  # Pseudo-variance of slopes, of one item.
 _STEPS = 50  # Of the EM for the share of negative items.
@@ -60,8 +62,10 @@ class AbilitiesResult(AnyResult):
     respondent_labels: tuple[str, ...]
     tasks: tuple[str, ...] | None  #: Task of each item, None if unknown.
     fitted: Fitted = field(repr=False)  #: Posteriors of abilities and items, as arrays.
-    item_covariance: NDArray[np.float64] | None = field(repr=False)
-    """Covariances of slopes and intercept, (n_items, K + 1, K + 1); None without errors."""
+    item_covariance: ItemCovariance | None = field(repr=False)
+    """Covariance of slopes and intercepts of all items; None without errors."""
+    ability_errors: NDArray[np.float64] = field(repr=False)
+    """Standard errors of abilities, (n_respondents, K), with those of items if these are known."""
     correlation_se: NDArray[np.float64] = field(repr=False)  #: (K, K), NaN if not estimated.
     p_negative: NDArray[np.float64] = field(repr=False)
     """Probability that the slopes of an item are turned round, (n_items,)."""
@@ -153,7 +157,7 @@ class AbilitiesResult(AnyResult):
         side, pattern = self.fitted.items, self.fitted.design.pattern
         errors = np.full(side.mean.shape, np.nan)
         if self.item_covariance is not None:
-            variance = np.diagonal(self.item_covariance, axis1=1, axis2=2)
+            variance = np.diagonal(self.item_covariance.of_items(), axis1=1, axis2=2)
             errors = np.sqrt(np.where(np.column_stack([pattern, pattern.any(axis=1)]), variance, 0))
             errors[errors == 0] = np.nan
         columns: dict[str, Any] = {}
@@ -176,7 +180,7 @@ class AbilitiesResult(AnyResult):
     def _respondents(self) -> pd.DataFrame:
         import pandas as pd
 
-        columns = self._of_abilities(self.fitted.respondents) | {
+        columns = self._of_abilities(self.fitted.ability, self.ability_errors) | {
             "accuracy": self.counts.accuracy,
             "expected_score": self._scores()[0],
             "n_responses": self.counts.respondent_responses,
@@ -226,7 +230,12 @@ class AbilitiesResult(AnyResult):
         score, error = _expected(right, trials, side, self.fitted.known_items)
         reach, n = ndtri((1 + level) / 2) * error, (trials > 0).sum(axis=1)
         seen = np.where(n > 0, share.sum(axis=1) / np.maximum(n, 1), np.nan)
-        columns = self._of_abilities(side) | {
+        of_abilities = side.covariance[:, :-1, :-1]
+        if self.item_covariance is not None:
+            new = replace(self.fitted, respondents=side)
+            of_abilities = ability_covariances(cells, new, self.item_covariance)
+        errors = np.sqrt(np.diagonal(of_abilities, axis1=1, axis2=2))
+        columns = self._of_abilities(side.mean, errors) | {
             "accuracy": seen,
             "n_responses": n,
             "expected_score": score,
@@ -235,12 +244,11 @@ class AbilitiesResult(AnyResult):
         }
         return pd.DataFrame(columns, index=pd.Index(responses.respondents, name="respondent"))
 
-    def _of_abilities(self, side: Side) -> dict[str, Array]:
+    def _of_abilities(self, ability: Array, errors: Array) -> dict[str, Array]:
         """Columns of abilities and their errors."""
-        errors = np.sqrt(np.diagonal(side.covariance, axis1=1, axis2=2))
         columns: dict[str, Array] = {}
         for k, name in enumerate(self.ability_names):
-            columns |= {f"ability_{name}": side.mean[:, k], f"ability_{name}_se": errors[:, k]}
+            columns |= {f"ability_{name}": ability[:, k], f"ability_{name}_se": errors[:, k]}
         return columns
 
     @property
@@ -621,7 +629,8 @@ def as_abilities(given: object) -> AbilitiesResult | None:
 def restored(record: dict[str, Any]) -> AbilitiesResult:
     """Put a result together again."""
     fitted = storage.with_parts(record["fitted"], design=Design, respondents=Side, items=Side)
-    made = storage.with_parts(record, settings=Settings, counts=Counts)
+    parts: Any = {"settings": Settings, "counts": Counts, "item_covariance": ItemCovariance}
+    made = storage.with_parts(record, **parts)
     made["fitted"] = Fitted(**fitted)
     made["findings"] = tuple(map(Finding.restored, record["findings"]))
     if record["responses"] is not None:

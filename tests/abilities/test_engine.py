@@ -10,9 +10,17 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp
 
-from irtkit.abilities.engine import Cells, Design, fit_design, oblique, principal, probabilities
+from irtkit.abilities.engine import (
+    Cells,
+    Design,
+    fit_design,
+    oblique_axes,
+    principal_axes,
+    probabilities,
+)
+from irtkit.abilities.errors import covariances
 from irtkit.abilities.fitting import design_of
-from irtkit.abilities.likelihood import covariances, log_likelihood, polished
+from irtkit.abilities.likelihood import log_likelihood, polished
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +92,8 @@ def test_the_maximum_has_the_digits_of_mirt(
         task, y = np.array(task)[order], y[:, order]
     cells = Cells(y, None)
     fit = fit_design(cells, design(structure, task, 2, y.shape[1]), prior=False, tol=1e-4)
-    fit = principal(polished(cells, fit))
+    fit = polished(cells, fit)
+    fit = fit.moved(principal_axes(fit))
     b = fit.items.mean
     reached = dense_bifactor(y, b) if key == "bifactor" else dense(y, b, fit.correlations)
     # "must hold" says 0.5; mirt stopped early on sat12, so that a little above is possible
@@ -103,9 +112,8 @@ def test_correlated_tasks_are_recovered_and_borrow_from_each_other(correlation: 
     task = np.arange(60) % 3
     cells, theta, slopes = drawn(1, 1000, task, correlation)
     fit = fit_design(cells, design("task", task), tol=1e-4)
-    covariance, errors, whole = covariances(cells, fit)
-    pairs = np.triu_indices(3, 1)
-    assert whole
+    joint, errors = covariances(cells, fit)
+    covariance, pairs = joint.of_items(), np.triu_indices(3, 1)
     assert (np.abs(fit.correlations[pairs] - correlation) < 3 * errors[pairs]).all()
     own = np.arange(60), task
     z = (fit.items.mean[own] - slopes) / np.sqrt(covariance[own[0], task, task])
@@ -136,7 +144,7 @@ def test_rotation_finds_simple_structure_and_leaves_probabilities_alone() -> Non
     task = np.arange(60) % 3
     cells, _, _ = drawn(2, 500, task, 0.3)
     fit = fit_design(cells, design("exploratory", None, 3, 60))
-    turned = oblique(fit)
+    turned = fit.moved(oblique_axes(fit))
     before, after = (probabilities(one.respondents, one.items) for one in (fit, turned))
     assert after == pytest.approx(before, abs=1e-4)
     assert np.diag(turned.correlations) == pytest.approx(np.ones(3))
@@ -161,15 +169,35 @@ def test_hidden_cells_carry_no_weight() -> None:
     assert one.items.mean == pytest.approx(other.items.mean, abs=1e-5)
 
 
-def test_errors_of_quadrature_agree_with_those_of_normal_posteriors() -> None:
-    from irtkit.abilities import likelihood
+@pytest.mark.parametrize("structure", ["exploratory", "task"])
+def test_errors_along_common_directions_are_those_of_the_whole_information(structure: str) -> None:
+    from irtkit.abilities import errors
 
-    task = np.arange(60) % 2
-    cells, _, _ = drawn(4, 400, task, 0.5)
-    fit = fit_design(cells, design("task", task), tol=1e-4)
-    exact, _, _ = covariances(cells, fit)
-    free = np.column_stack([fit.design.pattern, np.ones(60, bool)])
-    closed = likelihood._inverse(likelihood._closed(cells, fit, free), fit, free)
-    assert closed is not None
-    ratio = np.sqrt(np.diag(closed)) / np.sqrt(np.diagonal(exact, axis1=1, axis2=2)[free])
-    assert np.median(ratio) == pytest.approx(1, abs=0.13)
+    task = np.arange(100) % 2
+    cells, _, _ = drawn(4, 300, task, 0.5)
+    fit = fit_design(cells, design(structure, task), tol=1e-4)
+    free = np.column_stack([fit.design.pattern, np.ones(100, bool)])
+    none = (np.zeros(0, int),) * 2
+    whole = errors._inverse(errors._louis(cells, fit, free, none), fit, free)
+    found = errors._in_common(cells, fit, free).of_items()
+    assert whole is not None
+    ratio = np.sqrt(np.diagonal(found, axis1=1, axis2=2)[free] / np.diag(whole)[: free.sum()])
+    assert np.quantile(ratio, [0.02, 0.98]) == pytest.approx([1, 1], abs=0.01)
+    assert np.median(ratio) == pytest.approx(1, abs=0.003)
+
+
+def test_errors_of_abilities_grow_by_those_of_items_where_systems_are_few() -> None:
+    from irtkit.abilities.errors import ability_covariances
+
+    added = []
+    for n in (30, 300):
+        task = np.arange(75) % 3
+        cells, _, _ = drawn(5, n, task, 0.5)
+        fit = fit_design(cells, design("task", task), tol=1e-4)
+        whole = ability_covariances(cells, fit, covariances(cells, fit)[0])
+        ratio = np.trace(whole, axis1=1, axis2=2) / np.trace(
+            fit.ability_covariance, axis1=1, axis2=2
+        )
+        added.append(float(ratio.mean()) - 1)
+    assert added[0] > 0.15  # of the variance: 8 % of the error
+    assert added[1] < added[0] / 3
