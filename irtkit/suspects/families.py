@@ -36,7 +36,9 @@ _FALSE_PAIRS = 0.01  # Pairs expected by chance in a table, were the model true 
 _MIXED = 5  # Right and wrong answers of identical respondents: ten can be given in 252 ways.
 _CELLS_AT_ONCE = 2**22  # Cells of an item block: 32 MiB in each of its arrays.
 _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
-_PRODUCTS_AT_ONCE = 2**22  # Numbers of a part of it that is computed at once: 16 MiB.
+_PRODUCTS_AT_ONCE = 2**20  # Numbers of a part of it that is computed at once: 4 MiB.
+_SHOWING = 100  # Respondents whose expected answers show the functions that those of all add up.
+_ROUNDING = 1e-3  # How far below the limit candidates may have their excess.
 
 
 def dense_responses(result: AnyResult, needed_by: str) -> ResponseMatrix:
@@ -58,7 +60,7 @@ def item_blocks(
 
 
 def _compared_blocks(
-    result: AnyResult, kept: NDArray[np.bool_]
+    result: AnyResult, kept: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
     """Which of some items respondents answered, the shares right, and P(right) of the model."""
     for some, right, trials in item_blocks(result, kept):
@@ -111,15 +113,13 @@ def similar_respondents(result: AnyResult, *, excess: float = 0.5) -> pd.DataFra
     check_type("result", result, FitResult, AbilitiesResult)
     check_number("excess", excess, least=0, most=1)
     dense_responses(result, "similar_respondents")
-    kept = result.patterns.answering
-    labels = np.array(result.respondent_labels, dtype=object)[kept]
-    n = len(labels)
-    candidates = [_candidates(result, kept, rows, excess) for rows in blocks(n, n, _PAIRS_AT_ONCE)]
-    one, other = np.concatenate(candidates, axis=1)
-    both, agreed, chance, variance, n_right = _compared(result, kept, one, other)
+    who = np.flatnonzero(result.patterns.answering)
+    labels, n = np.array(result.respondent_labels, dtype=object)[who], len(who)
+    least_z = float(-ndtri(_FALSE_PAIRS / max(n * (n - 1) / 2, 1.0)))
+    one, other = _candidates(result, who, excess, least_z)
+    both, agreed, chance, variance, n_right = _compared(result, who, one, other)
     beyond = agreed - chance
     identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _MIXED)
-    least_z = float(-ndtri(_FALSE_PAIRS / max(n * (n - 1) / 2, 1.0)))
     alike = (beyond >= excess * (both - chance)) & (beyond > least_z * np.sqrt(variance))
     table = pd.DataFrame(
         {
@@ -136,37 +136,84 @@ def similar_respondents(result: AnyResult, *, excess: float = 0.5) -> pd.DataFra
 
 
 def _candidates(
-    result: AnyResult, kept: NDArray[np.bool_], rows: slice, excess: float
+    result: AnyResult, who: NDArray[np.int64], excess: float, least_z: float
 ) -> NDArray[np.intp]:
-    """Pairs of some respondents with later ones that may have the excess, (2, n_pairs).
+    """Pairs of respondents that may have the excess, (2, n_pairs).
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
     1), and B is their number. A product in 32 bits suffices, and a second where cells are missing.
     """
-    n, n_items = int(kept.sum()), result.patterns.n_items
-    later = slice(rows.start, n)
-    sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
-    common: Any = np.float32(n_items) if result.patterns.complete else np.zeros_like(sums)
-    for parts in _compared_blocks(result, kept):
-        answered, y, p = (part[later].astype(np.float32) for part in parts)
-        right, expected = answered * (2 * y - 1), answered * (2 * p - 1) * (1 - excess) ** 0.5
-        both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
-        for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
-            upper = (some, slice(some.start, None))
-            sums[upper] += both[some] @ signed[some.start :].T
-            if not result.patterns.complete:
-                common[upper] += answered[some] @ answered[some.start :].T
-    may_have = (sums >= np.float32(excess) * common - np.float32(1e-5 * n_items)) & (common > 0)
-    return np.asarray(np.stack(np.nonzero(np.triu(may_have, 1))) + rows.start)
+    n, complete, n_items = len(who), result.patterns.complete, result.patterns.n_items
+    found = [np.empty((2, 0), np.intp)]
+    if n_items < 2 * _MIXED and _most_squared_z(result, who) < least_z**2:
+        return found[0]
+    for rows in blocks(n, n, _PAIRS_AT_ONCE):
+        sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
+        common: Any = np.float32(n_items) if complete else np.zeros_like(sums)
+        for items in blocks(n_items, n - rows.start, _CELLS_AT_ONCE):
+            answered, right, expected = _signs(result, who[rows.start :], items)
+            expected *= np.float32((1 - excess) ** 0.5)
+            if complete:
+                expected = _few_functions(expected)
+            both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
+            for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
+                upper = (some, slice(some.start, None))
+                sums[upper] += both[some] @ signed[some.start :].T
+                if not complete:
+                    common[upper] += answered[some] @ answered[some.start :].T
+        for some in blocks(len(sums), sums.shape[1], _PRODUCTS_AT_ONCE):
+            number = common if complete else common[some]
+            may_have = sums[some] >= np.float32(excess - _ROUNDING) * number
+            pairs = np.stack(np.divmod(np.flatnonzero(may_have & (number > 0)), sums.shape[1]))
+            pairs[0] += some.start
+            found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
+    return np.concatenate(found, axis=1)
+
+
+def _most_squared_z(result: AnyResult, who: NDArray[np.int64]) -> float:
+    """Bound of (A − E)² / Var(A) of all pairs, which is at most Σ (1 − e)/e (Cauchy–Schwarz)."""
+    sign = 2 * np.nan_to_num(result.expected(who, np.arange(result.patterns.n_items))) - 1
+    low, high = sign.min(axis=0), sign.max(axis=0)
+    e = (1 + np.min([low * high, low**2, high**2], axis=0)) / 2
+    return float(((1 - e) / np.maximum(e, 1e-12)).sum())
+
+
+def _signs(result: AnyResult, who: NDArray[np.int64], items: slice) -> Any:
+    """Cells that are answered, 2y − 1 and 2P − 1, 0 where missing, in 32 bits, (3, n, n_items)."""
+    found = np.empty((3, len(who), items.stop - items.start), np.float32)
+    for some in blocks(*found[0].shape):
+        right, trials = result.patterns.dense(who[some], items)
+        answered, p = trials > 0, np.nan_to_num(result.expected(who[some], items))
+        signs = 2 * right / np.maximum(trials, 1) - 1, 2 * p - 1
+        found[:, some] = answered, *(answered * sign for sign in signs)
+    return found
+
+
+def _few_functions(values: Array) -> Array:
+    """Columns whose products of rows are those of the values, but for rounding of candidates.
+
+    Curves over one ability are sums of some twenty functions, which a few respondents show. Where
+    they do not, the values themselves are returned.
+    """
+    step = len(values) // _SHOWING
+    if step < 2 or values.shape[1] < _SHOWING:
+        return values
+    some = np.argsort(values.sum(axis=1))[::step]
+    _, sizes, functions = np.linalg.svd(values[some], full_matrices=False)
+    few = values @ functions[sizes > 1e-6 * sizes[0]].T
+    left = np.einsum("ij,ij->i", values, values) - np.einsum("ij,ij->i", few, few)
+    return few if left.max() <= _ROUNDING * values.shape[1] else values
 
 
 def _compared(
-    result: AnyResult, kept: NDArray[np.bool_], one: NDArray[np.intp], other: NDArray[np.intp]
+    result: AnyResult, who: NDArray[np.int64], one: NDArray[np.intp], other: NDArray[np.intp]
 ) -> Array:
     """Number of items that pairs answered, agreements, Σ e, Σ e(1 − e) and right, (5, n_pairs)."""
     found = np.zeros((5, len(one)))
-    for answered, y, p in _compared_blocks(result, kept):
+    some_of, ends = np.unique([one, other], return_inverse=True)
+    one, other = ends.reshape(2, -1)
+    for answered, y, p in _compared_blocks(result, who[some_of]):
         for some in blocks(len(one), p.shape[1]):
             i, j = one[some], other[some]
             both = answered[i] & answered[j]

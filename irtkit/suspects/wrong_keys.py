@@ -24,7 +24,7 @@ from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.irf import OF_LEVELS, ItemParameters
-from irtkit.suspects.families import dense_responses, item_blocks
+from irtkit.suspects.families import dense_responses
 from irtkit.suspects.flags import coded_answers
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ _PSEUDO = 8.0  # Responses that the fitted curve counts for beside these shares.
 _CURVES = 500  # Curves in the dictionary.
 _JITTER = 0.15  # SD of log slopes and of intercepts about the fitted ones.
 _LEAST_SLOPE = 0.02  # Of an ordinary item.
-_PRECISIONS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, np.inf)  # Of which M is one.
+_PRECISIONS = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
+_CLEARLY = 10.0  # Log likelihood below the largest from which on lower precisions are not tried.
 _CHOSEN = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # Shares q of a moved key, equally likely.
 _ERROR, _ERROR_FEW = 0.01, 0.005  # Error rate f, also of few respondents.
 _OPTIONS = 20  # Different answers in the bank up to which each item has all of them to choose from.
@@ -49,7 +50,25 @@ _MOST_WRONG = 0.03  # Prior share of wrong keys at most.
 _MANY_WRONG = 0.05  # Share from which on keys do not explain what is found.
 _LISTED = 20  # Items that are listed at most, of fewer than 2,000.
 _LEFT_OUT = 0.3  # Probability from which on an item leaves the dictionary.
-_BLOCK = 2**24  # Numbers in a block of items × curves.
+_ITEMS = 1000  # Items, evenly spread, that decide on the precision.
+
+
+class _Counts(NamedTuple):
+    """Right responses by item and group of respondents, and how many there are."""
+
+    rows: Array  # Both of items that differ, (n_distinct_items, n_groups, 2).
+    of_item: Any  # Row of each item, (n_items,).
+    occurring: list[Array]  # Of each group, the counts that occur, (n_counts, 2).
+    codes: Any  # Which of them each row has, (n_distinct_items, n_groups).
+
+    @classmethod
+    def of(cls, right: Array, tried: Array) -> _Counts:
+        """Find the counts that occur, (n_items, n_groups) each."""
+        rows, of_item = np.unique(np.stack([right, tried], axis=-1), axis=0, return_inverse=True)
+        groups = rows.transpose(1, 0, 2)
+        found = [np.unique(group, axis=0, return_inverse=True) for group in groups]
+        codes = np.stack([code.ravel() for _, code in found], axis=1)
+        return cls(rows, of_item.ravel(), [counts for counts, _ in found], codes)
 
 
 class _Bank(NamedTuple):
@@ -60,14 +79,18 @@ class _Bank(NamedTuple):
     precision: float = np.inf
 
     @classmethod
-    def of(cls, curves: Array, error: float, precisions: Iterable[float], *cells: Array) -> _Bank:
+    def of(cls, curves: Array, error: float, precisions: Iterable[float], counts: _Counts) -> _Bank:
         """Take some of the curves, and the precision under which all items are likeliest."""
         some = np.linspace(0, len(curves) - 1, min(len(curves), _CURVES)).round().astype(int)
-        banks = [cls(np.clip(curves[some], error, 1 - error), error, m) for m in precisions]
-        if len(banks) == 1:
-            return banks[0]
-        fewer = [part[:: -(-len(part) // 1000)] for part in cells]
-        return max(banks, key=lambda bank: bank.likelihood(*fewer).sum())
+        bank, *banks = [cls(np.clip(curves[some], error, 1 - error), error, m) for m in precisions]
+        most = bank.likelihood(counts).sum() if banks else 0.0
+        for other in banks:
+            value = other.likelihood(counts).sum()
+            if value >= most:
+                bank, most = other, value
+            elif value < most - _CLEARLY:
+                break
+        return bank
 
     def moved(self) -> _Bank:
         """The same curves with moved keys."""
@@ -75,32 +98,35 @@ class _Bank(NamedTuple):
         curves = self.error + (1 - 2 * self.error) * share * (1 - self.curves)
         return self._replace(curves=curves.reshape(-1, curves.shape[-1]))
 
-    def likelihood(self, right: Array, tried: Array) -> Array:
-        """Log likelihood of each row of right responses of so many, averaged over curves."""
+    def likelihood(self, counts: _Counts) -> Array:
+        """Log likelihood of the counts of each item, averaged over curves."""
+        n_right, n = counts.rows.transpose(2, 0, 1)
+        binomial, n_wrong = np.isinf(self.precision), n - n_right
+        logs = np.log(self.curves.T), np.log1p(-self.curves.T)
+        tables = [] if binomial else [*map(self._of_counts, counts.occurring, self.curves.T)]
+        found = np.empty(len(n))
+        for some in blocks(len(n), len(self.curves)):
+            if binomial:
+                total = n_right[some] @ logs[0] + n_wrong[some] @ logs[1]
+            else:
+                total = np.zeros((some.stop - some.start, len(self.curves)))
+            for table, code in zip(tables, counts.codes[some].T, strict=False):
+                total += table[code]
+            top = total.max(axis=1, keepdims=True)
+            total -= top
+            found[some] = top[:, 0] + np.log(np.exp(total, out=total).sum(axis=1))
+        return np.asarray(found[counts.of_item] - np.log(len(self.curves)))
+
+    def _of_counts(self, counts: Array, p: Array) -> Array:
+        """Beta-binomial log likelihood of some counts under each curve of a group."""
         from scipy.special import gammaln
 
-        rows, place = np.unique(np.stack([right, tried], axis=-1), axis=0, return_inverse=True)
-        tables, codes = [], []  # by group: each count under each curve, and which count a row has
-        for g in range(rows.shape[1]):
-            distinct, code = np.unique(rows[:, g], axis=0, return_inverse=True)
-            n_right, n = distinct[:, :1], distinct[:, 1:]
-            n_wrong, p = n - n_right, self.curves[:, g]
-            if np.isinf(self.precision):
-                tables.append(n_right * np.log(p) + n_wrong * np.log1p(-p))
-            else:
-                a, b = self.precision * p, self.precision * (1 - p)
-                free = gammaln(self.precision) - gammaln(self.precision + n)
-                of_counts = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
-                tables.append(of_counts + free)
-            codes.append(code.ravel())
-        found = np.empty(len(rows))
-        for some in blocks(len(rows), len(self.curves), _BLOCK):
-            total = tables[0][codes[0][some]]
-            for table, code in zip(tables[1:], codes[1:], strict=True):
-                total += table[code[some]]
-            top = total.max(axis=1, keepdims=True)
-            found[some] = top[:, 0] + np.log(np.exp(total - top).sum(axis=1))
-        return np.asarray(found[place.ravel()] - np.log(len(self.curves)))
+        n_right, n = counts.T[:, :, None]
+        n_wrong = n - n_right
+        a, b = self.precision * p, self.precision * (1 - p)
+        free = gammaln(self.precision) - gammaln(self.precision + n)
+        found = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
+        return np.asarray(found + free)
 
 
 @one_thread()
@@ -206,14 +232,16 @@ def keyed(
     if (of_scores := responses.cells.scored) is not None:
         scored, ordinary = of_scores, ordinary & ~of_scores
     precisions: tuple[float, ...] = _PRECISIONS
+    every = slice(None, None, -(-len(right) // _ITEMS))
+    counts, fewer = _Counts.of(right, tried), _Counts.of(right[every], tried[every])
     while True:
         kept = curves[ordinary if ordinary.any() else slice(None)]
-        bank = _Bank.of(kept, error, precisions, right, tried)
-        factor = bank.moved().likelihood(right, tried) - bank.likelihood(right, tried)
+        bank = _Bank.of(kept, error, precisions, fewer)
+        factor = bank.moved().likelihood(counts) - bank.likelihood(counts)
         likely = np.full(len(factor), None, dtype=object)
         if ways is not None:
             items, answer, keys, *cells, others = zip(*ways, strict=True)
-            of_way = bank.likelihood(*map(np.array, cells)) + others
+            of_way = bank.likelihood(_Counts.of(*map(np.array, cells))) + others
             item, is_key = np.array(items), np.array(keys)
             for j in np.unique(item):
                 own = np.flatnonzero(item == j)
@@ -261,16 +289,16 @@ def _grouped(
 ) -> tuple[Array, Array, Array]:
     """Right responses by item and group, how many there are, and the curves."""
     rows, sizes = np.concatenate(groups), np.array([*map(len, groups)])
-    starts = np.cumsum([0, *sizes])[:-1]
+    member = np.repeat(np.eye(len(groups)), sizes, axis=1)
     items, jitter = result.parameters, 0.0 if own_shares else _JITTER
     by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, items.n_items))
     slope, intercept = items.discrimination * np.exp(by_slope), items.intercept + by_intercept
     spread = ItemParameters(slope, intercept, items.guessing)
-    parts = []
-    for some, *cells in item_blocks(result, rows):
-        p = np.nan_to_num(spread.chosen(some).probability(result.ability[rows]))
-        parts.append([np.add.reduceat(part, starts, axis=0) for part in (*cells, p)])
-    right, tried, expected = (np.concatenate(part, axis=1).T for part in zip(*parts, strict=True))
+    sums = np.zeros((3, len(groups), items.n_items))
+    for some in blocks(len(rows), items.n_items):
+        p = np.nan_to_num(spread.probability(result.ability[rows[some]]))
+        sums += [member[:, some] @ part for part in (*result.patterns.dense(rows[some]), p)]
+    right, tried, expected = sums.transpose(0, 2, 1)
     curves = expected / sizes
     if own_shares:
         curves = (right + _PSEUDO * curves) / (tried + _PSEUDO)
