@@ -191,7 +191,7 @@ def main() -> None:
             "seconds": seconds(),
             "coverage": coverage(options.sets),
             "fractions": fractions(options.sets),
-            "mixed": mixed(options.sets),
+            "mixed": mixed(options.sets // 2),
         }
     store(options, **figures)
 

@@ -118,6 +118,8 @@ def differences(
         sets = next((new[name] for name in SETS if isinstance(new.get(name), int)), sets)
         for name, value in new.items():
             place = f"{where}/{name}"
+            if name not in old and not value:  # a setting that was not known then, and is not used
+                continue
             if not TIME.search(name):
                 yield from differences(old.get(name), value, place, sets, timed=timed)
             elif timed and name in old and not _as_long(old[name], value):
@@ -146,7 +148,7 @@ def _agree(old: Any, new: Any, sets: int | None) -> bool:
         return bool(old == new)
     if math.isnan(old) or math.isnan(new):
         return math.isnan(old) and math.isnan(new)
-    allowed = max(0.02 * abs(old), min(0.005, 0.1 * abs(old) + 0.001))
+    allowed = max(0.02 * abs(old), min(0.005, 0.2 * abs(old) + 0.001))
     if sets and all(0 <= one <= 1 and _is_whole(one * sets) for one in (old, new)):
         share = (old * sets + 0.5) / (sets + 1)
         allowed = math.sqrt(share * (1 - share) / sets)
