@@ -105,8 +105,9 @@ def main() -> None:
     """Go through the sets."""
     parser = arguments(__doc__)
     names = ("digits crowd", *(SETS if DATA.is_dir() else ()))
+    some = part(names, min(1, len(names) - 1))
     parser.add_argument("--draws", type=int, default=5, help="divisions for the intervals")
-    parser.add_argument("--sets", nargs="+", choices=names, default=part(names, min(1, len(names) - 1)))
+    parser.add_argument("--sets", nargs="+", choices=names, default=some)
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

@@ -127,19 +127,19 @@ def differences(
     elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
         for row in new:
             same = max(old, key=lambda one: sum(one.get(name) == row[name] for name in row))
-            about = [str(value) for value in row.values() if isinstance(value, str | list)][:2]
-            yield from differences(
-                same,
-                row,
-                f"{where}/{'; '.join(about) or next(iter(row.values()))}",
-                sets,
-                timed=timed,
-            )
+            yield from differences(same, row, f"{where}/{_label(row)}", sets, timed=timed)
     elif isinstance(new, list) and isinstance(old, list) and len(old) == len(new):
         for k, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from differences(one, other, f"{where}/{k}", sets, timed=timed)
     elif not _agree(old, new, sets):
         yield f"{where}: stored {old}, now {new}"
+
+
+def _label(row: dict[str, Any]) -> str:
+    """The first words of a record, or its first numbers if it has no words."""
+    words = [value for value in row.values() if isinstance(value, str)]
+    numbers = [str(value) for value in row.values() if isinstance(value, int)]
+    return "; ".join((words or numbers)[:3])
 
 
 def _agree(old: Any, new: Any, sets: int | None) -> bool:
