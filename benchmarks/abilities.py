@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import SHARED, arguments, part, store
+from machine import SHARED, arguments, part, store, whole
 from scipy.special import expit
 
 import irtkit
@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
     parser.add_argument("--rounds", type=int, default=20, help="Data sets of each kind")
     parser.add_argument("--recovery-rounds", type=int, default=60, help="Data sets per correlation")
-    parser.add_argument("--auto-rounds", type=int, default=4, help="Data sets of each kind")
+    parser.add_argument("--auto-rounds", type=int, default=3, help="Data sets of each kind")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     found: dict[str, Any] = {"seconds": {}, "one-dimensional": {}, "recovery": {}, "wrong keys": {}}
@@ -200,7 +200,7 @@ def main() -> None:
     for shape in part(SHAPES, 0):
         found["seconds"][" ".join(map(str, shape))] = taken = seconds(*shape)
         print("seconds", *shape, round(taken, 2), flush=True)
-    for correlation in part((0.3, 0.6, 0.9), 1):
+    for correlation in part((0.3, 0.6, 0.9)):
         found["recovery"][correlation] = figures = recovery(correlation, options.recovery_rounds)
         print("recovery", correlation, figures, flush=True)
     for n, n_items in part(((90, 24), (90, 120), (1000, 24), (1000, 120)), 0):
@@ -215,8 +215,9 @@ def main() -> None:
             several = [one_dimensional(kind, n, n_items, s) > 1 for s in range(options.auto_rounds)]
             found["one-dimensional"][f"{kind}, {n} × {n_items}"] = sum(several)
             print("one-dimensional", kind, n, n_items, sum(several), flush=True)
-    found["ability not accuracy"] = apart(25)
-    print("ability not accuracy", found["ability not accuracy"], flush=True)
+    if whole():
+        found["ability not accuracy"] = apart(25)
+        print("ability not accuracy", found["ability not accuracy"], flush=True)
     rounds = {name: value for name, value in vars(options).items() if name.endswith("rounds")}
     store(options, **rounds, **found)
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import arguments, part, store
+from machine import arguments, part, store, whole
 
 import irtkit
 from irtkit.curves.answered import Answered, fitted_difficulties
@@ -316,14 +316,15 @@ def main() -> None:
     for kind, better, fitted in part(LEADERS, 0):
         sets = 2 * n if fitted else 10 * n
         found["leaders"].append(leaders(kind, better, sets, fitted=fitted))
-    for setting in part(ALARMS, 0, 3):
+    for setting in part(ALARMS, 0):
         for harder in (0.0, 1.0):
             # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
             sets = 100 * n // setting.n if setting.difficulties == "fitted" else 3 * n
             found["alarms"].append(alarms(setting, harder, max(sets, 1)))
     for runs in part((1, 8), 0):
         found["horizons"] += horizons(runs, 15 * n)
-    found["products"] = products(10 * n)
+    if whole():
+        found["products"] = products(10 * n)
     store(options, **found)
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from machine import SHARED, arguments, part, store
+from machine import SHARED, arguments, part, store, whole
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
@@ -107,7 +107,7 @@ def main() -> None:
         }
         found[name] = {**figures, "seconds": time.perf_counter() - begun}
         _show(name, board, table, found[name])
-    timings = _timings(options.data) if len(options.boards) > 1 else {}
+    timings = _timings(options.data) if whole() else {}
     print("\nSeconds, one process")
     for what, seconds in timings.items():
         print(f"  {what:60s} {seconds:8.4f}")

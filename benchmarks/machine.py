@@ -69,9 +69,14 @@ def arguments(module_doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def whole() -> bool:
+    """Whether everything is to be measured, rather than a part."""
+    return "--part" not in sys.argv
+
+
 def part(settings: Settings, *own: Any) -> Settings:
     """All settings; with ``--part`` those at the given places, or of the given names."""
-    if "--part" not in sys.argv:
+    if whole():
         return settings
     chosen: Any
     if isinstance(settings, dict):

@@ -210,7 +210,8 @@ def main() -> int:
     for some, processes in ((together, options.processes), (alone, 1)):
         with ThreadPoolExecutor(processes) as pool:
             for name, problem in zip(some, pool.map(lambda n: work(n, others), some), strict=True):
-                print(f"{name}: {problem or 'stored'}", flush=True)
+                said = "stored" if problem is None else f"not stored\n{problem}"
+                print(f"{name}: {said}", flush=True)
                 failed += problem is not None
     return min(failed, 1)
 
