@@ -215,7 +215,7 @@ def _sources() -> set[str]:
     found: set[Path] = set()
     while todo:
         path = todo.pop().resolve()
-        if path not in found and path.is_file():
+        if path not in found and path.is_relative_to(ROOT) and path.is_file():
             found.add(path)
             todo += _constants_of(path) if path.suffix == ".py" else []
     found.discard(Path(__file__).resolve())  # which measures nothing
