@@ -283,7 +283,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
     boards = []
-    for setting in part(BOARDS, 8):
+    for setting in part(BOARDS):
         boards.append(measured(*setting, options.boards))
         print(line(boards[-1]), flush=True)
     raised = [
