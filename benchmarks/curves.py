@@ -321,7 +321,7 @@ def main() -> None:
             # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
             sets = 100 * n // setting.n if setting.difficulties == "fitted" else 3 * n
             found["alarms"].append(alarms(setting, harder, max(sets, 1)))
-    for runs in part((1, 8), 0):
+    for runs in part((1, 8)):
         found["horizons"] += horizons(runs, 15 * n)
     if whole():
         found["products"] = products(10 * n)
