@@ -152,7 +152,7 @@ class Variational:
     Intervals of 90 % covered 84 to 98 % of the true values in simulations with 12 to 500
     respondents. The exception is 80 %, for abilities of 12 respondents with the weak prior. The
     page "Speed and accuracy" has the table. With guessing (3PL) and a learned chance level they
-    covered 88 to 93 % with 300 to 1,000 respondents.
+    covered 87 to 93 % with 300 to 1,000 respondents.
 
     In the result, discrimination, intercept and guessing are posterior means, and their ``_se``
     columns posterior SDs. The posterior of difficulty may lack a mean. Difficulty is therefore
