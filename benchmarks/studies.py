@@ -118,11 +118,11 @@ def differences(
         sets = next((new[name] for name in SETS if isinstance(new.get(name), int)), sets)
         for name, value in new.items():
             place = f"{where}/{name}"
-            if name not in old and not value:  # a setting that was not known then, and is not used
+            if name not in old or value == []:  # not stored, or not in the part
                 continue
             if not TIME.search(name):
-                yield from differences(old.get(name), value, place, sets, timed=timed)
-            elif timed and name in old and not _as_long(old[name], value):
+                yield from differences(old[name], value, place, sets, timed=timed)
+            elif timed and not _as_long(old[name], value):
                 yield f"{place}: stored {old[name]}, now {value}"
     elif isinstance(new, list) and new and isinstance(new[0], dict) and old:
         for row in new:
