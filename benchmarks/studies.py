@@ -100,6 +100,8 @@ def confirm(name: str, options: Sequence[str]) -> str | None:
     old, new = before.pop("measured"), after.pop("measured")
     if is_timed and old["machine"]["processor"] != describe()["processor"]:
         return f"times were measured on another processor, {old['machine']['processor']}"
+    if not after.keys() <= before.keys():
+        return f"figures have other names than those stored: {sorted(after.keys() - before.keys())}"
     found = list(differences(before, after, timed=is_timed))
     if found:
         return "\n".join(found)
