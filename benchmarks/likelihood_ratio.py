@@ -35,9 +35,9 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    *(Setting("1PL", 240, 1, 0.0, n_items) for n_items in (20, 30)),
-    *(Setting("1PL", 60, 4, 0.0, n_items) for n_items in (10, 20, 30, 60)),
-    *(Setting("1PL", 60, 4, 0.05, n_items) for n_items in (20, 30, 60)),
+    *(Setting("1PL", 240, 1, 0.0, n_items) for n_items in (20, 30, 60)),
+    *(Setting("1PL", 60, 4, 0.0, n_items) for n_items in (10, 15, 20, 30, 60)),
+    *(Setting("1PL", 60, 4, 0.05, n_items) for n_items in (15, 20, 30, 60)),
     Setting("1PL", 30, 8, 0.05, 30),
     Setting("2PL", 240, 1, 0.0, 30),
     Setting("2PL", 60, 4, 0.0, 30),

@@ -66,6 +66,14 @@ def test_families_count_for_kishs_effective_sample_size(
     assert all(one.found for one in sets)
 
 
+@pytest.mark.parametrize(("noise", "n_eff", "within"), [(0.0, 60, 0.1), (0.05, 76, 0.2)])
+def test_near_duplicates_of_twenty_items_are_counted(
+    noise: float, n_eff: float, within: float
+) -> None:
+    sets = [found(families(60, 4, 20, seed, noise=noise)).n_eff for seed in range(8)]
+    assert np.mean(sets) == pytest.approx(n_eff, rel=within)
+
+
 @pytest.mark.parametrize(
     ("n", "n_items", "missing"),
     [(200, 500, 0.0), (1000, 30, 0.0), (8, 25, 0.0), (30, 100, 0.3), (200, 500, 0.7)],

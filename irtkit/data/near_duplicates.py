@@ -24,6 +24,7 @@ _MOST_RESPONDENTS, _MOST_CELLS = 384, 2**17  # Compared: a sample of more respon
 _FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
 _MOST_PAIRS = 2**14  # Pairs with |z| > 3, and other pairs, that the groups are learned from.
 _PRIOR_SD, _PSEUDO_VARIANCE = 3.0, 0.25  # Of logits, for finite ones; of a pair, as of four flips.
+_NEARLY_NORMAL = 0.8  # Least SD of z, if nobody is alike, with which it is scaled: 20 items.
 _TURNS, _SETTLED = 24, 0.02  # Newton steps at most; the last changes logits by less.
 _FIRST_Z, _LEAST_MEAN = 3.0, 2.0  # z of pairs alike at first, and least mean. 3 misses 20 items.
 _STEPS, _LEAST_GAIN = 50, 0.05  # Of the EM at most; the last gains less in log-likelihood.
@@ -75,6 +76,10 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     if pairs is None or found is None:
         return NearDuplicates(n, float(n), 1.0, who)
     p, beyond = found
+    of_alike = pairs.weight * p
+    as_copies, shared = float(of_alike @ pairs.common), float(of_alike @ beyond)
+    if shared > as_copies:  # nobody is more alike than copies are, on average
+        beyond *= as_copies / shared
     likeness = beyond / pairs.common
     each = 2 * (n - 1) / (len(who) * (len(who) - 1)) * pairs.weight * p * beyond
     by_pair = each / pairs.common, each / pairs.own, each / pairs.own * pairs.pull
@@ -95,7 +100,8 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
 
     z = Σ r r′ / √(½ Σ v v′ + ½ Σ r² r′² + ¼). The expected variance alone gives z a long right
     tail, from rare answers that two respondents share. The observed variance alone gives it a long
-    left tail.
+    left tail. The ¼ makes z narrow if items are few: z is divided by its expected SD then. An
+    ability fitted to J answers takes 1/J of what copies have in common.
     """
     items = _items(patterns, _MOST_CELLS // max(len(who), 1))
     if len(who) < 2 or len(items) < _FEWEST_ITEMS:
@@ -103,6 +109,7 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
     root = np.sqrt(variance)
     common, product = root @ root.T, residual @ residual.T
+    common *= np.float32(1 - 1 / len(items))
     expected, observed = (part @ part.T for part in (variance, np.square(residual)))
     error = np.sqrt((expected + observed) / 2 + np.float32(_PSEUDO_VARIANCE))
     upper = np.triu(common > 0, 1)
@@ -126,6 +133,9 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     sums = np.sqrt(variance.sum(axis=1, dtype=np.float64))
     own, pull = (values[one] * values[other] for values in (sums, ability))
     steeper = pull * size / (weight @ size / weight.sum())
+    spread = float(np.sqrt(weight @ (size**2 * error) / (weight @ error**2)))
+    if spread > _NEARLY_NORMAL:
+        z, error = z / spread, error * spread
     return _Pairs(one, other, weight, z, error, common, own, pull, steeper)
 
 
@@ -179,8 +189,7 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     z ~ N(d + λx, s₀²) for most pairs and N(d + λx + m, s₁²) for pairs that are alike. x is the
     product of abilities, whose weight λ ≥ 0 is positive if slopes differ. s₀ is learned below the
     mean. None unless two groups are likelier by far than one with the same λ. A further ability
-    makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last. The covariance is
-    at most the covariance of copies.
+    makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last.
     """
     z, x, weight = pairs.z, pairs.x, pairs.weight
     n, p, reached = weight.sum(), (z > _FIRST_Z).astype(np.float64), -np.inf
@@ -214,7 +223,7 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         if abs(share - before) < 1e-6 * before:
             break
     p = p * (1 - unlike) + unlike
-    return p, np.clip(beyond * pairs.error, -pairs.common, pairs.common)
+    return p, beyond * pairs.error
 
 
 def _mixed(one: Array, other: Array) -> tuple[Array, Array]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains models of lower rank.
 _SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
+_ANSWERS = 40  # Of a respondent, for n_eff degrees of freedom (``benchmarks/likelihood_ratio.py``).
 _LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
 
 
@@ -80,8 +81,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     Notes
     -----
     If near-duplicate respondents are found, the statistic is multiplied by ``larger.evidence``,
-    n_eff/n. Its reference is an F distribution with n_eff denominator degrees of freedom (McCullagh
-    & Nelder 1989, section 4.5). They are not found with 10 items, and only in part with 20.
+    n_eff/n. Its reference is an F distribution (McCullagh & Nelder 1989, section 4.5), whose
+    denominator has n_eff · J/40 degrees of freedom with J answers per respondent, since n_eff is
+    the better known the more answers there are. Near-duplicates are not found with 10 items, and
+    only in part with 15 (``benchmarks/likelihood_ratio.py``). The p-value is then too small.
     Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987).
 
     References
@@ -119,8 +122,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     evidence, statistic = larger.evidence, larger.evidence * statistic
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
     if evidence < 1:
-        n, mean_square = evidence * larger.n_answering, max(statistic, 0.0) / degrees_of_freedom
-        p_value = fdtrc(degrees_of_freedom, n, mean_square)
+        n_answers = float(larger.counts.item_responses.sum()) / larger.n_answering
+        freedom_of_n = evidence * larger.n_answering * n_answers / _ANSWERS
+        mean_square = max(statistic, 0.0) / degrees_of_freedom
+        p_value = fdtrc(degrees_of_freedom, freedom_of_n, mean_square)
     return LikelihoodRatioTest(
         smaller=smaller.model,
         larger=larger.model,
