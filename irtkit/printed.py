@@ -24,6 +24,8 @@ _MOST_CUTS = 5  # Times that labels which are still equal lose more of their com
 def printable(label: Hashable) -> str:
     """A label with escaped control characters."""
     text = str(label)
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
