@@ -45,11 +45,13 @@ MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
 Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
-_FORMAT = storage.Format("irtkit selection", 2)
+_FORMAT = storage.Format("irtkit selection", 3)
 _ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
 _RANK, _MARGIN = 3, 0.02  # Rank of the score that sets the limit, and how far below (beyond.py).
+_LEVEL = 0.05  # Share of respondents like the calibrated ones that may be called beyond them.
 _FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
 _MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
+_ROUNDING = 1e-6  # Of sums of proportions right, in 32 bits.
 _TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
 
 
@@ -141,8 +143,11 @@ def score(
     Scores between 0 and 1 count as in the result that items come from, and scores not seen vary as
     there. On a table of items each counts for one answer.
 
-    Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
-    Their expected_score_high is the score if all items not asked are right.
+    If a score may exceed the third best calibrated score less 0.02, expected_score_high is the
+    score if all items not asked are right: curves of these items end there. Such respondents are
+    "beyond" if, on the items that they answered, they are also better than all but so many of n
+    calibrated respondents that m = #(as good) + 1 has m/(n + 1) ≤ 0.05. At most 5 % of respondents
+    like the calibrated ones are, if those are 19 or more.
 
     On four real boards, 95 % intervals of expected scores from 10 to 100 selected items covered 93
     to 97 % of the scores of held-out systems. The page "Speed and accuracy" has the table.
@@ -151,6 +156,7 @@ def score(
     ----------
     Polo et al. (2024), *tinyBenchmarks: evaluating LLMs with fewer examples*, arXiv 2402.14992.
     Särndal, Swensson & Wretman (1992), *Model Assisted Survey Sampling*, Springer.
+    Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*, Springer.
     Warm (1989), *Psychometrika* 54, 427–450.
 
     See Also
@@ -289,15 +295,17 @@ def scores_of(
         found = estimates(residuals=True)
         scores = _model_assisted(right, n_asked, n_items, found, level)
         return found, scores, np.zeros(patterns.n, np.bool_)
-    misfit = misfit_of_each(patterns, places, calibrated.misfit, n_asked, n_items)
+    misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
     limit = None if best == np.inf else (best * n_items - right, misfit * n_items**2)
     found = estimates(limit=limit)
     half = ndtri((1 + level) / 2) * np.sqrt(found.rest_variance / n_items**2 + misfit)
     scores = bounded(right, n_asked, n_items, (right + found.rest) / n_items, half)
-    beyond = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
-    some_left &= beyond if at_random is None else beyond | (at_random[1] > 0)
+    may_exceed = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
+    end = of_each(patterns, places, calibrated.end, n_asked, n_items)
+    beyond = may_exceed & (right > n_asked * end + _ROUNDING)
+    some_left &= may_exceed if at_random is None else may_exceed | (at_random[1] > 0)
     opened = _opened(scores, seen, n_items, at_random, level)
     return found, np.where(some_left, opened, scores), beyond
 
@@ -483,19 +491,45 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     return misfit
 
 
-def misfit_of_each(
+def end_of(result: FitResult) -> Callable[[Places], float]:
+    """Return the function from places of items to the score that few exceed.
+
+    A respondent like the n calibrated ones has a score above the m-th highest of theirs, on the
+    same items, with a probability of at most m/(n + 1) (Vovk, Gammerman & Shafer 2005).
+    """
+    rows = np.flatnonzero(result.answering)
+    if len(rows) > _MOST:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
+
+    def end(places: Places) -> float:
+        if result.responses is None:
+            items = result.parameters.chosen(places)
+            score = items.probability(result.ability[rows]).mean(axis=1)
+        else:
+            cells = Cells.of(result.patterns, rows, places)
+            score = cells.score[cells.answered.any(axis=1)]
+        rank = max(1, int(_LEVEL * (len(score) + 1)))
+        return float(np.sort(score)[-rank]) if len(score) else 1.0
+
+    return end
+
+
+def of_each(
     patterns: Patterns,
     places: Places,
-    misfit: Callable[[Places], float] | None,
+    of_set: Callable[[Places], float] | None,
     n_asked: Array,
     n_items: int,
 ) -> Array:
-    """Misfit of every score, (n,), interpolated by the number of items for many sets."""
+    """What a function says of the items of every respondent, (n,).
+
+    It is interpolated by the number of items for many sets, and 0 without a function.
+    """
     some_left = (n_asked > 0) & (n_asked < n_items)
-    if misfit is None or not some_left.any():
+    if of_set is None or not some_left.any():
         return np.zeros(patterns.n)
     if (n_asked == len(places)).all():
-        return np.full(patterns.n, misfit(places))
+        return np.full(patterns.n, of_set(places))
     weights = np.random.default_rng(0).integers(1, 2**40, len(places)).astype(np.float64)
     parts = float_blocks(patterns, complete=False)
     keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
@@ -508,7 +542,7 @@ def misfit_of_each(
         by_size = some[np.lexsort([np.round(ease, 9), n_asked[some]])]
         some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
     sets = [np.flatnonzero(patterns.dense(slice(row, row + 1))[1][0]) for row in some]
-    found = np.array([misfit(places[columns]) for columns in sets])
+    found = np.array([of_set(places[columns]) for columns in sets])
     if few:
         of_sets = np.zeros(len(first))
         of_sets[which[some]] = found
@@ -531,7 +565,8 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
         return given
     items = calibrated_items(given, latent_sd)
     if isinstance(given, FitResult):
-        return replace(items, best=cache(partial(_best, given, items)), misfit=misfit_of(given))
+        best = cache(partial(_best, given, items))
+        return replace(items, best=best, misfit=misfit_of(given), end=end_of(given))
     table: Any = given
     if "selected_of" not in getattr(table, "columns", ()):
         return items
@@ -549,28 +584,34 @@ def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[st
 
 
 def save_items(
-    path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array
+    path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array, ends: Array
 ) -> None:
-    """Write items to one file. ``misfit`` has one value per size, none if items were drawn."""
+    """Write items to one file.
+
+    ``misfit`` has one value per size and ``ends`` one per number of items asked, none if items
+    were drawn.
+    """
     record = {
-        "items": storage.fields_of(replace(items, best=None, misfit=None, design=None)),
+        "items": storage.fields_of(replace(items, best=None, misfit=None, end=None, design=None)),
         "best": np.nan if items.best is None else items.best(),
         "sizes": sizes,
         "misfit": misfit,
+        "ends": ends,
         "design": None if items.design == "chosen" else items.design,
     }
     storage.write(path, _FORMAT, record, compressed=True)
 
 
 def _loaded(record: dict[str, Any]) -> CalibratedItems:
-    sizes, misfit, best = record["sizes"], record["misfit"], record["best"]
+    sizes, best = record["sizes"], record["best"]
     items = CalibratedItems(**storage.with_parts(record["items"], parameters=ItemParameters))
     if record["design"] is not None:
         return replace(items, design=record["design"])
     return replace(
         items,
         best=lambda: best,
-        misfit=lambda places: float(np.interp(len(places), sizes, misfit)),
+        misfit=lambda places: float(np.interp(len(places), sizes, record["misfit"])),
+        end=lambda places: float(record["ends"][: len(places)][-1]),
         design="chosen",
     )
 

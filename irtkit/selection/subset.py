@@ -33,7 +33,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole, one_ability_only, short
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, items_for_scores, score
-from irtkit.scoring.scores import Cells, added_variance, expected_scores, save_items
+from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
 from irtkit.suspects.families import SIMILAR, dense_responses, family_codes
 from irtkit.suspects.flags import flag_items, flagged
 
@@ -280,18 +280,22 @@ class Selection:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
 
-        It holds the parameters of all items and the cross-validated misfit of chosen items by the
-        number asked, but neither responses nor names of respondents.
+        It holds the parameters of all items and, for chosen items by the number asked, the
+        cross-validated misfit and the score that few calibrated respondents exceed. It holds
+        neither responses nor names of respondents.
         """
         if isinstance(self.result, AbilitiesResult):
             raise ValueError(
                 "save is for items of a fit with one ability. Use result.save(…): irtkit.score "
                 "takes its path for items, with answers to the items selected"
             )
-        sizes, misfit = np.zeros(0), np.zeros(0)
+        sizes, misfit, ends = np.zeros((3, 0))
         if self.design is None:
             sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
-        save_items(path, self.calibrated, sizes, misfit)
+            end_of_items, places = end_of(self.result), self.result.places
+            chosen = np.array([places[label] for label in self.items])
+            ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
+        save_items(path, self.calibrated, sizes, misfit, ends)
 
     @property
     def calibrated(self) -> CalibratedItems:

@@ -11,7 +11,7 @@ import pytest
 from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.calibration.fitting import silently
 from irtkit.data.patterns import patterns_of
-from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, misfit_of_each
+from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, of_each
 
 N_ITEMS = 60
 ALL = np.arange(N_ITEMS)
@@ -89,6 +89,6 @@ def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) 
     def per_item(places: Any) -> float:
         return 1 / len(places)
 
-    found = misfit_of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
+    found = of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
     wanted = 1 / np.maximum(n_asked, 1)
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)
