@@ -222,9 +222,16 @@ def _of_means(moves: Array, of_prior: Array, fitted: Fitted, free: NDArray[np.bo
 
 
 def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> Array:
-    """Covariances of the errors of abilities, those of items included, (n, K, K)."""
-    found, own = np.empty_like(fitted.ability_covariance), joint.own.astype(np.float32)
-    narrow, (n_items, d) = joint.moves.astype(np.float32), own.shape[:2]
+    """Covariances of the errors of abilities, those of items included, (n, K, K).
+
+    The posterior covariance of the fit takes what is not known of slopes for information, and that
+    with known items stands in its place.
+    """
+    variance, k = fitted.ability_covariance, fitted.design.n_abilities
+    known, found = np.empty_like(variance), np.empty_like(variance)
+    own, narrow = joint.own.astype(np.float32), joint.moves.astype(np.float32)
+    (n_items, d), slopes = own.shape[:2], fitted.items.mean[:, :-1]
+    products = (slopes[:, :, None] * slopes[:, None, :]).reshape(n_items, -1).astype(np.float32)
     for piece in _pieces(cells, fitted, _AT_ONCE):
         theta = piece.x[:, :, :-1]
         mean = np.einsum("nq,nqk->nk", piece.weight, theta)
@@ -239,7 +246,10 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
             flat = (part.reshape(*part.shape[:2], -1) for part in (by_item, moved))
             added += next(flat) @ next(flat).transpose(0, 2, 1)
         found[piece.rows] = added
-    return np.asarray(fitted.ability_covariance + found)
+        known[piece.rows] = (piece.curvature.mean(axis=1) @ products).reshape(-1, k, k)
+    posterior = np.linalg.inv(known + np.linalg.inv(fitted.correlations))
+    wider = posterior @ np.linalg.inv(variance)
+    return np.asarray(posterior + wider @ found @ wider.transpose(0, 2, 1))
 
 
 def _prior_precision(fitted: Fitted, free: NDArray[np.bool_]) -> Array:

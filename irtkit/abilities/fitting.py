@@ -10,7 +10,9 @@ import numpy as np
 from irtkit.abilities import errors, likelihood, number
 from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
+from irtkit.calibration.estimates import of_any_systems, of_guessing
 from irtkit.checks import check_one_of, check_whole, short
+from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.diagnostics.fitted import by_label
@@ -20,15 +22,18 @@ from irtkit.responses.labels import is_missing_label
 from irtkit.suspects.families import linked, similar_respondents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.standard_errors import ItemCovariance
+    from irtkit.data.near_duplicates import NearDuplicates
+    from irtkit.data.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
 _TOL = 0.002  # Relative change of slopes at convergence.
 _FINE_TOL = 1e-4  # The same without a prior, and for correlations, which are the last to settle.
 _MOST_ITERATIONS = 500  # An ability that data do not ask for settles slowly.
+_CLEAR = 0.5  # Variance of posterior means from which on an ability is no chance.
 _ALIKE = 0.95  # Correlation from which on two abilities are as good as one.
 
 
@@ -81,7 +86,8 @@ def fitted_abilities(
         )
     patterns = patterns_of(responses, synthetic_is_real=False)
     first: FitResult | None = of_one() if structure == "auto" else None
-    if patterns.repeated and settings.trial_correlation is None:
+    counted_anew = patterns.repeated and settings.trial_correlation is None
+    if counted_anew:
         first = first or of_one()
         settings = replace(settings, trial_correlation=first.settings.trial_correlation or 0.0)
     cells = _cells(responses, settings.trial_correlation)
@@ -106,8 +112,10 @@ def fitted_abilities(
     value, by_quadrature = likelihood.log_likelihood(cells, fitted)
     joint: ItemCovariance | None = None
     of_correlations = np.full((design.n_abilities,) * 2, np.nan)
+    duplicates = near_duplicates(patterns)
     if settings.standard_errors:
         joint, of_correlations = errors.covariances(cells, fitted)
+        joint = joint.scaled(np.sqrt(duplicates.n / duplicates.n_eff))
         fitted = replace(fitted, items=replace(fitted.items, covariance=joint.of_items()))
         fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
     axes = oblique_axes(fitted)
@@ -116,7 +124,7 @@ def fitted_abilities(
     if joint is not None:
         joint = errors.turned(joint, axes)
         of_abilities = errors.ability_covariances(cells, fitted, joint)
-    against = p_negative(cells, fitted, near_duplicates(patterns).share)
+    against = p_negative(cells, fitted, duplicates.share)
     if (negative := negative_items(against)) is not None:
         findings.append(negative)
     one, other = np.nonzero(np.triu(fitted.correlations >= _ALIKE, 1))
@@ -125,7 +133,7 @@ def fitted_abilities(
             f"{ability_names[i]} and {ability_names[j]}" for i, j in zip(one, other, strict=True)
         ]
         findings.append(Finding("abilities-alike", "note", {"pairs": pairs, "least": _ALIKE}))
-    return AbilitiesResult(
+    result = AbilitiesResult(
         structure=structure,
         ability_names=ability_names,
         settings=replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS),
@@ -141,7 +149,25 @@ def fitted_abilities(
         log_likelihood=value,
         log_likelihood_by="quadrature" if by_quadrature else "Laplace",
         responses=responses,
-        findings=tuple(findings),
+    )
+    found = _of_systems(result, patterns, duplicates, counted_anew=counted_anew)
+    return replace(result, findings=(*found, *findings))
+
+
+def _of_systems(
+    result: AbilitiesResult, patterns: Patterns, duplicates: NearDuplicates, *, counted_anew: bool
+) -> Iterator[Finding]:
+    """What one ability says of systems too. Abilities that are reliable are no chance."""
+    counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    about = None if result.responses is None else result.responses.item_table
+    if (guessing := at_chance(counted, about)) is not None:
+        yield of_guessing(result, guessing)
+    by_chance = no_ability_differences(counted, duplicates.n_eff)
+    unclear = bool((result.fitted.ability.var(axis=0) < _CLEAR).all())
+    yield from of_any_systems(
+        *(result, patterns, duplicates),
+        no_differences=by_chance and unclear,
+        counted_anew=counted_anew,
     )
 
 

@@ -14,6 +14,7 @@ from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probab
 from irtkit.abilities.errors import ability_covariances
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
 from irtkit.calibration.standard_errors import ItemCovariance
+from irtkit.calibration.summary import silent_items
 from irtkit.checks import check_number, check_one_of, counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
@@ -502,7 +503,8 @@ class AbilitiesResult(AnyResult):
             f"log-likelihood {self.log_likelihood:,.2f} ({self.log_likelihood_by})",
             f"{self.n_parameters:,} parameters",
         ]
-        text = in_lines([*lines, *self.omega_text, *map(str, self.findings)])
+        found = [*self.findings, *silent_items(self)]
+        text = in_lines([*lines, *self.omega_text, *map(str, found)])
         table = self.abilities.head(_SHOWN)
         table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
         told = ["items", "respondents"]

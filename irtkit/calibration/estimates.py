@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
+    from irtkit.calibration.result import AnyResult
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.limits import AtChance, Connectivity
@@ -284,7 +285,7 @@ def with_caveats(
         counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
     structure = connectivity_of(counted, *scale)
     chances = {"by_chance": by_chance, "counted_anew": counted_anew}
-    findings = [] if guessing is None else [_of_guessing(result, guessing)]
+    findings = [] if guessing is None else [of_guessing(result, guessing)]
     findings += _of_items(result, patterns)
     findings += _of_systems(result, patterns, counted, structure, **chances)
     return replace(result, findings=(*findings, *result.findings), components=structure[0])
@@ -294,7 +295,7 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def _of_guessing(result: FitResult, found: AtChance) -> Finding:
+def of_guessing(result: AnyResult, found: AtChance) -> Finding:
     """Systems that score no better than guessing."""
     systems, of = [result.respondent_labels[row] for row in found.rows], result.n_answering
     values = {"systems": systems, "level": found.level, "highest": found.highest}
@@ -355,6 +356,41 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         yield _warning("no-standard-errors", *may_help, **named(lacking))
 
 
+def of_any_systems(
+    result: AnyResult,
+    patterns: Patterns,
+    duplicates: NearDuplicates,
+    *remedies: Remedy,
+    no_differences: bool,
+    counted_anew: bool,
+) -> Iterator[Finding]:
+    """Systems that are few or alike, or differ by chance, and trials that repeat each other.
+
+    For any number of abilities. ``remedies`` are those of near-duplicates.
+    """
+    if (n := result.n_answering) < _UNSURE:
+        slopes = {"model": result.model} if result.model in {"2PL", "3PL"} else {}
+        yield _warning("few-systems", n=n, least=_UNSURE, error=float(0.98 / np.sqrt(n)), **slopes)
+    if no_differences:
+        yield _warning("no-differences")
+    if counted_anew:
+        tried = patterns.trials[patterns.real]
+        tried = tried.data if patterns.sparse else tried
+        parameters = getattr(result, "parameters", None)
+        if isinstance(parameters, LevelParameters):  # points are no trials
+            tried = tried[:, parameters.top == 1]
+        typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
+        correlation = result.settings.trial_correlation or 0.0
+        effective = typical / (1 + (typical - 1) * correlation)
+        if 0 < effective <= _SAID_BELOW * typical:
+            values = {"correlation": correlation, "trials": typical, "effective": effective}
+            yield _warning("correlated-trials", model=result.model, **values)
+    if duplicates.found:
+        n_eff = round(duplicates.n_eff)
+        values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
+        yield Finding("near-duplicates", "note", values, remedies)
+
+
 def _of_systems(
     result: FitResult,
     patterns: Patterns,
@@ -378,29 +414,16 @@ def _of_systems(
         code = "gap-shrunk" if significant else "gap-hidden"
         known_items = Remedy({"fixed": ...}, "known-items")
         yield _warning(code, known_items, one=one, other=other, **known)
-    if (n := result.n_answering) < _UNSURE:
-        slopes = {"model": result.model} if result.model in {"2PL", "3PL"} else {}
-        yield _warning("few-systems", n=n, least=_UNSURE, error=float(0.98 / np.sqrt(n)), **slopes)
     # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
     more_ok = result.status.count("ok") > result.status.count("flat")
-    if by_chance and not (result.model in {"2PL", "3PL"} and more_ok):
-        yield _warning("no-differences")
-    if counted_anew:
-        tried = patterns.trials[patterns.real]
-        tried = tried.data if patterns.sparse else tried
-        if isinstance(result.parameters, LevelParameters):  # points are no trials
-            tried = tried[:, result.parameters.top == 1]
-        typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
-        correlation = result.settings.trial_correlation or 0.0
-        effective = typical / (1 + (typical - 1) * correlation)
-        if 0 < effective <= _SAID_BELOW * typical:
-            values = {"correlation": correlation, "trials": typical, "effective": effective}
-            yield _warning("correlated-trials", model=result.model, **values)
-    if (duplicates := result.near_duplicates).found:
-        remedy = Remedy({}, "by-family", code="result.with_clustered_errors(families=…)")
-        n_eff = round(duplicates.n_eff)
-        values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
-        yield Finding("near-duplicates", "note", values, (remedy,))
+    no_differences = by_chance and not (result.model in {"2PL", "3PL"} and more_ok)
+    duplicates = result.near_duplicates
+    remedy = Remedy({}, "by-family", code="result.with_clustered_errors(families=…)")
+    yield from of_any_systems(
+        *(result, patterns, duplicates, remedy),
+        no_differences=no_differences,
+        counted_anew=counted_anew,
+    )
     rho = 1.0
     if result.model in {"2PL", "3PL"} and result.n_answering >= _UNSURE and not by_chance:
         who: Any = result.answering

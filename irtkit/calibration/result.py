@@ -82,6 +82,8 @@ class Quadrature:
 class AnyResult:
     """What a fit with one ability and one with several have in common."""
 
+    model: str
+    settings: Settings
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
     synthetic: NDArray[np.bool_]

@@ -210,6 +210,32 @@ def test_what_is_not_possible_is_refused(how: dict[str, Any], message: str) -> N
         irtkit.fit(board(n=40, tasks=False)[0], **how)
 
 
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_several_abilities_say_of_systems_what_one_ability_says() -> None:
+    crowd = board(n=20, tasks=False)[0].values
+    noise = np.random.default_rng(1).integers(0, 2, (60, 80))
+    guessing = np.vstack([board(n=50, tasks=False)[0].values, noise[:20, :40]])
+    found = {
+        "few-systems": crowd[:5],
+        "near-duplicates": np.repeat(crowd, 10, axis=0),
+        "no-differences": noise,
+        "systems-at-chance": guessing,
+    }
+    for code, values in found.items():
+        responses = ResponseMatrix(values.astype(np.int8))
+        if code == "systems-at-chance":
+            about = pd.DataFrame({"n_options": 2}, index=list(responses.items))
+            responses = responses.with_tables(about)
+        of_one, of_two = fit(responses, 1), fit(responses, 2)
+        of_systems = [one for one in of_one.findings if one.code in found]
+        assert [one.code for one in of_systems] == [code]
+        assert [one.code for one in of_two.findings if one.code in found] == [code]
+        assert of_two.findings[0].values == of_systems[0].values
+    assert fit(board(tasks=False)[0], 2).findings == ()
+    right = fit(ResponseMatrix(np.ones((40, 60), np.int8)), 2)
+    assert "60 items that every system gets right" in str(right)
+
+
 def test_what_is_not_defined_says_so(by_task: AbilitiesResult) -> None:
     with pytest.raises(TypeError, match="must be a fit with one ability"):
         irtkit.wrong_keys(by_task)
