@@ -16,7 +16,7 @@ from typing import Any
 
 import near_copies
 import numpy as np
-from machine import arguments, describe, sentence, store
+from machine import arguments, part, store
 
 import irtkit
 
@@ -48,10 +48,10 @@ def measured(n_families: int, size: int, noise: float, n_items: int, sets: int) 
     for way, of_sets in rows.items():
         n_called, n_false, found = np.array(of_sets, dtype=float).T
         figures |= {
-            f"{way}: called": int(n_called.sum()),
-            f"{way}: false": float((n_false / np.maximum(n_called, 1)).mean()),
-            f"{way}: false of all": float(n_false.sum() / max(n_called.sum(), 1)),
-            f"{way}: found": float(found.mean()),
+            f"{way} called": int(n_called.sum()),
+            f"{way} false": float((n_false / np.maximum(n_called, 1)).mean()),
+            f"{way} false of all": float(n_false.sum() / max(n_called.sum(), 1)),
+            f"{way} found": float(found.mean()),
         }
     return figures
 
@@ -66,15 +66,13 @@ def main() -> None:
     head = ["setting", "families", *labels]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     studies = []
-    for setting in SETTINGS:
+    for setting in part(SETTINGS, 8):
         studies.append(figures := measured(*setting, options.sets))
         for way in ("unnamed", "similar", "true"):
-            n_called, *shares = (figures[f"{way}: {label}"] for label in labels)
+            n_called, *shares = (figures[f"{way} {label}"] for label in labels)
             told = " | ".join(f"{share:.1%}" for share in shares)
             print(f"| {figures['setting']} | {way} | {n_called} | {told} |", flush=True)
-    machine = describe()
-    print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=studies)
+    store(options, studies=studies)
 
 
 if __name__ == "__main__":

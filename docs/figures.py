@@ -353,6 +353,12 @@ few families = near_duplicates few_families
 data {setting} | false, each counted {alone false:.1%} | false, weighted {weighed false:.1%} |
 found, weighted {weighed found:.1%}
 
+named families = named_families/studies
+families × size, answers changed, items {setting} | called without families {unnamed called} |
+false {unnamed false of all:.1%} | called with similar {similar called} |
+false {similar false of all:.1%} | called with the true families {true called} |
+false {true false of all:.1%}
+
 anchors = anchors/studies
 model {model} | earlier systems {n_earlier} | later systems {n_later} | drifted {leaked} |
 data sets {n_data_sets} | exactly the drifted named {exactly} | a sound one named {false} |
