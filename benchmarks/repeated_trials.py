@@ -7,7 +7,8 @@ independent. Items are those of ``shapes.py``, 5 % of them inverted (of the 2PL)
 to a 2PL once more: what a model misses repeats itself from trial to trial as well.
 
 Printed are the sets in which it was said that trials count for less, and those in which they did;
-the mean of the estimated ρ, and of the standard errors of ability; how often 95 % intervals hold
+the mean of the estimated ρ, and of the errors of ability against the other systems; how often 95 %
+intervals hold
 the ability, brought to mean 0 and SD 1 among the respondents as that of fits is, and slopes and
 intercepts on the scale of the population; beside them what holds the ability if trials are taken as
 independent; the false ones
@@ -138,9 +139,9 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
     return {
         "said": any("repeated trials" in str(one.message) for one in caught),
         "correlation": result.settings.trial_correlation,
-        "ability_se": float(result.ability_se.mean()),
-        "ability": _within(result.ability - truth, result.ability_se),
-        "ability_if_independent": _within(independent.ability - truth, independent.ability_se),
+        "ability_se": float(result.board_se.mean()),
+        "ability": _within(result.ability - truth, result.board_se),
+        "ability_if_independent": _within(independent.ability - truth, independent.board_se),
         **of_items,
         "called_negative": int(called.sum()),
         "falsely_negative": int((called & (items.discrimination > 0)).sum()),
@@ -158,7 +159,7 @@ def _from_one_run(result: irtkit.FitResult, study: Study) -> float:
     one = irtkit.fit(
         irtkit.ResponseMatrix(values), study.model, method=study.method, progress=False
     )
-    return float(np.abs(result.ability_se / one.ability_se - 1).max())
+    return float(np.abs(result.board_se / one.board_se - 1).max())
 
 
 def _within(off: Array, error: Array) -> float:
