@@ -402,11 +402,13 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     """Start from proportions right and from the correlation of each item with the total score.
 
     Real respondents alone count: an always-right row would turn inverted items round, and the
-    search might not find its way back. A point-biserial correlation is taken for the biserial one
-    ρ, so that slopes start a quarter (p = ½) to a half (p = 0.1) too low; ρ stands for a probit
-    slope of ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one,
-    whose intercept a normal distribution of ability flattens (`intercept_of`).
+    search might not find its way back. The biserial correlation ρ, of variance pq/(h²n) near 0 with
+    the height h of the normal curve at p (Soper 1914), stands for a probit slope of ρ/√(1 − ρ²)
+    (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one, whose intercept a
+    normal distribution of ability flattens (`intercept_of`).
     """
+    from scipy.special import ndtri
+
     margins, real = patterns.margins, patterns.real
     weights = patterns.weight * real
     score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
@@ -419,7 +421,16 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     with_right, with_answered = patterns.right_sums(weighted), patterns.response_sums(weighted)
     share = (right + 0.5) / (answered + 1)
     covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
-    correlation = np.clip(covariance / np.sqrt(share * (1 - share)), -0.9, 0.9)
+    height = np.exp(-0.5 * ndtri(share) ** 2) / np.sqrt(2 * np.pi)
+    correlation = covariance / height
+    if problem.prior is not None:  # what few respondents say about an item is mostly noise
+        typical = np.average(correlation, weights=patterns.multiplicity)
+        noise = share * (1 - share) / (height**2 * np.maximum(answered, 1.0))
+        noise = np.average(noise, weights=patterns.multiplicity)
+        spread = np.average((correlation - typical) ** 2, weights=patterns.multiplicity)
+        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
+        correlation = typical + kept * (correlation - typical)
+    correlation = np.clip(correlation, -0.9, 0.9)
     slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
     intercept = intercept_of(share, slope)
     typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
@@ -428,13 +439,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         slope = np.full(free.sum(), np.nanmedian(known))
         intercept, logit = intercept_of(share[free], slope), np.full_like(slope, _GUESSING)
         return problem.parameters.vector(Items(slope, intercept, logit))
-    if problem.prior is not None:  # what few respondents say about a slope is mostly noise
-        noise = 1 / (share * (1 - share) * np.maximum(answered, 1.0))
-        noise = np.average(noise, weights=patterns.multiplicity)
-        spread = np.average((slope - typical) ** 2, weights=patterns.multiplicity)
-        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
-        slope = typical + kept * (slope - typical)
-    else:  # nothing holds intercepts of items without variance
+    if problem.prior is None:  # nothing holds intercepts of items without variance
         right, answered = margins.item_right.sum(axis=0), margins.item_responses.sum(axis=0)
         certain = np.where(right == answered, 20.0, -20.0)
         alike = (answered > 0) & ((right == answered) | (right == 0))
@@ -443,8 +448,6 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         slope = np.full_like(slope, typical)
     if problem.parameters.model == "Rasch":  # on a fixed grid alone, with a maximum between any
         # two nodes: from mirt's start (all loadings ½) the one that it finds (AAAI-22)
-        from scipy.special import ndtri
-
         varied = (right > 0) & (right < answered)
         probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
         intercept, typical = np.where(varied, 1.702 * probit / 0.75**0.5, intercept), 1.0

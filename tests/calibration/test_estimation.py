@@ -197,6 +197,17 @@ def test_a_sample_to_start_from_changes_no_maximum(prior: Prior | None) -> None:
     assert control.n_evaluations == 0
 
 
+@pytest.mark.parametrize("shape", [(100, 1000), (1000, 60)])
+def test_slopes_start_near_those_of_the_fit(shape: tuple[int, int]) -> None:
+    _, responses = guessed(0.0, *shape)
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    problem = problem_of(patterns, "2PL", WeakPrior())
+    begun = problem.items(starting_values(problem, patterns)).slope
+    found = fit(responses, standard_errors=False).parameters.discrimination
+    assert begun.mean() == pytest.approx(found.mean(), rel=0.1)
+    assert np.corrcoef(begun, found)[0, 1] > 0.9
+
+
 def test_a_hundred_million_trials_say_the_same_as_a_hundred_thousand() -> None:
     logits = np.add.outer(np.linspace(-2, 2, 30), np.linspace(-1, 1, 6))
     successes = 1_000 * np.rint(1e5 / (1 + np.exp(-logits))).astype(np.int64)
