@@ -82,9 +82,7 @@ class PreconditionedLBFGS:
         self._n_small = 0
 
     def swap_objective(self) -> None:
-        """Go on with a slightly different objective, from the next point if full steps fit."""
-        if self._step < 1:
-            self.restart(forget=False)
+        """Go on with a slightly different objective, from the next point."""
         self._swapped, self._n_small, self.converged, self.done = True, 0, False, False
 
     def restart(self, *, forget: bool = True) -> None:
