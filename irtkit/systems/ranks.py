@@ -16,7 +16,7 @@ the errors of the scores. The components k are too, so that copies stay copies.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from irtkit.systems.paired import t_quantile
 from irtkit.systems.standing import MOST_DRAWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold with 2,000.
 _DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
-_AT_ONCE = 2**22  # Numbers in a block. Products of a few rows are several times slower.
+_AT_ONCE = 2**20  # Numbers in a block. Products of a few rows are several times slower.
 _LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
 _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 _COMPONENTS, _SYSTEMS_EACH = 3, 6  # Normals of the mixture, and systems that one needs.
@@ -57,40 +59,39 @@ def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Fl
     n = len(standing.scores)
     n_pairs, n_apart, apart = n * (n - 1) // 2, -1, np.zeros((n, n), bool)
     bounds = _bounds(standing, (1 - level) / max(n_pairs, 1))
-    t = _t_of_pairs(standing, float(bounds.max()))
+    parts = [*_t_of_pairs(standing, float(bounds.max()))]
     while n_apart < (found := int(np.count_nonzero(apart))) < n_pairs:
         n_apart = found
-        apart = _beyond(t, _bounds(standing, (1 - level) / (n_pairs - n_apart)))
+        apart = _beyond(parts, _bounds(standing, (1 - level) / (n_pairs - n_apart)))
     if n <= MOST_DRAWN:
         n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
         draws = _draws(standing, n_draws, seed).astype(np.float32)
         while len(apart) > 1 and not apart[np.triu_indices(n, 1)].all():
             bound = np.quantile(_largest(standing, draws, ~apart), level, method="higher")
-            new = _beyond(t, _bounds(standing, 2 * ndtr(-float(bound)))) & ~apart
+            new = _beyond(parts, _bounds(standing, 2 * ndtr(-float(bound)))) & ~apart
             if not new.any():
                 break
             apart |= new
     return np.asarray(apart | apart.T)
 
 
-def _t_of_pairs(standing: Standing, most: float) -> NDArray[np.float32]:
-    """Differences of systems to later ones in standard errors, 0 elsewhere, (n, n).
+def _t_of_pairs(standing: Standing, most: float) -> Iterator[tuple[slice, slice, Any]]:
+    """Differences of some systems to later ones in standard errors, 0 elsewhere.
 
-    Infinite without an error, and if it is surely more than ``most``. NaN if both are 0.
+    Infinite without an error, and NaN if both are 0. To all systems after the columns it is surely
+    more than ``most``: the error of a difference is at most the sum of both errors.
     """
     n, scores, se = len(standing.scores), standing.scores, np.sqrt(standing.squares)
     value = scores.astype(np.float32)
-    t = np.zeros((n, n), np.float32)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for rows in blocks(n, n, _AT_ONCE):
-            reach = most * max(se[rows].max() + se.max(), standing.least**0.5)
-            end = int(np.searchsorted(-scores, reach - scores[rows.stop - 1], side="right"))
-            columns = slice(rows.start, end if np.isfinite(reach) else n)
-            se_of = np.sqrt(standing.variances(rows, columns))
-            t[rows, columns] = (value[rows, None] - value[columns]) / se_of
-            t[rows, rows] = np.triu(t[rows, rows], 1)
-            t[rows, columns.stop :] = np.inf
-    return t
+    for rows in blocks(n, n, _AT_ONCE):
+        reach = most * max(se[rows].max() + se.max(), standing.least**0.5)
+        end = int(np.searchsorted(-scores, reach - scores[rows.stop - 1], side="right"))
+        columns = slice(rows.start, end if np.isfinite(reach) else n)
+        t = value[rows, None] - value[columns]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            se_of = standing.variances(rows, columns)
+            t /= np.sqrt(se_of, out=se_of)
+        yield rows, columns, np.triu(t, 1)
 
 
 def _bounds(standing: Standing, p_value: float) -> NDArray[np.float32]:
@@ -98,11 +99,13 @@ def _bounds(standing: Standing, p_value: float) -> NDArray[np.float32]:
     return np.asarray(t_quantile(standing.df, 1 - p_value), np.float32)
 
 
-def _beyond(t: NDArray[np.float32], bounds: NDArray[np.float32]) -> Flags:
-    """Pairs beyond the bound of both."""
-    if (bounds == bounds[0]).all():
-        return np.asarray(t > bounds[0])
-    return np.asarray((t > bounds) & (t > bounds[:, None]))
+def _beyond(parts: Any, bounds: NDArray[np.float32]) -> Flags:
+    """Pairs of parts that are beyond the bound of both, the better one first, (n, n)."""
+    apart = np.zeros((len(bounds), len(bounds)), bool)
+    for rows, columns, t in parts:
+        apart[rows, columns] = t > np.maximum(bounds[rows, None], bounds[columns])
+        apart[rows, columns.stop :] = True
+    return apart
 
 
 def _draws(standing: Standing, n_draws: int, seed: int) -> Array:
@@ -162,17 +165,21 @@ def likely_ranks(
     some = slice(None, None, -(-n // MOST_DRAWN))  # of sorted scores
     share, centre, spread = _mixture(m[some], v[some])
     belonging = np.cumsum(_belonging(m, v, share, centre, spread), axis=1)
-    uniform, component = ndtr(np.roll(z, 1, axis=1)), np.zeros(z.shape, np.int8)
-    for beyond in belonging[:, :-1].T:
-        component += uniform > beyond[:, None]
     kept = spread / (spread + v[:, None])
     middle, error = centre + kept * (m[:, None] - centre), np.sqrt(kept * v[:, None])
     # Wilson and Hilferty: a cubed normal for the χ² of Student's t.
     part = 2 / (9 * (standing.df[:1] if np.ptp(standing.df) == 0 else standing.df))[:, None]
     chi = 1 - part + np.sqrt(part) * generator.standard_normal(z.shape[1])
-    rows = np.arange(n)[:, None]
-    true = middle[rows, component] + error[rows, component] * z * np.maximum(chi, 0.01) ** -1.5
-    true = np.round(true, 7 if n <= MOST_DRAWN else 5).T
+    wider = np.broadcast_to(np.maximum(chi, 0.01) ** -1.5, z.shape)
+    true = np.empty(z.shape[::-1])
+    for some in blocks(n, z.shape[1]):
+        uniform, component = ndtr(np.roll(z[some], 1, axis=1)), np.zeros(z[some].shape, np.int8)
+        for beyond in belonging[some, :-1].T:
+            component += uniform > beyond[:, None]
+        rows = np.arange(some.start, some.stop)[:, None]
+        drawn_errors = error[rows, component] * z[some] * wider[some]
+        true[:, some] = (middle[rows, component] + drawn_errors).T
+    np.round(true, 7 if n <= MOST_DRAWN else 5, out=true)
     return _rank_interval(true, standing, level)
 
 
