@@ -182,11 +182,17 @@ class _Predictor:
             mean = posterior @ theta
             sd = np.sqrt(np.maximum(posterior @ theta**2 - mean**2, 0))
             items = self.items.chosen(part)
-            slope = items.discrimination.astype(np.float32)
-            z = mean.astype(np.float32)[:, None] * slope + items.intercept.astype(np.float32)
+            slope, intercept, guessing = (
+                values.astype(np.float32)
+                for values in (items.discrimination / 2, items.intercept / 2, items.guessing)
+            )
+            z = mean.astype(np.float32)[:, None] * slope + intercept
             spread = sd.astype(np.float32)[:, None] * slope
-            p = sum(np.float32(w) * logistic(z + np.float32(x) * spread) for x, w in NORMAL_POINTS)
-            found[:, part] = items.guessing + (1 - items.guessing) * p
+            # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
+            sign = sum(
+                np.float32(w) * np.tanh(z + np.float32(x) * spread) for x, w in NORMAL_POINTS
+            )
+            found[:, part] = guessing + (1 - guessing) * (1 + sign) / 2
         return np.clip(found, _LEAST, 1 - _LEAST)
 
 
@@ -203,10 +209,13 @@ class _Scores:
     ) -> Array:
         """Add predictions of some rows. Return their log-likelihoods, which gains are over."""
         number = np.ones_like(right) if trials is None else trials
-        found = right * np.log(p) + (number - right) * np.log1p(-p)
-        self.log_likelihood += float(found.sum())
+        if trials is None:  # one answer each
+            found = np.log(np.where(right > 0, p, 1 - p))
+        else:
+            found = right * np.log(p) + (number - right) * np.log1p(-p)
+        self.log_likelihood += float(found.sum(dtype=np.float64))
         self.hits += float(np.where(p > 0.5, right, number - right).sum())
-        gain = found - (found if base is None else base)
+        gain = np.subtract(found, found if base is None else base, dtype=np.float64)
         self.respondents[:, rows] += gain.sum(axis=1), number.sum(axis=1)
         self.items += gain.sum(axis=0), number.sum(axis=0)
         self.squares += np.vdot(gain, gain), np.vdot(gain, number), np.vdot(number, number)
