@@ -7,7 +7,7 @@ is a random quarter of all systems, so that the best systems are also fitted.
 each group and size:
 
 - coverage: share of 95 % intervals that cover the score on all items
-- closed_coverage, closed_width: the same, and the mean width, without the status "beyond"
+- closed_coverage, closed_width: the same, and the mean width, if no interval is opened upwards
 - width: mean width in percentage points
 - beyond: share of systems with the status "beyond"
 - second_coverage, second_width: after ten more items each, drawn at random from the rest, for
@@ -18,6 +18,9 @@ each group and size:
 Simulated boards have 200 items. "bent" gives the best tenth of the systems an ability of its own on
 half of the items, so that calibrated curves end below them; "two abilities" loads half of the items
 on a second ability (correlation 0.5). Real boards are looked for in ``--data``.
+
+"ordinary": 30, 60 and 200 calibrated systems and 200 new ones of the same population, who answer 50
+of 200 items drawn at random. Printed are the share called "beyond", and coverage.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from irtkit.scoring import items_for_scores
 REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits": 1}
 """Matrices, and how many splits of each."""
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
+ORDINARY, ORDINARY_SETS = (30, 60, 200), 50
 SIZES, MORE = (20, 50), 10
 HELD, CALIBRATED = 200, 800
 """Most systems held out in a group, and most calibrated."""
@@ -61,7 +65,31 @@ def main() -> None:
             parts = [split(name, options.data, seed, outlier=outlier) for seed in some]
             about = {"board": name, "outlier": outlier, "splits": len(some)}
             found += summary([row for part in parts for row in part], **about)
-    store(options, records=found)
+    ordinary = [of_ordinary(n) for n in part(ORDINARY, 0)]
+    store(options, records=found, ordinary=ordinary)
+
+
+def of_ordinary(n: int) -> dict[str, Any]:
+    """Shares of new systems like the calibrated ones that are called beyond, and covered."""
+    beyond, covers = [], []
+    for seed in range(ORDINARY_SETS):
+        generator = np.random.default_rng([seed, n])
+        slope, difficulty = generator.lognormal(0, 0.3, 200), generator.normal(-0.5, 1, 200)
+        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+        abilities = generator.normal(size=n + HELD)
+        values = irtkit.simulate_responses(items, abilities, seed=generator).values
+        names = [f"q{j}" for j in range(200)]
+        result = irtkit.fit(ResponseMatrix(values[:n], items=names), standard_errors=False)
+        asked = generator.permutation(200)[:50]
+        answers = ResponseMatrix(values[n:, asked], items=[names[j] for j in asked])
+        scores, truth = irtkit.score(answers, result), values[n:].mean(axis=1)
+        beyond.append((scores["status"] == "beyond").mean())
+        low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
+        covers.append(np.mean((low <= truth) & (truth <= high)))
+    record = {"calibrated": n, "sets": ORDINARY_SETS, "beyond": float(np.mean(beyond))}
+    record["coverage"] = float(np.mean(covers))
+    print(shown({"board": "ordinary", **record}), flush=True)
+    return record
 
 
 def board(name: str, data: Path, seed: int) -> pd.DataFrame:
