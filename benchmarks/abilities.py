@@ -2,7 +2,8 @@
 
 "recovery": three correlated tasks of 20 items and 1,000 systems. The root mean square error of
 abilities next to separate fits of each task, and the SD and coverage of z = (estimate − truth) /
-standard error. "one-dimensional": how often "auto" finds more than one ability. "wrong keys": mean
+standard error. "coverage": 95 % intervals of abilities
+with few systems and tasks that correlate by 0.5. "one-dimensional": how often "auto" finds more than one ability. "wrong keys": mean
 average precision of p_negative with 5 % planted wrong keys among 200 items of two abilities, 100
 systems. "held out": log loss of 10 % hidden cells by number of abilities; data without a free
 licence are looked for in ``--data``. "seconds": of fits without standard errors.
@@ -24,7 +25,7 @@ from scipy.special import expit
 
 import irtkit
 from irtkit.abilities.engine import Cells, fit_design, probabilities
-from irtkit.abilities.errors import covariances
+from irtkit.abilities.errors import ability_covariances, covariances
 from irtkit.abilities.fitting import design_of
 from irtkit.data.slopes import called_negative
 
@@ -66,11 +67,11 @@ def recovery(correlation: float, rounds: int, n: int = 1000, n_items: int = 60) 
         y = drawn(generator, theta, slopes, task)
         cells = Cells(y, None)
         fit = fit_design(cells, design("task", 3, n_items), tol=1e-4)
-        covariance, errors, _ = covariances(cells, fit)
+        joint, errors = covariances(cells, fit)
         found = fit.correlations[pairs]
         scale = errors[pairs] / (1 - found**2)
         of_pairs.append((np.arctanh(found) - np.arctanh(correlation)) / scale)
-        variance = covariance[own[0], own[1], own[1]]
+        variance = joint.of_items()[own[0], own[1], own[1]]
         of_slopes.append((fit.items.mean[own] - slopes) / np.sqrt(variance))
         alone = [
             fit_design(
@@ -78,7 +79,8 @@ def recovery(correlation: float, rounds: int, n: int = 1000, n_items: int = 60) 
             ).ability[:, 0]
             for k in range(3)
         ]
-        z = (fit.ability - theta) / np.sqrt(np.diagonal(fit.ability_covariance, axis1=1, axis2=2))
+        variance = ability_covariances(cells, fit, joint)
+        z = (fit.ability - theta) / np.sqrt(np.diagonal(variance, axis1=1, axis2=2))
         together, apart = (
             float(np.sqrt(((one - theta) ** 2).mean()))
             for one in (fit.ability, np.stack(alone, axis=1))
@@ -91,6 +93,22 @@ def recovery(correlation: float, rounds: int, n: int = 1000, n_items: int = 60) 
         "cover_correlations": float(np.mean(np.abs(of_pairs) < 1.96)),
         "sd_z_slopes": float(np.std(of_slopes)),
     }
+
+
+def coverage(n: int, n_tasks: int, per_task: int, rounds: int) -> float:
+    """Share of true abilities within 95 % intervals, one ability per task."""
+    matrix, task = np.full((n_tasks,) * 2, 0.5) + 0.5 * np.eye(n_tasks), np.arange(n_tasks)
+    task, covered = np.repeat(task, per_task), []
+    for seed in range(rounds):
+        generator = np.random.default_rng(seed)
+        theta = generator.multivariate_normal(np.zeros(n_tasks), matrix, n)
+        y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
+        responses = irtkit.ResponseMatrix(y.astype(np.int8))
+        tasks = dict(zip(responses.items, map(str, task), strict=True))
+        result = irtkit.fit(responses, abilities=tasks)
+        off = np.abs(result.fitted.ability - theta)
+        covered.append(float((off < 1.959964 * result.ability_errors).mean()))
+    return float(np.mean(covered))
 
 
 def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> int:
@@ -206,6 +224,11 @@ def main() -> None:
     for n, n_items in part(((90, 24), (90, 120), (1000, 24), (1000, 120)), 0):
         found["recovery"][f"{n} × {n_items}"] = figures = recovery(0.6, options.rounds, n, n_items)
         print("recovery", n, n_items, figures, flush=True)
+    found["coverage"] = {}
+    for size in part(((30, 3, 25), (60, 3, 25), (150, 3, 30)), 0):
+        share = coverage(*size, 10 * options.rounds)
+        found["coverage"][" × ".join(map(str, size))] = share
+        print("coverage", *size, share, flush=True)
     for share, correlation in part(((0.5, 0.0), (0.5, 0.5), (0.7, 0.0), (0.7, 0.5)), 0):
         figures = wrong_keys(share, correlation, options.rounds)
         found["wrong keys"][f"{share}, r {correlation}"] = figures

@@ -22,7 +22,7 @@ import numpy as np
 
 from irtkit.abilities.engine import WEAK, item_means, of_items
 from irtkit.abilities.likelihood import MOST_DIMENSIONS, PER_ABILITY, log_density, nodes_of
-from irtkit.calibration.standard_errors import ItemCovariance, minus_missing_information
+from irtkit.calibration.standard_errors import ItemCovariance
 from irtkit.data.patterns import blocks
 
 if TYPE_CHECKING:
@@ -33,16 +33,12 @@ if TYPE_CHECKING:
     from irtkit.abilities.engine import Cells, Fitted
     from irtkit.irf import Array
 
-_MOST_DENSE, _MOST_WORK = (
-    600,
-    5e9,
-)  # Parameters, and products, of a matrix that is formed as a whole.
+_MOST_DENSE, _MOST_WORK = 600, 5e9  # Parameters and products of an information formed as a whole.
 _FEW_NODES = 3  # Nodes per ability of sums along directions.
 _AT_ONCE = 2**18  # Cells times nodes worked on at once.
 _SAME = 1e-8  # Share of the information about a direction below which others make it up.
-_LEAST_SHARE = (
-    1e-4  # Share of the information of items by themselves that a direction has at least.
-)
+_MOST_MISSING = 0.95  # Share of what is known of an item that it may miss by itself.
+_LEAST_SHARE = 1e-4  # Share of what items know by themselves that is left of a direction at least.
 
 
 def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
@@ -167,13 +163,18 @@ def _in_common(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> ItemCov
     """Covariance by items' own information and the directions in which they move together."""
     k, (n_items, d) = fitted.design.n_abilities, free.shape
     of_prior, reached = _prior_precision(fitted, free), fitted.items.covariance
-    moved = np.zeros((n_items, d, d * k + d))
-    for one in range(d):
-        moved[:, one, one * k : (one + 1) * k] = fitted.items.mean[:, :k]
-        moved[:, one, d * k + one] = 1.0
-    moved *= free[:, :, None]
-    spanned = np.concatenate([moved, reached @ moved, reached @ (of_prior @ moved)], axis=2)
-    spanned /= np.maximum(np.sqrt((spanned**2).sum(axis=(0, 1))), 1e-9)
+    slopes, group = fitted.items.mean[:, None, None, :k], fitted.design.group
+    of_group = (group[:, None] == np.arange(group.max() + 1)).astype(np.float64)
+    learned = np.einsum("jg,ab->jagb", of_group, np.eye(d))
+    mapped = np.eye(d)[:, :, None] * slopes
+    if not fitted.design.free:  # tasks of a bifactor model share their variance in several ways
+        mapped = mapped[..., None] * of_group[:, None, None, None]
+    mapped, learned = (part.reshape(n_items, d, -1) for part in (mapped, learned))
+    mapped, learned = (part * free[:, :, None] for part in (mapped, learned))
+    by_prior = of_prior @ np.concatenate([mapped, learned], axis=2)
+    spanned = np.concatenate([mapped, reached @ mapped, reached @ by_prior], axis=2)
+    spanned = spanned[:, :, spanned.any(axis=(0, 1))]
+    spanned /= np.sqrt((spanned**2).sum(axis=(0, 1)))
     narrow, missing_along = spanned.astype(np.float32), np.zeros((spanned.shape[2],) * 2)
     known, missing = np.zeros((2, n_items, d * d))
     for piece in _pieces(cells, fitted, _AT_ONCE, _FEW_NODES):
@@ -190,7 +191,7 @@ def _in_common(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> ItemCov
     both = free[:, :, None] & free[:, None, :]
     known = (known.reshape(n_items, d, d) + of_prior) * both
     missing, fixed = missing.reshape(n_items, d, d) * both, ~free[:, :, None] * np.eye(d)
-    alone = minus_missing_information(known + fixed, np.linalg.inv(known + fixed), missing)
+    alone = _less(known + fixed, missing)
     inverses = np.linalg.inv(alone) * both
     if fitted.prior:
         missing_along += _of_means(spanned, of_prior, fitted, free)
@@ -213,6 +214,16 @@ def _in_common(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> ItemCov
     core[: len(inverse), : len(inverse)] = inverse - np.eye(len(inverse))
     core[len(inverse) :, len(inverse) :] = -np.eye(turns.shape[2]) / weight
     return _joint(np.asarray(inverses, float), np.concatenate([directions, turns], axis=2), core)
+
+
+def _less(known: Array, missing: Array) -> Array:
+    """What is known of items less what is missing, at most a share of it in every direction."""
+    root = np.linalg.cholesky(known)
+    inverse = np.linalg.inv(root)
+    values, vectors = np.linalg.eigh(inverse @ missing @ inverse.transpose(0, 2, 1))
+    turned = root @ vectors
+    left = 1 - np.minimum(values, _MOST_MISSING)
+    return np.asarray((turned * left[:, None]) @ turned.transpose(0, 2, 1))
 
 
 def _of_means(moves: Array, of_prior: Array, fitted: Fitted, free: NDArray[np.bool_]) -> Array:

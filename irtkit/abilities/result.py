@@ -144,7 +144,8 @@ class AbilitiesResult(AnyResult):
     def respondents(self) -> pd.DataFrame:
         """Table of respondents by label, a copy.
 
-        - ability_<name> for every ability: posterior mean, followed by its error (``_se``).
+        - ability_<name> for every ability: posterior mean, followed by its error (``_se``), which
+          includes the errors of items.
         - accuracy: share right of what was answered.
         - expected_score: share right of all items, missing answers as the model expects them.
         - n_responses.
