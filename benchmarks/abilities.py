@@ -2,11 +2,11 @@
 
 "recovery": three correlated tasks of 20 items and 1,000 systems. The root mean square error of
 abilities next to separate fits of each task, and the SD and coverage of z = (estimate − truth) /
-standard error. "coverage": 95 % intervals of abilities
-with few systems and tasks that correlate by 0.5. "one-dimensional": how often "auto" finds more than one ability. "wrong keys": mean
-average precision of p_negative with 5 % planted wrong keys among 200 items of two abilities, 100
-systems. "held out": log loss of 10 % hidden cells by number of abilities; data without a free
-licence are looked for in ``--data``. "seconds": of fits without standard errors.
+standard error. "coverage": 95 % intervals of abilities with few systems and tasks that correlate by
+0.5. "one-dimensional": how often "auto" finds more than one ability. "wrong keys": mean average
+precision of p_negative with 5 % planted wrong keys among 200 items of two abilities, 100 systems.
+"held out": log loss of 10 % hidden cells by number of abilities; data without a free licence are
+looked for in ``--data``. "seconds": of fits without standard errors.
 
 Slopes are lognormal with an SD of 0.3 on the log scale, intercepts and abilities standard normal.
 """

@@ -260,7 +260,10 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
         known[piece.rows] = (piece.curvature.mean(axis=1) @ products).reshape(-1, k, k)
     posterior = np.linalg.inv(known + np.linalg.inv(fitted.correlations))
     wider = posterior @ np.linalg.inv(variance)
-    return np.asarray(posterior + wider @ found @ wider.transpose(0, 2, 1))
+    whole = posterior + wider @ found @ wider.transpose(0, 2, 1)
+    size = np.diagonal(whole, axis1=1, axis2=2) / np.diag(fitted.correlations)
+    shrink = np.minimum(1 / np.sqrt(size), 1.0)  # the population varies no more
+    return np.asarray(whole * shrink[:, :, None] * shrink[:, None, :])
 
 
 def _prior_precision(fitted: Fitted, free: NDArray[np.bool_]) -> Array:

@@ -117,6 +117,7 @@ def test_reliability_contains_the_errors_of_items() -> None:
     assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.025)
 
 
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     theta = generator.normal(size=(50, 2))
