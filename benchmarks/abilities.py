@@ -105,7 +105,7 @@ def coverage(n: int, n_tasks: int, per_task: int, rounds: int) -> float:
         y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
         responses = irtkit.ResponseMatrix(y.astype(np.int8))
         tasks = dict(zip(responses.items, map(str, task), strict=True))
-        result = irtkit.fit(responses, abilities=tasks)
+        result: Any = irtkit.fit(responses, abilities=tasks)
         off = np.abs(result.fitted.ability - theta)
         covered.append(float((off < 1.959964 * result.ability_errors).mean()))
     return float(np.mean(covered))
