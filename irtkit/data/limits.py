@@ -380,7 +380,11 @@ def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensiona
 
 
 def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
-    """Excess of both statistics over draws, in SDs, or None if both are within the bounds."""
+    """Excess of both statistics over draws, in SDs, or None if both are within the bounds.
+
+    Draws end when those to come would hardly change the decision: below a bound by three standard
+    errors of the mean of draws, or beyond twice a bound.
+    """
     if cells is None:
         return None
     right, tried = cells
