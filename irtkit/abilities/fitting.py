@@ -19,6 +19,7 @@ from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import is_missing_label
+from irtkit.responses.levels import kinds_of
 from irtkit.suspects.families import linked, similar_respondents
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def fitted_abilities(
         log_likelihood_by="quadrature" if by_quadrature else "Laplace",
         responses=responses,
     )
-    found = _of_systems(result, patterns, duplicates, counted_anew=counted_anew)
+    trials = counted_anew and not (kinds_of(responses) == "levels").any()  # points are no trials
+    found = _of_systems(result, patterns, duplicates, counted_anew=trials)
     return replace(result, findings=(*found, *findings))
 
 

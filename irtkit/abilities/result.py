@@ -11,9 +11,7 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
-from irtkit.abilities.errors import ability_covariances
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
-from irtkit.calibration.standard_errors import ItemCovariance
 from irtkit.calibration.summary import silent_items
 from irtkit.checks import check_number, check_one_of, counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
@@ -215,6 +214,8 @@ class AbilitiesResult(AnyResult):
         """Score other respondents on the items of the fit, see :func:`irtkit.score`."""
         import pandas as pd
         from scipy.special import ndtri
+
+        from irtkit.abilities.errors import ability_covariances
 
         places = {label: k for k, label in enumerate(self.item_labels)}
         known = [k for k, label in enumerate(responses.items) if label in places]
@@ -631,6 +632,8 @@ def as_abilities(given: object) -> AbilitiesResult | None:
 
 def restored(record: dict[str, Any]) -> AbilitiesResult:
     """Put a result together again."""
+    from irtkit.calibration.standard_errors import ItemCovariance
+
     fitted = storage.with_parts(record["fitted"], design=Design, respondents=Side, items=Side)
     parts: Any = {"settings": Settings, "counts": Counts, "item_covariance": ItemCovariance}
     made = storage.with_parts(record, **parts)
