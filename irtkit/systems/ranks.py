@@ -72,7 +72,9 @@ def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Fl
             if not new.any():
                 break
             apart |= new
-    return np.asarray(apart | apart.T)
+    for rows in blocks(n, n):  # a transposed matrix is slow as a whole
+        apart[:, rows] |= apart[rows].T
+    return apart
 
 
 def _t_of_pairs(standing: Standing, most: float) -> Iterator[tuple[slice, slice, Any]]:
@@ -91,7 +93,8 @@ def _t_of_pairs(standing: Standing, most: float) -> Iterator[tuple[slice, slice,
         with np.errstate(divide="ignore", invalid="ignore"):
             se_of = standing.variances(rows, columns)
             t /= np.sqrt(se_of, out=se_of)
-        yield rows, columns, np.triu(t, 1)
+        t[:, : len(t)] = np.triu(t[:, : len(t)], 1)
+        yield rows, columns, t
 
 
 def _bounds(standing: Standing, p_value: float) -> NDArray[np.float32]:
