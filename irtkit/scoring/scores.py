@@ -48,7 +48,7 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 _FORMAT = storage.Format("irtkit selection", 3)
 _ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
 _RANK, _MARGIN = 3, 0.02  # Rank of the score that sets the limit, and how far below (beyond.py).
-_LEVEL = 0.04  # Share of respondents like the calibrated ones that may be called beyond them.
+_LEVEL = 0.045  # Share of ordinary respondents beyond, at most; 0.05 gave 0.050 (beyond.py).
 _FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
 _MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
 _ROUNDING = 1e-6  # Of sums of proportions right, in 32 bits.
@@ -146,8 +146,8 @@ def score(
     If a score may exceed the third best calibrated score less 0.02, expected_score_high is the
     score if all items not asked are right: curves of these items end there. Such respondents are
     "beyond" if, on the items that they answered, they are also better than all but so many of n
-    calibrated respondents that m = #(as good) + 1 has m/(n + 1) ≤ 0.04. At most 4 % of respondents
-    like the calibrated ones are, if those are 24 or more.
+    calibrated respondents that m = #(as good) + 1 has m/(n + 1) ≤ 0.045. At most 5 % of respondents
+    like the calibrated ones are, if those are 22 or more.
 
     On four real boards, 95 % intervals of expected scores from 10 to 100 selected items covered 93
     to 97 % of the scores of held-out systems. The page "Speed and accuracy" has the table.
