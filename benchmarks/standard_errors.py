@@ -82,6 +82,7 @@ def cases(shapes: list[tuple[int, ...]] | None = None) -> list[Case]:
         Case(shape, model, prior)
         for shape in shapes or OF_FEW
         for model in irtkit.irf.MODELS
+        if model not in irtkit.irf.OF_LEVELS
         for prior in PRIORS
         if (prior != "empirical" or model in {"2PL", "3PL"})
         # without a prior few respondents leave slopes, and many more leave guessing, unbounded

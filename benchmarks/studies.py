@@ -165,7 +165,7 @@ def _is_whole(value: float) -> bool:
 def _as_long(old: Any, new: Any) -> bool:
     """Whether two times, or the shortest of several, agree."""
     times = [float(min(one)) if isinstance(one, list) and one else one for one in (old, new)]
-    if not all(isinstance(time, float) and time > 0 for time in times):
+    if not all(isinstance(time, int | float) and time > 0 for time in times):
         return True
     return 1 / FACTOR <= times[0] / times[1] <= FACTOR
 

@@ -275,8 +275,9 @@ def main() -> int:
             with np.load(STORED) as stored:
                 arrays = dict(stored) | arrays
         np.savez_compressed(STORED, **arrays)
-        given.out = STORED.with_suffix(".json")
-        store(given, fits=len(CASES), moved=0)
+        if not given.only:
+            given.out = STORED.with_suffix(".json")
+            store(given, fits=len(CASES))
         return 0
     failed = 0
     errors: dict[str, Array] = {}

@@ -194,6 +194,20 @@ def beyond() -> Iterator[Record]:
             }
 
 
+def advice() -> Iterator[Record]:
+    """Items to add for a reliability of 0.9, and the reliability with them."""
+    for one in stored("health")["advice"]:
+        advised = one["reliability"]
+        items, reached = advised["means"] or (None, None)
+        yield one | {"n": advised["advised"], "items": items, "reached": reached}
+
+
+def several_covered() -> Iterator[Record]:
+    """Coverage of intervals of several abilities."""
+    for size, share in stored("abilities")["coverage"].items():
+        yield {"size": size, "coverage": share}
+
+
 def expected_difficulty() -> Iterator[Record]:
     """What predictions are worth. The study looks no further than the most answers it tried."""
     records = stored("expected_difficulty")["curves"]["1PL"]
@@ -421,6 +435,21 @@ few items = few_items
 board {name} | asked {k} | stratified mean {stratified, mean[rmse]:.1f} |
 random, p-IRT {random, p-IRT[rmse]:.1f} | selected {fixed[rmse]:.1f} |
 one by one {adaptive[rmse]:.1f} | intervals cover {fixed[holds]:.0%}
+
+reliability = reliability/studies
+responses {kind} | systems × items {systems} × {items} | data sets {sets} |
+squared correlation with truth {reached:.3f} | reliability {said:.3f}
+
+ordinary systems = beyond/ordinary
+calibrated systems {calibrated} | data sets {sets} | called beyond {beyond:.1%} |
+coverage {coverage:.1%}
+
+advice = advice
+benchmark {shape} | systems {systems} | sets with advice {n} | items to add {items:.0f} |
+reliability reached (0.9 promised) {reached:.3f}
+
+coverage of several abilities = several_covered
+systems × tasks × items of each {size} | coverage {coverage:.1%}
 
 beyond = beyond
 board {board} | asked {k} | closed intervals cover {closed_coverage:.1%} |

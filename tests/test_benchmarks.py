@@ -43,10 +43,10 @@ RESULTS = sorted(path.stem for path in (BENCHMARKS / "results").glob("*.json"))
 
 @of("studies")
 def test_no_stored_figure_is_older_than_the_code(study: ModuleType) -> None:
-    stale = {name: files for name in RESULTS if (files := study.changed(name))}
+    stale = [f"{name} ({files[0]})" for name in RESULTS if (files := study.changed(name))]
     assert not stale, (
-        f"changed since the figures were measured: {stale}; "
-        f"python benchmarks/studies.py --confirm {' '.join(stale)}, or --renew"
+        f"older than the code, with the first file that changed: {', '.join(stale)}. "
+        "Run python benchmarks/studies.py --confirm, and --renew NAME for what does not agree"
     )
 
 

@@ -235,8 +235,8 @@ def _of_means(moves: Array, of_prior: Array, fitted: Fitted, free: NDArray[np.bo
 def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> Array:
     """Covariances of the errors of abilities, those of items included, (n, K, K).
 
-    The posterior covariance of the fit takes what is not known of slopes for information, and that
-    with known items stands in its place.
+    Posterior covariances of the fit treat the uncertainty of slopes as information. Posteriors with
+    known items take their place here.
     """
     variance, k = fitted.ability_covariance, fitted.design.n_abilities
     known, found = np.empty_like(variance), np.empty_like(variance)

@@ -344,8 +344,9 @@ def fit(
     "bifactor", and of a lower bound beyond. Axes of 2, 3, … are a choice (oblimin), on which
     probabilities and expected scores do not depend. Their errors take the rotation as known. Errors
     of abilities include those of items: 95 % intervals covered 94 to 96 % in simulations with 30 to
-    150 systems. With more than 600 parameters or four abilities errors of items come from the
-    directions in which items move together, within 1 % of the whole information for nearly all.
+    150 systems. With more than 600 parameters or four abilities, and with fewer parameters where
+    there are many systems, errors of items come from the directions in which items move together,
+    within 1 % of the whole information for nearly all.
     Those of specific abilities of "bifactor" can then be 5 to 30 % too small, with 20 items each.
     "auto" holds families of near-duplicate systems out together, also tries the tasks, and finds
     one ability with fewer than 30 systems or 15 families. It then returns a FitResult.

@@ -289,7 +289,7 @@ class FitResult(AnyResult):
         leaves their differences as they are.
         """
         errors = self.board_se[self.answering]
-        return float(1 - np.mean(errors**2) / self.latent_sd**2)
+        return max(0.0, float(1 - np.mean(errors**2) / self.latent_sd**2))
 
     def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         added = self.cluster_variance
@@ -357,7 +357,7 @@ class FitResult(AnyResult):
 
     @cached_property
     def answer_worth(self) -> NDArray[np.float64]:
-        """Independent trials of right or wrong that an answer to every item is worth, (n_items,).
+        """Independent trials of right or wrong that one answer to each item is worth, (n_items,).
 
         One answer to an item of ordered levels counts as 1. Without responses the worth of repeated
         trials is unknown, and taken as 1.
@@ -375,7 +375,7 @@ class FitResult(AnyResult):
 
     @cached_property
     def n_answers(self) -> NDArray[np.float64]:
-        """Number of real respondents that answered every item, however many trials each had."""
+        """Number of real respondents that answered each item; repeated trials count once."""
         single = self.patterns.with_trial_correlation(1.0)
         return single.response_sums(self.answering.astype(np.float64))
 

@@ -253,7 +253,7 @@ def _health(given: SimpleNamespace) -> None:
     irtkit health results.csv
     irtkit health results.csv --out items.csv
     """
-    result = result_of(given, standard_errors=False)
+    result = result_of(given)
     found = result.health()
     click.echo(str(found))
     about = None if result.responses is None else result.responses.item_table

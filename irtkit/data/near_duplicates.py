@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import REAL
+from irtkit.irf import logistic, softplus
 
 if TYPE_CHECKING:
     from typing import Any
@@ -24,7 +25,7 @@ _MOST_RESPONDENTS, _MOST_CELLS = 384, 2**17  # Compared: a sample of more respon
 _FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
 _MOST_PAIRS = 2**14  # Pairs with |z| > 3, and other pairs, that the groups are learned from.
 _PRIOR_SD, _PSEUDO_VARIANCE = 3.0, 0.25  # Of logits, for finite ones; of a pair, as of four flips.
-_NEARLY_NORMAL = 0.8  # Least SD of z, if nobody is alike, with which it is scaled: 20 items.
+_NEARLY_NORMAL = 0.8  # Least expected SD of z by which it is divided: likelihood_ratio.py.
 _TURNS, _SETTLED = 24, 0.02  # Newton steps at most; the last changes logits by less.
 _FIRST_Z, _LEAST_MEAN = 3.0, 2.0  # z of pairs alike at first, and least mean. 3 misses 20 items.
 _STEPS, _LEAST_GAIN = 50, 0.05  # Of the EM at most; the last gains less in log-likelihood.
@@ -100,7 +101,7 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
 
     z = Σ r r′ / √(½ Σ v v′ + ½ Σ r² r′² + ¼). The expected variance alone gives z a long right
     tail, from rare answers that two respondents share. The observed variance alone gives it a long
-    left tail. The ¼ makes z narrow if items are few: z is divided by its expected SD then. An
+    left tail. The ¼ makes z narrow. From about 20 items on z is divided by its expected SD. An
     ability fitted to J answers takes 1/J of what copies have in common.
     """
     items = _items(patterns, _MOST_CELLS // max(len(who), 1))
@@ -206,7 +207,7 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         share, sd = alike.sum() / n, _sd(beyond - mean, alike)
         usual = np.log(1 - share) + _log_normal(beyond, _sd(beyond, rest * (beyond < 0)))
         near = np.log(share) + _log_normal(beyond - mean, sd)
-        p, both = _mixed(near, usual)
+        p, both = logistic(near - usual), near + softplus(usual - near)
         before, reached = reached, float(weight @ both)
         of_one_group = float(weight @ _log_normal(together, _sd(together, weight)))
         needed = of_one_group + _GAIN / 2 * weight.max()
@@ -219,18 +220,11 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     far = np.exp(np.minimum(_log_normal(beyond + mean, sd) - both, _LARGEST_LOG))
     for _ in range(_STEPS):
         unlike = share * far / (1 + share * far)
-        before, share = share, max(float(weight @ unlike) / n, 1e-12)
-        if abs(share - before) < 1e-6 * before:
+        last_share, share = share, max(float(weight @ unlike) / n, 1e-12)
+        if abs(share - last_share) < 1e-6 * last_share:
             break
     p = p * (1 - unlike) + unlike
     return p, beyond * pairs.error
-
-
-def _mixed(one: Array, other: Array) -> tuple[Array, Array]:
-    """Share of one density in the sum of two, and the log of the sum. Both are given as logs."""
-    ratio = np.exp(-np.abs(one - other))  # of the smaller one to the larger one
-    whole = 1 + ratio
-    return np.where(one > other, 1, ratio) / whole, np.maximum(one, other) + np.log(whole)
 
 
 def _sd(deviation: Array, weight: Array) -> float:

@@ -122,8 +122,9 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     evidence, statistic = larger.evidence, larger.evidence * statistic
     p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
     if evidence < 1:
-        n_answers = float(larger.counts.item_responses.sum()) / larger.n_answering
-        freedom_of_n = evidence * larger.n_answering * n_answers / _ANSWERS
+        # repeated trials of a cell are one answer, as near-duplicates take them
+        answers = np.minimum(larger.counts.item_responses, larger.n_answering)
+        freedom_of_n = evidence * float(answers.sum()) / _ANSWERS
         mean_square = max(statistic, 0.0) / degrees_of_freedom
         p_value = fdtrc(degrees_of_freedom, freedom_of_n, mean_square)
     return LikelihoodRatioTest(

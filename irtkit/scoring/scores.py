@@ -143,11 +143,13 @@ def score(
     Scores between 0 and 1 count as in the result that items come from, and scores not seen vary as
     there. On a table of items each counts for one answer.
 
-    If a score may exceed the third best calibrated score less 0.02, expected_score_high is the
-    score if all items not asked are right: curves of these items end there. Such respondents are
-    "beyond" if, on the items that they answered, they are also better than all but so many of n
-    calibrated respondents that m = #(as good) + 1 has m/(n + 1) ≤ 0.045. At most 5 % of respondents
-    like the calibrated ones are, if those are 22 or more.
+    If a score may exceed the third best calibrated score less 0.02, its interval is opened:
+    expected_score_high counts all items not asked as right. Such a respondent is "beyond" if, on
+    the items answered, at most 4.5 % of n + 1 respondents (n calibrated ones and itself) are as
+    good. At most 5 % of respondents like the calibrated ones are then "beyond", if those are 22 or
+    more. This holds where the responses of the fit are saved and at most 16 different sets of items
+    were answered. Otherwise the limit is that of other items or of expected scores, and more may be
+    called.
 
     On four real boards, 95 % intervals of expected scores from 10 to 100 selected items covered 93
     to 97 % of the scores of held-out systems. The page "Speed and accuracy" has the table.

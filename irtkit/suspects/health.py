@@ -195,12 +195,10 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     sections = sections_of(result)
     expected = _error(information.sum(axis=0), _NORMAL)
     widening = (1 - result.reliability) / expected  # By errors of items, and scores that scatter.
-    rows = {
-        name: _row(
-            result, items, widening * _error(information[which].sum(axis=0), _NORMAL), best, which
-        )
-        for name, which in sections.items()
-    }
+    rows = {}
+    for name, which in sections.items():
+        error = widening * _error(information[which].sum(axis=0), _NORMAL)
+        rows[name] = _row(result, items, error, best, which)
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
     of_fit = [one for one in result.findings if one.severity == "warning"]
     to_add = _to_add(result, information.sum(axis=0), widening, best)
@@ -395,21 +393,31 @@ def _to_add(
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
     half = _HALF * float(np.mean(sd**2))
     goals = {"halve the errors of the best systems": (of_best, half)}
-    if widening * _error(information, _NORMAL) > 1 - _WANTED:
+    if result.reliability < _WANTED:
         goals[f"reach a reliability of {_WANTED}"] = _NORMAL, (1 - _WANTED) / widening
     rows = {}
     for goal, (weights, wanted) in goals.items():
-
-        def errors(n: int, weights: Array = weights) -> Array:
-            return np.asarray(_error(information + n * new, weights))
-
-        n = bisect_left(range(n_items + 1), -wanted, key=lambda n: -errors(n).min())
+        n, place = _fewest(information, new, weights, wanted, n_items)
         if n <= n_items:
-            at = _GRID[errors(n).argmin()]
-            rows[goal] = n, result.latent_mean + result.latent_sd * at
+            rows[goal] = n, result.latent_mean + result.latent_sd * _GRID[place]
     columns = ["n_items", "difficulty"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
     return table.astype({"n_items": np.int64})
+
+
+def _fewest(
+    information: Array, new: Array, weights: Array, wanted: float, most: int
+) -> tuple[int, int]:
+    """Fewest items that reach a mean error variance, and the place of their difficulty.
+
+    The number is ``most`` + 1 if that many do not.
+    """
+
+    def errors(n: int) -> Array:
+        return np.asarray(_error(information + n * new, weights))
+
+    fewest = bisect_left(range(most + 1), -wanted, key=lambda n: -float(errors(n).min()))
+    return fewest, int(errors(fewest).argmin())
 
 
 def _found(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:

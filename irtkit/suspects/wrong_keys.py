@@ -42,7 +42,7 @@ _CURVES = 500  # Curves in the dictionary.
 _JITTER = 0.15  # SD of log slopes and of intercepts about the fitted ones.
 _LEAST_SLOPE = 0.02  # Of an ordinary item.
 _PRECISIONS = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
-_CLEARLY = 10.0  # Log likelihood below the largest from which on lower precisions are not tried.
+_CLEARLY = 10.0  # Log likelihood below the largest at which the search ends: it has one top.
 _CHOSEN = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # Shares q of a moved key, equally likely.
 _ERROR, _ERROR_FEW = 0.01, 0.005  # Error rate f, also of few respondents.
 _OPTIONS = 20  # Different answers in the bank up to which each item has all of them to choose from.
@@ -110,8 +110,8 @@ class _Bank(NamedTuple):
                 total = n_right[some] @ logs[0] + n_wrong[some] @ logs[1]
             else:
                 total = np.zeros((some.stop - some.start, len(self.curves)))
-            for table, code in zip(tables, counts.codes[some].T, strict=False):
-                total += table[code]
+                for table, code in zip(tables, counts.codes[some].T, strict=True):
+                    total += table[code]
             top = total.max(axis=1, keepdims=True)
             total -= top
             found[some] = top[:, 0] + np.log(np.exp(total, out=total).sum(axis=1))

@@ -78,10 +78,11 @@ def pairs_apart(standing: Standing, *, level: float = 0.95, seed: int = 0) -> Fl
 
 
 def _t_of_pairs(standing: Standing, most: float) -> Iterator[tuple[slice, slice, Any]]:
-    """Differences of some systems to later ones in standard errors, 0 elsewhere.
+    """Differences to later systems in standard errors, by blocks of rows: rows, columns, t.
 
-    Infinite without an error, and NaN if both are 0. To all systems after the columns it is surely
-    more than ``most``: the error of a difference is at most the sum of both errors.
+    t is 0 for earlier systems, infinite without an error, and NaN if difference and error are 0.
+    Systems after the columns are left out. Their t exceeds ``most``, since the error of a
+    difference is at most the sum of both errors.
     """
     n, scores, se = len(standing.scores), standing.scores, np.sqrt(standing.squares)
     value = scores.astype(np.float32)

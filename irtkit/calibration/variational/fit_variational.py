@@ -67,6 +67,7 @@ def variational_estimates(
     *,
     models: tuple[ModelName, ModelName],
     prior: Any,
+    learns_chance: bool,
     settings: Settings,
     mesh: Mesh | None,
     checkpoint: str | PathLike[str] | None,
@@ -75,7 +76,8 @@ def variational_estimates(
 ) -> Estimates:
     """Fit a posterior, with repeated trials at their effective number.
 
-    ``models`` are the model asked for, and the model of the items.
+    ``models`` are the model asked for, and the model of the items. ``learns_chance`` is whether all
+    items have one chance level, which was not given.
     """
     (model, of_items), size = models, settings.batch
     some, correlation = patterns, None
@@ -121,7 +123,7 @@ def variational_estimates(
     state = None if path is None else _resumed(path, fingerprint, held)
     if state is None:
         state = _start(model, problem, held, control, batches)
-        if model == "3PL" and not _chance_is_given(settings.prior, responses):
+        if learns_chance:
             state = with_likeliest_chance(state, batches)
         keep(state)
     state = maximise_bound(
@@ -132,7 +134,7 @@ def variational_estimates(
         report=report,
         keep=keep,
     )
-    return _summary(state, batches, responses, settings)
+    return _summary(state, batches, responses, settings, learns_chance=learns_chance)
 
 
 def _start(
@@ -152,22 +154,19 @@ def _start(
     return first_state(target, target.coordinates.point(items, location, log_scale), batches)
 
 
-def _chance_is_given(prior: Any, responses: ResponseMatrix) -> bool:
-    """Whether the prior that was asked for, or the options of items, give the chance level."""
-    if isinstance(prior, ItemPrior) or getattr(prior, "chance", None) is not None:
-        return True
-    return responses.item_table is not None and "n_options" in responses.item_table
-
-
 def _summary(
-    state: State, batches: Batches, responses: ResponseMatrix, settings: Settings
+    state: State,
+    batches: Batches,
+    responses: ResponseMatrix,
+    settings: Settings,
+    *,
+    learns_chance: bool,
 ) -> Estimates:
     """Posterior means and SDs, and the likelihood at the means."""
     patterns, target, guide, bent = batches.patterns, state.target, state.guide, None
     abilities, elbo, elbo_se = abilities_of(state, batches)
     if target.coordinates.model == "3PL":
-        learned = not _chance_is_given(settings.prior, responses)
-        guide, bent = bent_posterior(state, batches, chance_is_learned=learned)
+        guide, bent = bent_posterior(state, batches, chance_is_learned=learns_chance)
     parameters, covariance = moments_of(target.coordinates, guide, bent)
     if bent is not None:  # guessing c as its logit, whose derivative is 1/(c(1 − c))
         slope = parameters[:, 2] * (1 - parameters[:, 2])
