@@ -120,7 +120,8 @@ def advised(shape: str, n_systems: int, sets: int) -> dict[str, Any]:
         health = result.health()
         best = result.best_first[: health.n_best]
         slope = np.median(np.abs(result.parameters.discrimination))
-        for goal, n, at in health.to_add.itertuples():
+        printed = health.to_add[health.to_add["n_items"] <= n_items]
+        for goal, n, at in printed.itertuples():
             new = irtkit.ItemParameters.from_difficulty(np.full(n, slope), np.full(n, at))
             more = irtkit.simulate_responses(new, theta, seed=g).values
             refitted = irtkit.fit(np.hstack([values, more]))

@@ -75,7 +75,7 @@ def said(kind: str, n: int, n_items: int, seed: int) -> dict[str, float]:
 def main() -> None:
     """Print the table, and store the figures where asked."""
     parser = arguments(__doc__)
-    parser.add_argument("--sets", type=int, default=200, help="data sets of every setting")
+    parser.add_argument("--sets", type=int, default=100, help="data sets of every setting")
     options = parser.parse_args()
     warnings.simplefilter("ignore", irtkit.IRTWarning)
     rows = []

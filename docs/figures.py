@@ -199,7 +199,8 @@ def advice() -> Iterator[Record]:
     for one in stored("health")["advice"]:
         advised = one["reliability"]
         items, reached = advised["means"] or (None, None)
-        yield one | {"n": advised["advised"], "items": items, "reached": reached}
+        about = {"benchmark": one["shape"], "systems": one["systems"], "n": advised["advised"]}
+        yield about | {"items": items, "reached": reached}
 
 
 def several_covered() -> Iterator[Record]:
@@ -445,7 +446,7 @@ calibrated systems {calibrated} | data sets {sets} | called beyond {beyond:.1%} 
 coverage {coverage:.1%}
 
 advice = advice
-benchmark {shape} | systems {systems} | sets with advice {n} | items to add {items:.0f} |
+benchmark {benchmark} | systems {systems} | sets with advice {n} | items to add {items:.0f} |
 reliability reached (0.9 promised) {reached:.3f}
 
 coverage of several abilities = several_covered

@@ -46,6 +46,7 @@ _FEWER = 1 / 3  # The same, of the expected share. Misfit alone makes pairs of e
 _LEVEL = 0.05  # Of near-duplicates, if items are independent, and of tasks beyond such a share.
 _WANTED = 0.9  # Reliability to reach by more items.
 _HALF = 0.25  # Share of the error variances that is left when errors are halved.
+_MOST_TIMES = 10  # As many items as there are, up to which a number of items to add is computed.
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
@@ -69,7 +70,8 @@ class Health:
     to_add: pd.DataFrame
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
     the best systems" and, if the reliability is lower, "reach a reliability of 0.9". A goal that
-    takes more items than the benchmark has is left out."""
+    takes more items than the benchmark has is not printed, and one that takes ten times as many is
+    left out."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     n_best: int  #: Number of the best systems.
 
@@ -85,6 +87,7 @@ class Health:
             f"To {goal}, add {counted(n, 'item')} of difficulty {difficulty:z.1f} "
             "and median discrimination."
             for goal, n, difficulty in self.to_add.itertuples()
+            if n <= len(self.items)
         ]
 
     def first_pairs(self, most: int) -> tuple[str, pd.DataFrame]:
@@ -397,8 +400,8 @@ def _to_add(
         goals[f"reach a reliability of {_WANTED}"] = _NORMAL, (1 - _WANTED) / widening
     rows = {}
     for goal, (weights, wanted) in goals.items():
-        n, place = _fewest(information, new, weights, wanted, n_items)
-        if n <= n_items:
+        n, place = _fewest(information, new, weights, wanted, _MOST_TIMES * n_items)
+        if n <= _MOST_TIMES * n_items:
             rows[goal] = n, result.latent_mean + result.latent_sd * _GRID[place]
     columns = ["n_items", "difficulty"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
