@@ -4,9 +4,10 @@
 source files that it depends on changed since it was measured or last confirmed. ``--renew``
 measures what is stale anew, the cheapest first. ``--confirm`` measures a part of every stale study
 again, with the same seeds, and notes in its file that the figures agree: those that are no time,
-within 2 % or .005, and shares of data sets within one standard error. Times are compared where the
-study is about them and the processor is the same: they agree within a factor of 1.5. Both take
-names of studies, fresh ones too, and pass on other options (``--peer-python``, ``--against``).
+within 2 % or .005, and shares and numbers of data sets within one standard error. Times are
+compared where the study is about them and the processor is the same: they agree within a factor of
+1.5. Both take names of studies, fresh ones too, and pass on other options (``--peer-python``,
+``--against``).
 """
 
 from __future__ import annotations
@@ -152,9 +153,16 @@ def _agree(old: Any, new: Any, sets: int | None) -> bool:
         return math.isnan(old) and math.isnan(new)
     allowed = max(0.02 * abs(old), min(0.005, 0.2 * abs(old) + 0.001))
     if sets and all(0 <= one <= 1 and _is_whole(one * sets) for one in (old, new)):
-        share = (old * sets + 0.5) / (sets + 1)
-        allowed = math.sqrt(share * (1 - share) / sets)
+        allowed = _error_of_share(old, sets)
+    elif sets and all(isinstance(one, int) and 0 <= one <= sets for one in (old, new)):
+        allowed = sets * _error_of_share(old / sets, sets)
     return abs(new - old) <= allowed
+
+
+def _error_of_share(share: float, sets: int) -> float:
+    """Standard error of a share of data sets."""
+    drawn_in = (share * sets + 0.5) / (sets + 1)
+    return math.sqrt(drawn_in * (1 - drawn_in) / sets)
 
 
 def _is_whole(value: float) -> bool:
