@@ -200,7 +200,11 @@ def note_files() -> None:
 
     def opened(event: str, given: tuple[Any, ...]) -> None:
         name = str(given[0]) if event == "open" else ""
-        if name.startswith(folders[0]) and not name.endswith((".py", ".pyc")) and name not in known:
+        if (
+            name.startswith(folders[0])
+            and not name.endswith((".py", ".pyc", ".pyi"))
+            and name not in known
+        ):
             note(name)
 
     sys.addaudithook(opened)

@@ -1,6 +1,19 @@
 # Public names, and the module that is imported when each of them is first used.
 
-from . import datasets, difficulty, findings, plots, prediction
+from . import (
+    curves,
+    datasets,
+    diagnostics,
+    difficulty,
+    findings,
+    io,
+    plots,
+    prediction,
+    scoring,
+    selection,
+    suspects,
+    systems,
+)
 from .abilities.result import AbilitiesResult
 from .calibration.fitting import EM, Variational, fit
 from .calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
@@ -63,7 +76,9 @@ __all__ = [
     "characteristic_curves",
     "compare_difficulties",
     "compare_systems",
+    "curves",
     "datasets",
+    "diagnostics",
     "differential_functioning",
     "difficulty",
     "doubling_time",
@@ -76,6 +91,7 @@ __all__ = [
     "horizon",
     "impact",
     "information",
+    "io",
     "item_fit",
     "learning_surface",
     "likelihood_ratio_test",
@@ -92,10 +108,14 @@ __all__ = [
     "report",
     "respondent_fit",
     "score",
+    "scoring",
     "select_items",
+    "selection",
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",
+    "suspects",
+    "systems",
     "trend",
     "write_responses",
     "write_table",
