@@ -4,10 +4,10 @@
 source files that it depends on changed since it was measured or last confirmed. ``--renew``
 measures what is stale anew, the cheapest first. ``--confirm`` measures a part of every stale study
 again, with the same seeds, and notes in its file that the figures agree: those that are no time,
-within 2 % or .005, and shares and numbers of data sets within one standard error. Times are
-compared where the study is about them and the processor is the same: they agree within a factor of
-1.5. Both take names of studies, fresh ones too, and pass on other options (``--peer-python``,
-``--against``).
+within 2 % or .005, and shares and numbers of data sets, or of items where there is one, within one
+standard error. Times are compared where the study is about them and the processor is the same: they
+agree within a factor of 1.5. Both take names of studies, fresh ones too, and pass on other options
+(``--peer-python``, ``--against``).
 """
 
 from __future__ import annotations
@@ -119,6 +119,8 @@ def differences(
     """Stored figures and new ones where they do not agree."""
     if isinstance(new, dict) and isinstance(old, dict):
         sets = next((new[name] for name in SETS if isinstance(new.get(name), int)), sets)
+        if sets is None and isinstance(new.get("shape"), list):
+            sets = new["shape"][-1]  # a share of items
         for name, value in new.items():
             place = f"{where}/{name}"
             if name not in old or value == []:  # not stored, or not in the part
