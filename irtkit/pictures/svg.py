@@ -100,7 +100,7 @@ def _axes(frame: Frame) -> str:
     texts += [_text(frame.px(at), floor + 18, text) for at, text in across]
     texts.append(_text((left + end) / 2, frame.height - 8, frame.x.name))
     middle = (frame.top + floor) / 2
-    texts.append(_text(18, middle, frame.y.name, turned=f'transform="rotate(-90 18 {middle})"'))
+    texts.append(_text(13, middle, frame.y.name, turned=f'transform="rotate(-90 13 {middle})"'))
     rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))
     return "".join([_path("grid", grid, _LINE.format(1)), rule, *texts])
 
