@@ -46,15 +46,12 @@ class Format(NamedTuple):
     version: int
 
 
-def write(
-    path: str | PathLike[str], form: Format, record: Mapping[str, Any], *, compressed: bool
-) -> None:
+def write(path: str | PathLike[str], form: Format, record: Mapping[str, Any]) -> None:
     """Write a record to a file, which appears whole or not at all."""
     arrays: dict[str, Any] = {}
     content = {name: _plain(value, name, arrays) for name, value in record.items()}
-    save = np.savez_compressed if compressed else np.savez
     with replacing(path) as temporary, temporary.open("wb") as handle:
-        save(handle, header=_text(form._asdict()), content=_text(content), **arrays)
+        np.savez_compressed(handle, header=_text(form._asdict()), content=_text(content), **arrays)
 
 
 def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]], Made]) -> Made:

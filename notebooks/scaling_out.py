@@ -57,4 +57,4 @@ print(f"{len(many.respondents):,} systems have {len(patterns):,} patterns")
 irtkit.fit(many)
 
 # %% [markdown]
-# The same page explains posteriors in batches, checkpoints and several devices.
+# The same page explains posteriors in batches and several devices.

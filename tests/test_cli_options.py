@@ -159,7 +159,6 @@ REFUSED = {
     "fit graded.csv": "--score-range q1=0,100",
     "fit r.csv --score-range 0,1 --score-range q=0,9": "names an item each time",
     "fit r.csv --model 5PL": "5PL",
-    "fit r.csv --checkpoint state": "--checkpoint is for --method vi",
     "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",
     "fit r.csv --synthetic class-prior": "labels",
     "fit r.csv --metrics m.csv": "--higher-is-better must name",

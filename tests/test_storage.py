@@ -26,16 +26,15 @@ if TYPE_CHECKING:
 FORM = Format("irtkit thing", 3)
 
 
-def stored(path: Path, record: dict[str, Any], *, compressed: bool = False) -> dict[str, Any]:
-    write(path, FORM, record, compressed=compressed)
+def stored(path: Path, record: dict[str, Any]) -> dict[str, Any]:
+    write(path, FORM, record)
     return read(path, FORM, dict)
 
 
-@pytest.mark.parametrize("compressed", [True, False])
-def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path, compressed: bool) -> None:
+def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path) -> None:
     values = [1, 0.1, float("-inf"), True, None, "θ", [1, [2.5]], (1, ("a",), []), ()]
     record = {str(k): value for k, value in enumerate([*values, {"a": {"b": (None,)}}])}
-    back = stored(tmp_path / "x", record, compressed=compressed)
+    back = stored(tmp_path / "x", record)
     assert back == record
     assert [*map(type, back.values())] == [*map(type, record.values())]
 
@@ -51,7 +50,7 @@ def test_plain_values_come_back_equal_and_of_their_kind(tmp_path: Path, compress
 def test_a_file_of_another_kind_or_version_says_what_to_do(
     tmp_path: Path, form: Format, message: str
 ) -> None:
-    write(tmp_path / "x", form, {"a": np.ones(2)}, compressed=False)
+    write(tmp_path / "x", form, {"a": np.ones(2)})
     with pytest.raises(ValueError, match=message):
         read(tmp_path / "x", FORM, dict)
 
@@ -70,7 +69,7 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_no_cut_and_no_flipped_byte_gives_another_record_or_another_error(tmp_path: Path) -> None:
     path, numbers = tmp_path / "x", np.arange(50.0)
-    write(path, FORM, {"a": numbers}, compressed=True)
+    write(path, FORM, {"a": numbers})
     content = path.read_bytes()
     for place in range(0, len(content), 7):
         path.write_bytes(content[:place])

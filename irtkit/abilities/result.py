@@ -490,7 +490,7 @@ class AbilitiesResult(AnyResult):
         record["findings"] = [one.stored() for one in self.findings]
         if self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
-        storage.write(path, FORMAT, record, compressed=True)
+        storage.write(path, FORMAT, record)
 
     def __repr__(self) -> str:
         n = counted(len(self.respondent_labels), "respondent")

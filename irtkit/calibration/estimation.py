@@ -61,7 +61,6 @@ from irtkit.responses.levels import level_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import PathLike
 
     from jax.sharding import Mesh
     from numpy.typing import NDArray
@@ -87,7 +86,6 @@ def fitted(
     anchors: CalibratedItems | None,
     *,
     mesh: Mesh | None,
-    checkpoint: str | PathLike[str] | None,
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with checked settings, and call ``report`` at every step."""
@@ -135,7 +133,6 @@ def fitted(
             learns_chance=start_items is not None and isinstance(of_part.chance, float),
             settings=settings,
             mesh=mesh,
-            checkpoint=checkpoint,
             schedule=schedule,
             report=report,
         )

@@ -25,7 +25,6 @@ from irtkit.checks import (
     is_whole,
     short,
 )
-from irtkit.files import as_path
 from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import OF_LEVELS, Items, LevelParameters, model_name
@@ -35,7 +34,6 @@ from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items,
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from os import PathLike
 
     from jax.sharding import Mesh
 
@@ -128,20 +126,15 @@ class Variational:
     batch : int, optional
         Number of respondents per step, drawn without replacement in passes through all. Default:
         all.
-    checkpoint : path, optional
-        File for the state of the optimisation, written after every step. If it exists, the fit
-        continues from there and ends with the numbers of an uninterrupted one. The file stays.
     mesh : jax.sharding.Mesh, optional
         Devices that share the respondents, as for :class:`EM`.
 
     Raises
     ------
     TypeError
-        If `tol` is not a number, `mesh` is not a mesh, or `checkpoint` is not a path.
+        If `tol` is not a number or `mesh` is not a mesh.
     ValueError
-        If `tol`, `max_iterations` or `batch` is out of range, or `checkpoint` is a folder.
-    FileNotFoundError
-        If the folder of `checkpoint` does not exist.
+        If `tol`, `max_iterations` or `batch` is out of range.
 
     Notes
     -----
@@ -180,7 +173,6 @@ class Variational:
     tol: float = 0.03
     max_iterations: int = 1000
     batch: int | None = None
-    checkpoint: str | PathLike[str] | None = None
     mesh: Mesh | None = None
 
     name = "vi"
@@ -189,13 +181,6 @@ class Variational:
         _check(self.tol, self.max_iterations, self.mesh)
         if self.batch is not None:
             check_whole("batch", self.batch, 1)
-        if self.checkpoint is None:
-            return
-        path = as_path(self.checkpoint, "checkpoint")
-        if path.is_dir():
-            raise ValueError(f"checkpoint must be a file, and {path} is a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"checkpoint must be in a folder, and {path.parent} is missing")
 
 
 @overload
@@ -468,11 +453,9 @@ def fit(
 
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report, one_thread():
-        checkpoint = method.checkpoint if isinstance(method, Variational) else None
         result = fitted(
             *(responses, model, settings, method.name, anchors),
             mesh=method.mesh,
-            checkpoint=checkpoint,
             report=report,
         )
     if taken:

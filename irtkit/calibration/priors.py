@@ -59,9 +59,8 @@ class Density(ABC):
 
     For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
     density may be defined for another quantity q, such as log |a| or c. Then ``at`` gives the log
-    density of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results and checkpoints keep
-    the name of the class and the attributes, which must be numbers, texts or arrays. A checkpoint
-    identifies a density by them.
+    density of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results keep the
+    name of the class and the attributes, which must be numbers, texts or arrays.
 
     Examples
     --------

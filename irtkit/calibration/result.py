@@ -705,7 +705,7 @@ class FitResult(AnyResult):
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
             record["posterior"] = self.posterior.stored()
-        storage.write(path, FORMAT, record, compressed=True)
+        storage.write(path, FORMAT, record)
 
     @cached_property
     def signs(self) -> SlopeSigns:

@@ -170,7 +170,6 @@ def _fit(given: SimpleNamespace) -> None:
       task) or bifactor (a general one too). Items then have a slope for each ability.
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
-    --checkpoint FILE  File to resume --method vi from after an interruption.
     Options:
     {METRICS}
     --out FOLDER  Folder to write the tables to.
@@ -180,7 +179,7 @@ def _fit(given: SimpleNamespace) -> None:
     irtkit fit runs/ --metric match --model 1PL
     irtkit fit results.csv --abilities 2
     """
-    more = {name: getattr(given, name) for name in ("chance", "checkpoint", "abilities")}
+    more = {name: getattr(given, name) for name in ("chance", "abilities")}
     with prepared(given.out):
         result = fitted(given, standard_errors=not given.no_standard_errors, **more)
         written = write_fit(result, given.out, source=printable(given.responses))

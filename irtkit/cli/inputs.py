@@ -100,12 +100,11 @@ def fitted(
     *,
     standard_errors: bool = True,
     chance: float | None = None,
-    checkpoint: Path | None = None,
     abilities: str | None = None,
 ) -> Any:
     """Fit as the options say. The printed result repeats the warnings of the fit."""
     from irtkit.calibration import fit
-    from irtkit.calibration.fitting import Variational, silently
+    from irtkit.calibration.fitting import silently
     from irtkit.calibration.priors import WeakPrior
     from irtkit.difficulty.quality import quality_of
     from irtkit.io.tables import is_file, read_metrics
@@ -116,9 +115,7 @@ def fitted(
         if prior != "weak" or given.model != "3PL":
             raise ValueError("--chance is for --model 3PL with --prior weak")
         prior = WeakPrior(chance=chance)
-    if checkpoint is not None and given.method != "vi":
-        raise ValueError(f"--checkpoint is for --method vi, and the method is {given.method}")
-    method: Any = Variational(checkpoint=checkpoint) if given.method == "vi" else "em"
+    method: Any = given.method
     metrics, higher = settings.get("metrics") or (), settings.get("higher_is_better") or ()
     if higher and not metrics:
         raise ValueError("--higher-is-better is for --metrics, which was not given")

@@ -601,7 +601,7 @@ def save_items(
         "ends": ends,
         "design": None if items.design == "chosen" else items.design,
     }
-    storage.write(path, _FORMAT, record, compressed=True)
+    storage.write(path, _FORMAT, record)
 
 
 def _loaded(record: dict[str, Any]) -> CalibratedItems:

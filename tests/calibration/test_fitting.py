@@ -382,9 +382,6 @@ def test_wrong_arguments_are_refused_by_name(
         (lambda: Variational(max_iterations=0), ValueError, "max_iterations must be a whole"),
         (lambda: EM(mesh="cpu"), TypeError, r"mesh must be a jax\.sharding\.Mesh or None, got str"),
         (lambda: Variational(batch=0), ValueError, "batch must be a whole number"),
-        (lambda: Variational(checkpoint=3), TypeError, "checkpoint must be a text or"),
-        (lambda: Variational(checkpoint="."), ValueError, "checkpoint must be a file"),
-        (lambda: Variational(checkpoint="nowhere/state"), FileNotFoundError, "nowhere is missing"),
     ],
 )
 def test_wrong_settings_of_a_method_are_refused_where_they_are_given(

@@ -1,48 +1,38 @@
 """From response patterns to a variational posterior.
 
 The optimisation starts near the maximum of the penalised likelihood, found with a coarse tolerance,
-or with minibatches from a sample of the respondents. An empirical prior is learned there. A
-checkpoint file holds the state after the last step, and a fingerprint of responses and settings, so
-that a run continues only with its own.
+or with minibatches from a sample of the respondents. An empirical prior is learned there.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logit
 
-from irtkit.calibration.empirical import ItemDistribution, empirical_bayes
+from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded_items
 from irtkit.calibration.estimation import maximum_of, start
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.priors import ItemPrior
 from irtkit.calibration.search import FAR, MOST_REPAIRS, Control, maximise, problem_of
 from irtkit.calibration.variational.bent import bent_posterior, with_likeliest_chance
-from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import (
     Batches,
     State,
-    TraceRow,
     abilities_of,
     first_state,
     maximise_bound,
 )
 from irtkit.calibration.variational.posterior import Posterior, moments_of
-from irtkit.calibration.variational.target import Coordinates, Target, target_of
+from irtkit.calibration.variational.target import target_of
 from irtkit.data.patterns import SYNTHETIC
 from irtkit.irf import Items
-from irtkit.quadrature import Nodes
-from irtkit.storage import Format, fields_of, read, with_parts, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import PathLike
 
     from jax.sharding import Mesh
 
@@ -52,7 +42,6 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-_FORMAT = Format("irtkit variational checkpoint", 5)
 _NEAR = 1e-3
 """Tolerance of the search for the start, in nats: within √(2·tol) = 0.04 standard errors."""
 _BATCHES_AT_START = 4
@@ -70,7 +59,6 @@ def variational_estimates(
     learns_chance: bool,
     settings: Settings,
     mesh: Mesh | None,
-    checkpoint: str | PathLike[str] | None,
     schedule: GridSchedule,
     report: Callable[[int, float], None],
 ) -> Estimates:
@@ -84,7 +72,6 @@ def variational_estimates(
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
         some = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
-    # the start does not depend on max_iterations, so that a fit which ran out of steps can go on
     control = Control(schedule, _NEAR)
     if patterns.repeated:
         correlation = settings.trial_correlation
@@ -97,42 +84,15 @@ def variational_estimates(
     size = None if size is None else min(size, patterns.n)
     batches = Batches(problem, schedule, patterns, size, settings.seed)
     held = None if settings.prior == "empirical" else problem.prior
-    path = None if checkpoint is None else Path(checkpoint)
-    fingerprint = {
-        "model": model,
-        "prior": None if held is None else held.described(),
-        "seed": settings.seed,
-        "batch": settings.batch,
-        "quadrature": settings.quadrature,
-        "responses": None if path is None else digest_of(patterns),
-    }
-
-    def keep(state: State) -> None:
-        """Store the state after a step, if there is a checkpoint."""
-        learned, coordinates = state.target.prior, state.target.coordinates
-        if path is not None:
-            record = {
-                "fingerprint": fingerprint,
-                "coordinates": coordinates,
-                "learned": learned if isinstance(learned, ItemDistribution) else None,
-                "chance": getattr(learned, "chance", None),
-                "state": {**fields_of(state), "target": None},
-            }
-            write(path, _FORMAT, record, compressed=False)
-
-    state = None if path is None else _resumed(path, fingerprint, held)
-    if state is None:
-        state = _start(model, problem, held, control, batches)
-        if learns_chance:
-            state = with_likeliest_chance(state, batches)
-        keep(state)
+    state = _start(model, problem, held, control, batches)
+    if learns_chance:
+        state = with_likeliest_chance(state, batches)
     state = maximise_bound(
         state,
         batches,
         tol=settings.tol,
         max_steps=settings.max_iterations,
         report=report,
-        keep=keep,
     )
     return _summary(state, batches, responses, settings, learns_chance=learns_chance)
 
@@ -214,46 +174,3 @@ def _summary(
             bent=bent,
         ),
     )
-
-
-def _resumed(path: Path, fingerprint: dict[str, Any], prior: Any) -> State | None:
-    """The stored state, or None without a file. ``prior`` is the prior of the fit unless learned.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a checkpoint, is damaged, or has other responses or settings.
-    """
-    if not path.exists():
-        return None
-    record = read(path, _FORMAT, _made)
-    for name, wanted in fingerprint.items():
-        if record["fingerprint"].get(name) != wanted:
-            raise ValueError(
-                f"checkpoint {path} was made with other {name}. "
-                "Choose another path, or delete it to start again"
-            )
-    state: State = record["state"]
-    prior = record["learned"] or prior
-    if not isinstance(prior, ItemPrior):
-        prior = replace(prior, chance=record["chance"])
-    return replace(state, target=Target(record["coordinates"], prior))
-
-
-def _made(record: dict[str, Any]) -> dict[str, Any]:
-    """The parts of a record as objects, except the target of the state."""
-    state = with_parts(record["state"], guide=Guide, information=Information, nodes=Nodes)
-    state["trace"] = tuple(TraceRow(**row) for row in state["trace"])
-    kinds = {"coordinates": Coordinates, "learned": ItemDistribution, "state": State}
-    return with_parts({**record, "state": state}, **kinds)
-
-
-def digest_of(rows: Patterns) -> str:
-    """A digest of the responses, cell by cell."""
-    found = hashlib.sha256(str(rows.cells.shape).encode())
-    parts: list[Any] = [part for part in (rows.group, rows.cells, rows.trials) if part is not None]
-    for part in parts:
-        dense = isinstance(part, np.ndarray)
-        for array in (part,) if dense else (part.indptr, part.indices, part.data):
-            found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()

@@ -7,7 +7,7 @@ Monte-Carlo noise, *Polyak–Ruppert averaging* takes steps of 1/k. It stops whe
 means is small relative to posterior SDs and the bound no longer rises.
 
 Minibatches go through all respondents in a new order in each pass. The first pass is the burn-in.
-All randomness follows from the seed and the number of the step, so that interrupted runs continue.
+All randomness follows from the seed and the number of the step.
 """
 
 from __future__ import annotations
@@ -251,12 +251,10 @@ def maximise_bound(
     tol: float,
     max_steps: int,
     report: Callable[[int, float], None],
-    keep: Callable[[State], None],
 ) -> State:
     """Take steps until the fit has converged, at most ``max_steps``.
 
     ``tol`` is the Monte-Carlo error of posterior means, in posterior SDs, below which it may have.
-    ``keep`` is called with the state after each step, and may store it.
     """
     per_pass = batches.steps_per_pass
     state = replace(state, converged=_converged(state, per_pass, tol))
@@ -264,7 +262,6 @@ def maximise_bound(
         state = _stepped(state, batches)
         state = replace(state, converged=_converged(state, per_pass, tol))
         report(state.step, state.trace[-1].smoothed)
-        keep(state)
     return state
 
 

@@ -1,4 +1,4 @@
-"""The posterior of a variational fit: draws, intervals, and the form other tools read."""
+"""The posterior of a variational fit: draws, intervals and moments."""
 
 from __future__ import annotations
 
@@ -170,23 +170,6 @@ class Posterior:
         table = np.concatenate(found, axis=1).T
         index = pd.Index(self.item_labels, name="item")
         return pd.DataFrame(table, index=index, columns=columns[: table.shape[1]])
-
-    def to_arviz(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> Any:
-        """Draws as an ArviZ object, one chain, with the labels as coordinates.
-
-        Raises
-        ------
-        ImportError
-            If ArviZ is not installed (the extra ``irtkit[arviz]``).
-        """
-        try:
-            import arviz
-        except ImportError as error:
-            raise ImportError("to_arviz needs ArviZ: pip install 'irtkit[arviz]'") from error
-        drawn = {name: part[None] for name, part in self.draws(n, seed=seed, scale=scale).items()}
-        dims = {name: ["respondent" if name == "ability" else "item"] for name in drawn}
-        coords = {"item": list(self.item_labels), "respondent": list(self.respondent_labels)}
-        return arviz.from_dict(posterior=drawn, dims=dims, coords=coords)
 
     def stored(self) -> dict[str, Any]:
         """The record for :meth:`restored`, without the labels of the result."""

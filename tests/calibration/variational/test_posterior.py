@@ -1,9 +1,7 @@
-"""Draws, intervals and moments of a posterior, and what becomes of them in files and tools."""
+"""Draws, intervals and moments of a posterior, and what becomes of them in files."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -147,29 +145,6 @@ def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -
     assert back.trace.equals(result.trace)
     back.save(tmp_path / "again.irt")
     assert (tmp_path / "again.irt").read_bytes() == (tmp_path / "fit.irt").read_bytes()
-
-
-def test_arviz_gets_draws_with_their_labels(result: FitResult) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its own import
-        pytest.importorskip("arviz")
-    found = posterior_of(result).to_arviz(20, seed=9, scale="sample").posterior
-    assert list(found["item"].to_numpy()) == list(result.item_labels)
-    assert list(found["respondent"].to_numpy()) == list(result.respondent_labels)
-    drawn_here = posterior_of(result).draws(20, seed=9, scale="sample")
-    assert set(found.data_vars) == set(drawn_here)
-    for name, part in drawn_here.items():
-        last = "respondent" if name == "ability" else "item"
-        assert found[name].dims == ("chain", "draw", last)
-        np.testing.assert_array_equal(found[name].to_numpy()[0], part)
-
-
-def test_without_arviz_it_is_said_how_to_get_it(
-    result: FitResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ImportError, match=r"irtkit\[arviz\]"):
-        posterior_of(result).to_arviz()
 
 
 @pytest.mark.parametrize(
