@@ -47,7 +47,6 @@ from .simulation import add_synthetic, simulate_responses
 from .suspects.audit import audit
 from .suspects.families import similar_respondents
 from .suspects.flags import flag_items
-from .suspects.shuffle import shuffle_control
 from .suspects.wrong_keys import wrong_keys
 from .systems.comparison import compare_systems
 from .systems.gate import gate
@@ -111,7 +110,6 @@ __all__ = [
     "scoring",
     "select_items",
     "selection",
-    "shuffle_control",
     "similar_respondents",
     "simulate_responses",
     "suspects",

@@ -445,8 +445,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "discrimination cannot be found",
     "fit-not-tested": "Fit not tested: fewer than 30 respondents answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
-    "no-dimension": "No common dimension: the first component explains {share:.1%} of the "
-    "variance, and at most {most:.1%} after a permutation of the responses. Flags may mean nothing",
     # From selection
     "fixed-order": "Fixed order: the first {n:item} of the ranking are asked in its order. On "
     "held-out systems the score is then off by {fixed:.1%}, and by {adaptive:.1%} if items are "

@@ -235,24 +235,6 @@ print(winners.mean().to_string())
 # systems give the keyed answer, and no strong system does. They are few, so the slope has a large
 # standard error. The list is about its sign.
 #
-# ## Could it be noise?
-#
-# With 1,797 digits, some will look odd by chance. `shuffle_control` is a permutation check. It
-# permutes the answers to each digit over the systems. Each digit keeps its average error, but
-# ability no longer matters. Then it fits and flags again.
-
-# %%
-control = irtkit.shuffle_control(crowd.responses, seeds=[0, 1])
-print(control)
-
-# %% [markdown]
-# `negative` is the number of digits with negative discrimination. Permuted answers give none, so
-# such a verdict would be meaningful. `flagged` includes digits that do not discriminate. After a
-# permutation that may be nearly every digit, so the column is not a count of suspects there.
-#
-# The column `dimension` is the largest share of the answers that a single ability explains. It is
-# far above the permuted rows, so it makes sense to rank systems by ability.
-#
 # ## Which systems answer alike?
 #
 # The effective sample size of the 130 systems is about 51. `similar_respondents` lists the pairs

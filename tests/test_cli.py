@@ -231,7 +231,7 @@ def test_suspect_items_end_with_code_1_on_demand(tmp_path: Path) -> None:
     assert "wrote found.csv" in told
     found = irtkit.read_table(tmp_path / "found.csv")
     assert "negative discrimination" in found["reasons"].iloc[0]
-    given = "--prior none --shuffles 1 --extreme-difficulty 9 --top 1"
+    given = "--prior none --extreme-difficulty 9 --top 1"
     assert "item-" in printed(f"audit results.csv {given}", tmp_path)
 
 

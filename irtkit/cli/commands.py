@@ -199,7 +199,6 @@ def _audit(given: SimpleNamespace) -> int:
 
     audit RESPONSES
     {FITTING}
-    --shuffles COUNT=0  Fits of shuffled responses, to see what chance alone gives.
     {DIFFICULTY}
     --chance NUMBER  Probability of guessing right for the 3PL, such as 0.25.
     Options:
@@ -222,14 +221,8 @@ def _audit(given: SimpleNamespace) -> int:
     families = column_or_name(given, "families")
     result = result_of(given, several=True)
     responses = result.responses
-    if given.shuffles and responses is None:
-        raise ValueError("--shuffles: the responses were not saved with this result")
     found = irtkit.audit(result, families=families, predictions=answers, **thresholds)
     Console().print(found.shown(given.top))
-    if given.shuffles and responses is not None:
-        seeds = range(given.shuffles)
-        control = irtkit.shuffle_control(responses, result.model, seeds=seeds, **thresholds)
-        click.echo(f"\n{control}")
     about = None if responses is None else responses.item_table
     items = found.items.assign(reasons=found.items["reasons"].map(reasons_text))
     write(described(items, about), given.out)

@@ -140,7 +140,7 @@ def flag_items(
 
     See Also
     --------
-    irtkit.audit, irtkit.wrong_keys, irtkit.shuffle_control
+    irtkit.audit, irtkit.wrong_keys
 
     Examples
     --------

@@ -84,7 +84,6 @@ def fitted() -> irtkit.FitResult:
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
         ("families", lambda fit, _: irtkit.flag_items(fit, families=["one"] * 250)),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
