@@ -158,9 +158,8 @@ def rank_intervals() -> Iterator[Record]:
 
 
 def paired_tests() -> Iterator[Record]:
-    """Tests of pairs on boards. The gain is not known on every board."""
-    for one in stored("paired_tests")["boards"]:
-        yield one | {"board": plain(one["board"]), "gain": one["gain"] or (None, None)}
+    """Tests of pairs, on boards whose names are words."""
+    return (one | {"board": plain(one["board"])} for one in stored("paired_tests")["boards"])
 
 
 def simulated_wrong_keys() -> Iterator[Record]:
@@ -415,10 +414,8 @@ items of tasks {items} | correlation of abilities {correlation} | missing {missi
 items of a passage {passage} | scores of tasks {tasks:.1%} | least of a task {least:.1%} |
 averages {average:.1%} | likely ranks {ranks:.1%} | pairs {pairs:.1%}
 
-weighted tests = paired_tests
-board {board} | swapped pairs: t {swapped[0]:.1%} | weighted {swapped[1]:.1%} |
-near-duplicates: t {alike[0]:.1%} | weighted, too {alike[1]:.1%} |
-boards with a gain {gain_known} | reported {gain[0]:.2f} | realised {gain[1]:.2f}
+paired tests = paired_tests
+board {board} | swapped pairs {swapped:.1%} | near-duplicates {alike:.1%}
 
 power = systems/power
 items {items:,} | simulated {simulated:.1%} | stated {formula:.1%}

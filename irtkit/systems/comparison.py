@@ -11,7 +11,7 @@ SE²), the posterior of a difference d has mean κd and variance κSE². For up 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from irtkit.systems.standing import (
     standings,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
-from irtkit.systems.weighted import LEAST_GAIN, LEAST_SYSTEMS, Slopes, both_tests, gain_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,20 +67,9 @@ class SystemComparison:
     level: float
     n_clusters: int  #: Clusters of the common items. Each item is one if no clusters were given.
     n_systems: int  #: Systems on the board of both.
-    weighted_p_value: float  #: With items weighted by how well they separate the other systems.
-    gain: float  #: Items that the plain test would need for each item of the weighted one. Or NaN.
     items: pd.DataFrame = field(repr=False)
     """Index "item": accuracy of both ("accuracy", "other_accuracy"), their difference and the
     difference that the model expects. The least expected differences come first."""
-
-    @property
-    def decisive(self) -> Literal["weighted", "plain"]:
-        """Which test decides, a rule that does not look at these two systems.
-
-        "weighted" if the gain of the other pairs is 1.1 or more, and there are 20 systems or more.
-        """
-        decides = self.gain >= LEAST_GAIN and self.n_systems >= LEAST_SYSTEMS
-        return "weighted" if decides else "plain"
 
     def power(self, n_items: Any, difference: Any = None) -> Any:
         """Probability that a number of items like these shows a difference.
@@ -168,10 +156,6 @@ def compare_systems(
     difference to p_value are about each pair by itself, as if chosen before looking. With a
     probability of at least ``level``, all pairs called different are so, in this direction.
 
-    Two systems are compared by a second test as well. It weighs items by their slopes, which are
-    estimated without the two. ``decisive`` says which test decides, by the other pairs of the
-    board. Not the smaller p-value does.
-
     References
     ----------
     Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
@@ -231,11 +215,6 @@ def compare_systems(
         shares = Shares.of(result.patterns.chosen(places))
         if by is not None:
             return compared_by_task(shares, cluster, Tasks.of(result, by), level)
-        row["weighted_p_value"] = row["gain"] = np.nan
-        if not isinstance(result, AbilitiesResult):
-            slopes, others = Slopes.of(result, part.places), np.setdiff1d(part.places, places)
-            row["weighted_p_value"] = both_tests(slopes, shares, places, cluster)[1].p_value
-            row["gain"] = gain_of(result, slopes, others, cluster)
         row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
         found = SystemComparison(**row, level=level, n_systems=len(part.scores))
     for finding in limits_of(result, parts):

@@ -50,13 +50,6 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
     else:
         said = _ahead(one, two, *paired, f"on the {items} of both", found.level)
         yield f"{said[:-1]}, {p_words(found.p_value, 4)}."
-    if np.isfinite(found.gain):
-        decides = "this test decides" if found.decisive == "weighted" else "the plain test decides"
-        yield (
-            "A second test weights items by how well they separate the other systems: "
-            f"{p_words(found.weighted_p_value, 4)}. On this board the plain test needs "
-            f"{found.gain:.2f} times as many items for the same power, so {decides}."
-        )
     if found.n_systems > 2:
         yield (
             "The p-values assume that you chose the pair before you saw results. If not, compare "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +10,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 import irtkit
-from irtkit.systems.standing import Shares
-from irtkit.systems.weighted import Slopes, both_tests
-from tests.crowds import crowd, fitted
+from tests.crowds import crowd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,55 +113,6 @@ def test_one_cluster_or_item_gives_neither_an_error_nor_impossible_bounds() -> N
     few = irtkit.fit(irtkit.ResponseMatrix(values))
     pair = irtkit.compare_systems(few, "respondent-1", "respondent-2")
     assert "have 1 item in common" in str(pair)
-
-
-def swapped(values: Any, pair: Any, seed: int) -> list[float]:
-    """P-values of both tests where the answers of two systems are exchanged at random."""
-    values, turned = values.copy(), np.random.default_rng(seed).random(values.shape[1]) < 0.5
-    values[np.ix_(pair, turned)] = values[np.ix_(pair[::-1], turned)]
-    result = irtkit.fit(values, standard_errors=False)
-    shares, slopes = Shares.of(result.patterns.chosen(pair)), Slopes.of(result, np.arange(40))
-    return [each.p_value for each in both_tests(slopes, shares, pair, None)]
-
-
-def test_the_weighted_test_keeps_its_level_on_two_that_are_alike() -> None:
-    # benchmarks/paired_tests.py has the rates
-    values = crowd("long").responses.values
-    found = np.array([swapped(values, np.array([k, k + 1]), k) for k in range(0, 40, 2)])
-    assert ((found < 0.05).sum(axis=0) <= 4).all()  # of 20; 5 or more once in 400
-    assert abs(found.mean() - 0.5) < 0.2
-
-
-def test_weights_gain_where_items_differ_and_the_test_is_chosen_by_the_other_pairs() -> None:
-    generator = np.random.default_rng(0)
-    slopes = np.where(np.arange(300) % 2, 2.0, 0.0)  # half of the items are noise
-    items = irtkit.ItemParameters.from_difficulty(slopes, generator.normal(size=300))
-    values = irtkit.simulate_responses(items, generator.normal(size=40), seed=1).values.copy()
-    result = irtkit.fit(values, standard_errors=False)
-    found = irtkit.compare_systems(result, "respondent-1", "respondent-2")
-    assert found.gain > 1.3
-    assert found.decisive == "weighted"
-    assert "so this test decides" in " ".join(str(found).split())
-    few = irtkit.compare_systems(fitted("few"), "respondent-1", "respondent-2")
-    assert few.decisive == "plain"
-    values[0, :] = 1 - values[0, :]  # of the pair itself
-    turned = irtkit.compare_systems(
-        irtkit.fit(values, standard_errors=False), "respondent-1", "respondent-2"
-    )
-    assert turned.gain == pytest.approx(found.gain, abs=0.15)
-
-
-def test_weights_do_not_depend_on_the_pair_that_they_compare() -> None:
-    made, pair, found = crowd("long"), np.array([0, 1]), []
-    for first in (made.responses.values[:2], 1 - made.responses.values[:2]):
-        values = np.vstack([first, made.responses.values[2:]])
-        result = replace(irtkit.fit(values, standard_errors=False), ability=made.abilities)
-        shares = Shares.of(result.patterns.chosen(pair))
-        found.append(Slopes.of(result, np.arange(len(values))).weights(shares, pair))
-    assert found[0] == pytest.approx(found[1])
-    assert 0 < found[0].std() < 0.5
-    slopes = crowd("long").items.discrimination
-    assert np.corrcoef(found[0], slopes)[0, 1] > 0.3
 
 
 def test_items_where_they_differ_most_come_first() -> None:
