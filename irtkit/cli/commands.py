@@ -91,8 +91,7 @@ def _merge(given: SimpleNamespace) -> None:
     logs, to each of the tables, and to a response that several of them hold.
 
     merge PATHS...
-    --out OUT=*  File to write: .parquet, .csv, .tsv, .jsonl for py-irt, or _samples.jsonl for Every
-      Eval Ever.
+    --out OUT=*  File to write: .parquet, .csv, .tsv, or _samples.jsonl for Every Eval Ever.
     --wide  Write a row per system, as for R's mirt. The file is .csv or .tsv.
     {READING}
 

@@ -16,7 +16,7 @@ import numpy as np
 from irtkit.checks import check_one_of, check_type, check_unique, short
 from irtkit.files import as_path, replacing, replacing_text
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
-from irtkit.responses import ResponseMatrix, refuse_scores, refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ENDINGS = {
     "every-eval-ever": ("_samples.jsonl", "_samples.jsonl.gz"),
-    "py-irt": (".jsonlines", ".jsonl", ".jsonlines.gz", ".jsonl.gz"),
     "long": (".parquet", *_TEXT),
     "wide": _TEXT,
 }  # The first format that a name fits is the default.
@@ -51,11 +50,10 @@ def write_responses(
         Matrix to write. A table next to the file marks synthetic respondents.
     path : str or path-like
         File, which appears whole or not at all. Text may have .gz after its suffix.
-    format : {"long", "wide", "py-irt", "every-eval-ever"}, optional
-        By default long for .csv, .tsv and .parquet, py-irt for .jsonl and .jsonlines, and
-        every-eval-ever for _samples.jsonl. Long and every-eval-ever hold sparse matrices and
-        repeated trials, which ``repeats="count"`` reads. Items of every-eval-ever are read back as
-        ``task/item``.
+    format : {"long", "wide", "every-eval-ever"}, optional
+        By default long for .csv, .tsv and .parquet, and every-eval-ever for _samples.jsonl. Long
+        and every-eval-ever hold sparse matrices and repeated trials, which ``repeats="count"``
+        reads. Items of every-eval-ever are read back as ``task/item``.
 
     Examples
     --------
@@ -73,12 +71,10 @@ def write_responses(
     check_type("responses", responses, ResponseMatrix)
     file = as_path(path)
     form = format_by_name(file, format)
-    if form in {"wide", "py-irt"}:
-        refuse_sparse(responses, f"format={short(form)}")
-        if form == "py-irt":
-            refuse_scores(responses, "format='py-irt'")
+    if form == "wide":
+        refuse_sparse(responses, "format='wide'")
         if responses.has_repeats:
-            raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
+            raise ValueError("wide holds one response per cell, but there are repeated trials")
     tasks = _tasks(responses) if form == "every-eval-ever" else []
     labels = [*map("/".join, tasks)] if tasks else [*responses.items]
     check_unique("tasks and items must make unique labels", labels)
@@ -96,8 +92,7 @@ def write_responses(
         if form in {"wide", "long"}:
             rows = map(SEPARATORS[form_of(file)].join, _rows_of_text(responses, form))
         else:
-            records = _samples(responses, tasks) if tasks else _py_irt(responses)
-            rows = map(json.JSONEncoder(ensure_ascii=False).encode, records)
+            rows = map(json.JSONEncoder(ensure_ascii=False).encode, _samples(responses, tasks))
         text.writelines(f"{row}\n" for row in rows)
 
 
@@ -209,16 +204,6 @@ def _texts(codes: NDArray[Any]) -> Iterable[str]:
     if codes.dtype.kind == "i":
         return _CELLS[codes]  # type: ignore[no-any-return]
     return [_CELLS[int(code)] if code % 1 == 0 else str(code) for code in codes]
-
-
-def _py_irt(responses: ResponseMatrix) -> Iterator[dict[str, Any]]:
-    if (empty := (responses.values < 0).all(axis=0)).any():
-        item = short(responses.items[int(empty.argmax())])
-        raise ValueError(f"py-irt cannot hold items without a response, such as {item}")
-    for respondent, row in zip(responses.respondents, responses.values, strict=True):
-        cells = zip(responses.items, row.tolist(), strict=True)
-        answers = {item: value for item, value in cells if value >= 0}
-        yield {"subject_id": respondent, "responses": answers}
 
 
 def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:

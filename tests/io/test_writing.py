@@ -25,7 +25,6 @@ SPARSE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["t/q1", "t/q2"]).t
 FILES = [
     *(("long", f"crowd{ending}") for ending in (".parquet", ".csv")),
     *(("wide", f"crowd{ending}") for ending in (".csv", ".tsv.gz")),
-    *(("py-irt", f"crowd.{ending}") for ending in ("jsonl", "jsonlines.gz")),
     ("every-eval-ever", "crowd_samples.jsonl"),
 ]
 
@@ -36,11 +35,8 @@ FAILED = pytest.mark.filterwarnings("ignore:.*failed:UserWarning")
 @FAILED
 @pytest.mark.parametrize(("form", "name"), FILES)
 def test_what_is_written_reads_back_equal(tmp_path: Path, form: str, name: str) -> None:
-    values = [[1, 0], [-1, 1], [-1, -1]]
-    orderly = ResponseMatrix(values, ["=cmd", "007", "NA"], ["b", 'a "quoted", one'])
-    gaps = orderly if form == "py-irt" else GAPS
-    irtkit.write_responses(gaps, tmp_path / name, format=form)
-    assert read_responses(tmp_path / name) == gaps
+    irtkit.write_responses(GAPS, tmp_path / name, format=form)
+    assert read_responses(tmp_path / name) == GAPS
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
@@ -53,7 +49,7 @@ def test_what_is_written_reads_back_equal(tmp_path: Path, form: str, name: str) 
 def test_repeated_trials_and_sparse_matrices_read_back_equal_or_are_refused(
     tmp_path: Path, form: str, name: str, given: Any, settings: Any, word: str
 ) -> None:
-    if form in {"wide", "py-irt"}:
+    if form == "wide":
         with pytest.raises(ValueError, match=word):
             irtkit.write_responses(given, tmp_path / name, format=form)
         return
@@ -146,8 +142,8 @@ def test_samples_are_of_the_schema(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "form", "message"), [
     ("crowd.xls", None, "must end in .parquet or .csv or .tsv"),
     ("crowd.parquet", "wide", "must end in .csv or .tsv"),
-    ("crowd.csv", "excel", "format must be one of every-eval-ever, py-irt, long, wide"),
-    ("crowd.jsonl", None, "cannot hold items without a response, such as 'q2'"),
+    ("crowd.csv", "excel", "format must be one of every-eval-ever, long, wide"),
+    ("crowd.jsonl", None, "must end in .parquet or .csv"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(
     tmp_path: Path, name: str, form: str | None, message: str

@@ -61,8 +61,6 @@ def test_long_and_wide_tables_have_the_same_scores(tmp_path: Path, *, sparse: bo
     if not sparse:
         write_responses(long, tmp_path / "wide.csv", format="wide")
         assert read_responses(tmp_path / "wide.csv") == matrix()
-        with pytest.raises(ValueError, match="py-irt"):
-            write_responses(long, tmp_path / "scores.jsonl", format="py-irt")
 
 
 @pytest.mark.parametrize("sparse", [False, True])

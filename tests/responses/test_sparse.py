@@ -88,8 +88,8 @@ def fitted() -> irtkit.FitResult:
         ("families", lambda fit, _: irtkit.flag_items(fit, families=["one"] * 250)),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
         (
-            "format='py-irt'",
-            lambda fit, path: irtkit.write_responses(fit.responses, path / "a.jsonl"),
+            "format='wide'",
+            lambda fit, path: irtkit.write_responses(fit.responses, path / "a.csv", format="wide"),
         ),
         ("probability", lambda fit, _: fit.probability()),
     ],
