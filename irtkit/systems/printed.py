@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from irtkit.checks import counted
 from irtkit.printed import (
     in_lines,
