@@ -18,7 +18,7 @@ from irtkit.curves.answered import Answered
 from irtkit.curves.logistic import crossing, with_intercept
 from irtkit.irf import logistic
 from irtkit.printed import plain, shortened, table_of
-from irtkit.systems.paired import correction, mean_of, t_quantile, tail
+from irtkit.systems.paired import correction, mean_of, t_quantile, tail, wilson_interval
 from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
@@ -350,23 +350,3 @@ def leaders_of(
                 p_value[k] = float(tail(one.df, one.value / one.se))
     kept = others[(p_value > alpha / max(len(others) - 1, 1)) | (others == best)]
     return float(mean[best]), kept[np.argsort(-mean[kept], kind="stable")]
-
-
-def wilson_interval(share: Any, n: Any, level: float = 0.95) -> tuple[Array, Array]:
-    """Score interval of a true share (Wilson 1927, *JASA* 22, 209-212).
-
-    From the share among n independent responses, of any shape: with z the normal quantile,
-    (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n).
-
-    Examples
-    --------
-    >>> from irtkit.curves.characteristic import wilson_interval
-    >>> [round(float(bound), 3) for bound in wilson_interval(0.75, 4)]
-    [0.301, 0.954]
-    """
-    from scipy.special import ndtri
-
-    more = ndtri((1 + level) / 2) ** 2 / n
-    middle = (share + more / 2) / (1 + more)
-    half = np.sqrt(more * (share * (1 - share) + more / 4)) / (1 + more)
-    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)

@@ -8,11 +8,11 @@ import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
 from irtkit.checks import did_you_mean, short
-from irtkit.curves.characteristic import wilson_interval
 from irtkit.diagnostics import information
 from irtkit.irf import EXTREME
 from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, usual_axis
 from irtkit.suspects.flags import negatives
+from irtkit.systems.paired import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

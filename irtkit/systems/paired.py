@@ -87,6 +87,31 @@ def t_quantile(df: Any, level: float) -> Any:
     return reach[place].reshape(np.shape(df))[()]
 
 
+def wilson_interval(
+    share: Any, n: Any, level: float = 0.95, df: Any = np.inf
+) -> tuple[Array, Array]:
+    """Score interval of a true share (Wilson 1927, *JASA* 22, 209-212).
+
+    From the share p among n independent answers, of any shape. With t the quantile of Student's t,
+
+        (p + t²/2n ± t √(p(1 − p)/n + t²/4n²)) / (1 + t²/n).
+
+    The quantile is normal by default. If the variance v of a share was estimated with ``df``
+    degrees of freedom, n is p(1 − p)/v. Without degrees of freedom the bounds are 0 and 1.
+
+    Examples
+    --------
+    >>> from irtkit.systems.paired import wilson_interval
+    >>> [round(float(bound), 3) for bound in wilson_interval(0.75, 4)]
+    [0.301, 0.954]
+    """
+    quantile = np.minimum(t_quantile(df, level), 1e6)
+    ratio = quantile**2 / n
+    centre = (share + ratio / 2) / (1 + ratio)
+    reach = np.sqrt(ratio * (share * (1 - share) + ratio / 4)) / (1 + ratio)
+    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+
+
 def power_of(
     n_items: Any, difference: Any, se_of_one: float, *, level: float, clusters_per_item: float
 ) -> Any:

@@ -19,7 +19,7 @@ from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding
 from irtkit.responses.labels import is_missing_label
 from irtkit.suspects.health import sections_of
-from irtkit.systems.paired import Estimate, correction, mean_of, t_quantile
+from irtkit.systems.paired import Estimate, correction, mean_of, wilson_interval
 from irtkit.systems.standing import Shares, Standing, all_answered, moves
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def standing_by_task(
     all_df = np.vstack([_welch(variance[1:], df), np.repeat(df[:, None], n, axis=1)])
     order, columns = np.argsort(-scores[0], kind="stable"), {}
     for k, name in enumerate([AVERAGE, *(f"score_{tasks.names[j]}" for j in names)]):
-        low, high = wilson(scores[k], variance[k], all_df[k], level)
+        low, high = share_interval(scores[k], variance[k], all_df[k], level)
         for end, values in (("", scores[k]), ("_low", low), ("_high", high)):
             columns[name + end] = values[order]
     places, of_pair = np.asarray(places)[order], float(least.min()) / n_tasks**2
@@ -156,15 +156,12 @@ def _welch(variance: Array, df: Array) -> Array:
     return np.asarray(variance.sum(axis=0) ** 2 / (variance**2 / df[:, None]).sum(axis=0))
 
 
-def wilson(score: Array, variance: Array, df: Array, level: float) -> tuple[Array, Array]:
-    """Bounds of scores between 0 and 1, which are 0 and 1 without degrees of freedom."""
+def share_interval(score: Array, variance: Array, df: Array, level: float) -> tuple[Array, Array]:
+    """Wilson's bounds of scores with estimated variances. A score of 0 or 1 counts df answers."""
+    n = np.maximum(df, 1e-9)
     spread = score * (1 - score)
-    inverse = 1 / np.maximum(df, 1e-9)  # 1/m of a score of 0 or 1
-    np.divide(variance, spread, out=inverse, where=spread > 0)
-    part = np.minimum(t_quantile(df, level), 1e6) ** 2 * inverse
-    centre = (score + part / 2) / (1 + part)
-    reach = np.sqrt(part * spread + part**2 / 4) / (1 + part)
-    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+    np.divide(spread, variance, out=n, where=(spread > 0) & (variance > 0))
+    return wilson_interval(score, n, level, df)
 
 
 def compared_by_task(

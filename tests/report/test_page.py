@@ -17,7 +17,6 @@ from threadpoolctl import ThreadpoolController
 
 import irtkit
 from irtkit.calibration.summary import readable_difficulty
-from irtkit.curves.characteristic import wilson_interval
 from irtkit.data.patterns import Patterns
 from irtkit.data.slopes import called_negative
 from irtkit.findings import reasons_text
@@ -25,6 +24,7 @@ from irtkit.pictures import fitted
 from irtkit.pictures.picture import COLOURS
 from irtkit.report.columns import EXACT
 from irtkit.report.templates import number_text
+from irtkit.systems.paired import wilson_interval
 from tests.crowds import drawn
 
 if TYPE_CHECKING:

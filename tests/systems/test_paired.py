@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from irtkit.systems.paired import items_needed, mean_of, power_of
+from irtkit.systems.paired import items_needed, mean_of, power_of, wilson_interval
 
 
 def test_the_error_of_a_mean_is_the_textbook_one() -> None:
@@ -23,6 +24,13 @@ def test_clusters_of_copies_count_once() -> None:
     assert copies.se == pytest.approx(mean_of(values).se)
     assert copies.df == 49
     assert mean_of(np.repeat(values, 3)).se < 0.6 * copies.se
+
+
+def test_the_interval_of_a_share_is_wilsons() -> None:
+    for right, n in ((130, 200), (0, 7), (7, 7)):
+        theirs = binomtest(right, n).proportion_ci(method="wilson")
+        ours = wilson_interval(right / n, n)
+        assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_power_is_the_level_without_a_difference_and_rises_to_1() -> None:

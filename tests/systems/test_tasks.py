@@ -10,7 +10,7 @@ import pytest
 
 import irtkit
 from irtkit.systems.printed import board_text
-from irtkit.systems.tasks import wilson
+from irtkit.systems.tasks import share_interval
 from tests.commands import printed, refused
 
 if TYPE_CHECKING:
@@ -119,12 +119,12 @@ def test_clusters_widen_intervals_also_if_they_span_tasks() -> None:
 
 def test_intervals_have_wilsons_form() -> None:
     infinite = np.full(2, np.inf)
-    low, high = wilson(np.array([1.0, 0.5]), np.array([0.0, 0.0025]), infinite, 0.95)
+    low, high = share_interval(np.array([1.0, 0.5]), np.array([0.0, 0.0025]), infinite, 0.95)
     assert (low[0], high[0]) == (1, 1)
     assert (low[1], high[1]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
-    some = wilson(np.array([1.0]), np.array([0.0]), np.array([19.0]), 0.95)
+    some = share_interval(np.array([1.0]), np.array([0.0]), np.array([19.0]), 0.95)
     assert some[0][0] == pytest.approx(1 / (1 + 2.0930**2 / 19), abs=1e-4)
-    unknown = np.hstack(wilson(np.array([0.3]), np.array([0.01]), np.array([0.0]), 0.95))
+    unknown = np.hstack(share_interval(np.array([0.3]), np.array([0.01]), np.array([0.0]), 0.95))
     assert unknown == pytest.approx([0, 1], abs=1e-6)
 
 
