@@ -4,7 +4,7 @@
 are N(0, 1) in the reference group and N(−shift, 1) in the focal one. Where items differ a share of
 them is harder for the focal group by so many SDs of ability ("one way"), or as many are easier
 ("both ways"), or has half the slope there ("slopes"). Families are near-copies of one system, each
-answer differing with a probability. Printed for each method and setting, with 95 % intervals of the
+answer differing with a probability. Printed for each setting, with 95 % intervals of the
 first over data sets: the share of items that do not differ whose p-value is below
 0.05 and below 0.001; the design effect's mean; and with q ≤ 0.05 the mean share of false ones among
 those found, and the share found of those that differ. With --raw statistics are not divided by the
@@ -22,7 +22,6 @@ from machine import arguments, part, store
 import irtkit
 from irtkit.data.patterns import patterns_of
 from irtkit.diagnostics import functioning
-from irtkit.diagnostics.functioning import METHODS
 
 _CRITICAL = 3.841
 """Of a chi-square with one degree of freedom, at 5 %."""
@@ -104,8 +103,8 @@ def drawn(setting: Setting, seed: int) -> tuple[Any, list[str], Any]:
     return irtkit.ResponseMatrix(values), ["focal" if one else "ref" for one in focal], differs
 
 
-def measured(setting: Setting, method: Any, sets: int) -> dict[str, Any]:
-    """The figures of one method in one setting."""
+def measured(setting: Setting, sets: int) -> dict[str, Any]:
+    """The figures of one setting."""
     effects: list[float] = []
     told: list[Any] = []
     estimate = functioning._design_effect  # noqa: SLF001  # looked at, not changed
@@ -122,7 +121,7 @@ def measured(setting: Setting, method: Any, sets: int) -> dict[str, Any]:
         responses, groups, differs = drawn(setting, seed)
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             table = irtkit.differential_functioning(
-                responses, groups, method, reference="ref", focal="focal"
+                responses, groups, reference="ref", focal="focal"
             )
         p, called = table["p_value"].to_numpy(), table["harder_for"].to_numpy() != ""
         told.append(np.isfinite(p))
@@ -135,7 +134,6 @@ def measured(setting: Setting, method: Any, sets: int) -> dict[str, Any]:
     return {
         "setting": setting.name,
         **setting._asdict(),
-        "method": method,
         "data_sets": sets,
         "items": len(p),
         "tested": float(np.concatenate(told).mean()),
@@ -159,7 +157,7 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
         )
         matching = functioning.Matching(patterns, focal)
         everything = np.ones(setting.n_items, dtype=bool)
-        own = matching.tested(everything).statistic
+        own = matching.compared(everything)[0]
         right, answered = patterns.cells.astype(np.float64), np.ones(patterns.cells.shape)
         alone = []
         for j in range(setting.n_items):
@@ -168,7 +166,7 @@ def left_out(setting: Setting, sets: int) -> dict[str, Any]:
             score = (right - p) @ w / (1 + w**2 @ (p * (1 - p)))
             strata = functioning._strata(score, matching.n_strata)  # noqa: SLF001
             cells = right[:, [j]], answered[:, [j]]
-            alone.append(functioning._compared(strata, focal, *cells)[0, 0])  # noqa: SLF001
+            alone.append(functioning.mantel_haenszel(strata, focal, *cells)[0, 0])
         found.append((own > _CRITICAL, np.array(alone) > _CRITICAL))
     shares = np.concatenate(found, axis=1).mean(axis=1)
     return {"setting": setting.name, "in its sum": float(shares[0]), "left out": float(shares[1])}
@@ -178,7 +176,7 @@ def line(figures: dict[str, Any]) -> str:
     """A row of the table in Markdown."""
     level = f"{figures['below 0.05']:.1%} ± {figures['half_width']:.1%}"
     found = "" if figures["found"] is None else f"{figures['found']:.0%}"
-    cells = [figures["setting"], figures["method"], f"{figures['items']:,}", level]
+    cells = [figures["setting"], f"{figures['items']:,}", level]
     cells += [f"{figures['below 0.001']:.2%}", f"{figures['design_effect']:.2f}"]
     cells += [f"{figures['false']:.1%}", found]
     return f"| {' | '.join(cells)} |"
@@ -187,25 +185,19 @@ def line(figures: dict[str, Any]) -> str:
 def main() -> None:
     """Print the table, and store the figures where asked."""
     parser = arguments(__doc__)
-    parser.add_argument(
-        "--items", type=int, default=2000, help="items of every setting, of ratios half of them"
-    )
+    parser.add_argument("--items", type=int, default=2000, help="items of every setting")
     parser.add_argument("--only", default="", help="settings whose name holds this")
     parser.add_argument("--raw", action="store_true", help="as if respondents were independent")
     options = parser.parse_args()
     if options.raw:
         functioning._design_effect = lambda *_: 1.0  # noqa: SLF001
-    head = ["setting", "method", "items", "p < 0.05", "p < 0.001", "effect", "false", "found"]
+    head = ["setting", "items", "p < 0.05", "p < 0.001", "effect", "false", "found"]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     studies = []
     for setting in part(SETTINGS, 0, 7):
-        for method in METHODS:
-            least = functioning._LEAST_RESPONDENTS[method]  # noqa: SLF001
-            if options.only in setting.name and min(setting.n_reference, setting.n_focal) >= least:
-                share = 1.0 if method == METHODS[0] else 0.5  # which takes ten times as long
-                sets = max(round(share * options.items / setting.n_items), 6)
-                studies.append(measured(setting, method, sets))
-                print(line(studies[-1]), flush=True)
+        if options.only in setting.name:
+            studies.append(measured(setting, max(round(options.items / setting.n_items), 6)))
+            print(line(studies[-1]), flush=True)
     print(
         "\np < 0.05 where groups are one SD apart, with the item in the sum matched on, and without"
     )

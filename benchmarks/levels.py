@@ -186,7 +186,7 @@ def matching(name: str, n_items: int = 2000) -> dict[str, Any]:
         for kind, values in found.items():
             if kind == "plain":
                 test.slopes = np.ones(setting.n_items)
-            statistic = test.tested(np.ones(setting.n_items, dtype=bool)).statistic
+            statistic = test.compared(np.ones(setting.n_items, dtype=bool))[0]
             values.append(2 * ndtr(-np.sqrt(statistic)))
     shares = {kind: share_below(np.concatenate(values)) for kind, values in found.items()}
     return {"data": name, "n_items": setting.n_items, "sets": sets, **shares}

@@ -386,8 +386,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     # From diagnostics
     "few-anchors": "Few anchors: {n} of {of} items differ between the groups. With this number, "
     "the test cannot show which ones really do",
-    "groups-not-converged": "Not converged: the calibration of both groups stopped early. p-values "
-    "are rough",
     "test-with-prior": "Not at a maximum: the {models!s} had a prior. The test is rough, and its "
     "statistic may be negative. Try: fit with prior=None",
     "test-with-synthetic": "Not at a maximum: synthetic respondents took part in estimating items "

@@ -57,8 +57,7 @@ def test_synthetic_respondents_and_a_chance_level_are_options_of_fit(here: Path)
     assert summary["settings"]["prior"]["chance"] == 0.25
 
 
-@pytest.mark.parametrize("method", ["mantel-haenszel", "likelihood-ratio"])
-def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> None:
+def test_items_harder_for_one_group_are_listed(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     late = np.arange(400) % 2 == 1
     easier = 2.0 * (late[:, None] & (np.arange(12) == 3))
@@ -67,7 +66,7 @@ def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> N
     responses.to_frame().to_csv(tmp_path / "results.csv")
     eras = pd.Series(np.where(late, "late", "early"), responses.respondents, name="era")
     eras.to_csv(tmp_path / "eras.csv")
-    line = f"differential results.csv --groups eras.csv --method {method}"
+    line = "differential results.csv --groups eras.csv"
     told = " ".join(printed(f"{line} --out found.csv", tmp_path).split())
     assert "1 of 12 items tested differ between early (reference group) and late" in told
     assert "item-4 early" in told

@@ -279,7 +279,6 @@ def _differential(given: SimpleNamespace) -> None:
 
     differential RESPONSES
     --groups FILE|NAME=*  Table of systems and their groups, or a column that describes systems.
-    --method {TESTS}  Test of an item.
     {FDR}
     --reference GROUP  Reference group, if there are more than two groups.
     --focal GROUP  Focal group. By default all others are the reference.
@@ -299,7 +298,6 @@ def _differential(given: SimpleNamespace) -> None:
     found = irtkit.differential_functioning(
         matrix,
         column_or_name(given, "groups"),
-        given.method,
         fdr=given.fdr,
         reference=given.reference,
         focal=given.focal,

@@ -18,7 +18,6 @@ import click
 
 from irtkit.calibration.result import RESULT_FILE
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
-from irtkit.diagnostics.functioning import METHODS
 from irtkit.files import check_writable, to_be_written
 from irtkit.io.logs import stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS
@@ -90,7 +89,7 @@ INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
 DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an
   item is extreme."""
 DROP = f"--max-drop NUMBER={MAX_DROP}  Allowed drop in accuracy: 0.02 is 2 percentage points."
-TESTS, DRAWN = f"{'|'.join(METHODS)}={METHODS[0]}", "|".join(DESIGNS)
+DRAWN = "|".join(DESIGNS)
 
 
 class _Text(click.types.StringParamType):

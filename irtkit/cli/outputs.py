@@ -42,8 +42,7 @@ _TOP, _LABEL = 20, 22  # Rows of a table that are printed, and characters of a l
 SCORES = "ability ability_se=se accuracy expected_score=score expected_score_low=low \
 expected_score_high=high status"
 """What is printed of a score, with another heading after the sign of equality."""
-_DIFFERENCES = "harder_for=harder_for log_odds_ratio slope_difference difficulty_difference \
-score_difference statistic q_value=q"
+_DIFFERENCES = "harder_for=harder_for log_odds_ratio statistic q_value=q"
 _BY_TASK = "n_items=items points from…to p_value=P"
 _PAIRS = "other points from…to p_better=P differ more_items"
 _OUTCOMES = (

@@ -71,9 +71,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
     check_type("result", result, FitResult)
     if result.model in OF_LEVELS:
         raise ValueError(f"{needed_by} is for right and wrong answers, not for the {result.model}")
-    responses = result.responses
-    if responses is None:
-        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    responses = responses_of(result, needed_by)
     refuse_sparse(responses, needed_by)
     refuse_scores(responses, needed_by)
     if responses.has_repeats:
@@ -95,6 +93,13 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
         respondents=real,
         fixed_grid=None if isinstance(grid, str) else (int(grid[0]), float(grid[1])),
     )
+
+
+def responses_of(result: FitResult, needed_by: str) -> ResponseMatrix:
+    """Return the responses of a result, or refuse one without them."""
+    if result.responses is None:
+        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    return result.responses
 
 
 def by_label(
