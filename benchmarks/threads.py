@@ -19,7 +19,7 @@ from machine import arguments, part, store
 from shapes import draw, parse
 
 import irtkit
-from irtkit.calibration.fitting import one_thread
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shapes import Shape
 
 SHAPES = ("2000x40", "200x1000", "20000x100", "20000x100:2PL:0:0.2", "5000x50:3PL")
-ONE_THREAD = "irtkit.calibration.fitting.one_thread"
+ONE_THREAD = "irtkit.threads.one_thread"
 BUSY = "while True: pass"
 HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "times as long")
 

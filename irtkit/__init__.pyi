@@ -15,7 +15,6 @@ from . import (
     systems,
 )
 from .abilities.result import AbilitiesResult
-from .calibration.fitting import EM, Variational, fit
 from .calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from .calibration.result import FitResult, load
 from .curves.characteristic import characteristic_curves
@@ -32,6 +31,7 @@ from .difficulty.agreement import fleiss_kappa
 from .difficulty.annotation import impact
 from .difficulty.comparison import compare_difficulties
 from .findings import Finding, IRTWarning
+from .fitting import EM, Variational, fit
 from .io.reading import read_responses
 from .io.tables import read_table, write_table
 from .io.writing import write_responses

@@ -15,10 +15,9 @@ from irtkit.checks import check_one_of, check_whole, short
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
-from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding
 from irtkit.responses import refuse_sparse
-from irtkit.responses.labels import is_missing_label
+from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.responses.levels import kinds_of
 from irtkit.suspects.families import linked, similar_respondents
 

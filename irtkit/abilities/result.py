@@ -197,7 +197,7 @@ class AbilitiesResult(AnyResult):
 
     def refitted(self, responses: ResponseMatrix) -> AbilitiesResult:
         """Fit other respondents on the same items with the same abilities, without errors."""
-        from irtkit.calibration.fitting import fit, silently
+        from irtkit.fitting import fit, silently
 
         kept: Any = {"exploratory": self.n_abilities, "bifactor": "bifactor"}.get(self.structure)
         if self.tasks is not None:

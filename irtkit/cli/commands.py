@@ -133,7 +133,7 @@ def _demo(given: SimpleNamespace) -> None:
 
     irtkit demo
     """
-    from irtkit.calibration.fitting import silently
+    from irtkit.fitting import silently
 
     crowd, out = irtkit.load_digits_crowd(), given.out
     with prepared(out):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.checks import check_type, did_you_mean, first_names, short
+from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.irf import OF_LEVELS, Items
-from irtkit.responses import ResponseMatrix, refuse_scores, refuse_sparse
-from irtkit.responses.labels import values_by_label
+from irtkit.responses import refuse_scores, refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,24 +99,3 @@ def responses_of(result: FitResult, needed_by: str) -> ResponseMatrix:
     if result.responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
     return result.responses
-
-
-def by_label(
-    argument: str,
-    given: Any,
-    labels: tuple[str, ...],
-    responses: ResponseMatrix | None,
-    value: str,
-    kind: str = "respondent",
-) -> list[Any]:
-    """Value of every respondent or item, from a mapping, a list or a column of its table."""
-    if not isinstance(given, str):
-        return values_by_label(argument, given, labels, value=value, kind=kind)
-    table = None if responses is None else getattr(responses, f"{kind}_table")
-    known = [] if table is None else list(map(str, table.columns))
-    if table is None or given not in known:
-        raise ValueError(
-            f"{argument} must be a column of the {kind} table ({first_names(known) or 'empty'}) or "
-            f"a mapping from {kind} to {value}, got {short(given)}{did_you_mean(given, known)}"
-        )
-    return list(table.iloc[:, known.index(given)].reindex(labels))

@@ -28,11 +28,12 @@ from irtkit.checks import check_number, did_you_mean, first_names, short
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
-from irtkit.diagnostics.fitted import by_label, responses_of
+from irtkit.diagnostics.fitted import responses_of
 from irtkit.findings import Finding, Remedy, warn
+from irtkit.fitting import silently
 from irtkit.io.reading import as_responses
 from irtkit.responses import refuse_sparse
-from irtkit.responses.labels import category_name
+from irtkit.responses.labels import by_label, category_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

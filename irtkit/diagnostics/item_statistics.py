@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.fitting import refitted
 from irtkit.data.patterns import blocks
 from irtkit.data.slopes import false_discovery
 from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit.fitting import refitted
 from irtkit.irf import logistic, softplus
 from irtkit.responses import ResponseMatrix
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
@@ -32,6 +31,7 @@ from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import MODELS, OF_LEVELS
 from irtkit.printed import in_lines, shortened
 from irtkit.responses import item_texts, refuse_sparse
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

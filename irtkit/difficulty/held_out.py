@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.patterns import float_blocks, patterns_of
@@ -26,6 +25,7 @@ from irtkit.io.reading import as_responses
 from irtkit.irf import NORMAL_POINTS, OF_LEVELS, ItemParameters, logistic, model_name
 from irtkit.progress import progress_bar
 from irtkit.responses import refuse_sparse
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import (
     check_number,
@@ -31,6 +30,7 @@ from irtkit.checks import (
 from irtkit.prediction.features import as_features, check_leaks, columns_by_kind, like
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.responses.tables import by_item
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.result import FitResult
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import independent_share
+from irtkit.fitting import fit, silently
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_unique, check_yes_or_no, one_ability_only, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import os

@@ -8,13 +8,15 @@ from unicodedata import normalize
 
 import numpy as np
 
-from irtkit.checks import check_unique, short
+from irtkit.checks import check_unique, did_you_mean, first_names, short
 from irtkit.findings import Finding, ReadingError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
+
+    from irtkit.responses import ResponseMatrix
 
     Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of respondents and of items."""
@@ -221,3 +223,24 @@ def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
         listed.append(None)  # of place −1
         values.append([listed[k] for k in places[first].tolist()])
     return which, pd.Index([*zip(*values, strict=True)], tupleize_cols=False)
+
+
+def by_label(
+    argument: str,
+    given: Any,
+    labels: tuple[str, ...],
+    responses: ResponseMatrix | None,
+    value: str,
+    kind: str = "respondent",
+) -> list[Any]:
+    """Value of every respondent or item, from a mapping, a list or a column of its table."""
+    if not isinstance(given, str):
+        return values_by_label(argument, given, labels, value=value, kind=kind)
+    table = None if responses is None else getattr(responses, f"{kind}_table")
+    known = [] if table is None else list(map(str, table.columns))
+    if table is None or given not in known:
+        raise ValueError(
+            f"{argument} must be a column of the {kind} table ({first_names(known) or 'empty'}) or "
+            f"a mapping from {kind} to {value}, got {short(given)}{did_you_mean(given, known)}"
+        )
+    return list(table.iloc[:, known.index(given)].reindex(labels))

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.fitting import refitted
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole, one_ability_only, short
+from irtkit.fitting import refitted
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, items_for_scores, score
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items

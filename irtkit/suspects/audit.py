@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import AT_CHANCE, AnyResult, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
@@ -23,6 +22,7 @@ from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 from irtkit.suspects.health import sections_of
 from irtkit.suspects.wrong_keys import called_wrong, keyed
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

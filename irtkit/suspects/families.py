@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import by_label
 from irtkit.responses import refuse_sparse
-from irtkit.responses.labels import is_missing_label
+from irtkit.responses.labels import by_label, is_missing_label
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

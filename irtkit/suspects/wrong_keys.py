@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
@@ -26,6 +25,7 @@ from irtkit.findings import Finding, warn
 from irtkit.irf import OF_LEVELS, ItemParameters
 from irtkit.suspects.families import dense_responses
 from irtkit.suspects.flags import coded_answers
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

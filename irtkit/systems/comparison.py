@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
 from irtkit.printed import shortened
@@ -31,6 +30,7 @@ from irtkit.systems.standing import (
     standings,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
@@ -24,6 +23,7 @@ from irtkit.io.reading import as_responses
 from irtkit.printed import in_lines, two_digits
 from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
 from irtkit.systems.standing import Shares, numbered_clusters
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, check_type, short
 from irtkit.data.patterns import blocks
@@ -27,6 +26,7 @@ from irtkit.systems.ranks import (
 )
 from irtkit.systems.standing import Shares, by_ability, limits_of, standings, with_clustered_errors
 from irtkit.systems.tasks import AVERAGE, Tasks, with_tasks
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

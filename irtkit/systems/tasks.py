@@ -15,9 +15,8 @@ import numpy as np
 
 from irtkit.checks import short
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import by_label
 from irtkit.findings import Finding
-from irtkit.responses.labels import is_missing_label
+from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.suspects.health import sections_of
 from irtkit.systems.paired import Estimate, correction, mean_of, wilson_interval
 from irtkit.systems.standing import Shares, Standing, all_answered, moves

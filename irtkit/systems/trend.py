@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitting import EM, fit, silently
 from irtkit.calibration.priors import WeakPrior, prior_of
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
-from irtkit.diagnostics.fitted import by_label
+from irtkit.fitting import EM, fit, silently
 from irtkit.irf import OF_LEVELS
 from irtkit.printed import in_lines, percent
+from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load, simulate_responses
-from irtkit.calibration.fitting import silently
+from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:

@@ -26,11 +26,11 @@ from irtkit import (
 )
 from irtkit.calibration import estimation
 from irtkit.calibration.estimation import start, starting_values
-from irtkit.calibration.fitting import refitted
 from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import merged as merge
 from irtkit.data.patterns import patterns_of
+from irtkit.fitting import refitted
 from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ import irtkit
 from irtkit import ResponseMatrix, fit, load, score, simulate_responses
 from irtkit.calibration import levels as of_levels
 from irtkit.calibration.estimation import maximum_of
-from irtkit.calibration.fitting import refitted
 from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, Problem, maximise
 from irtkit.data.patterns import patterns_of
+from irtkit.fitting import refitted
 from irtkit.irf import LevelParameters, level_curves
 from irtkit.quadrature import fixed_nodes
 from irtkit.quadrature.levels import LevelEngine

@@ -26,9 +26,9 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.empirical import ItemDistribution, TwoSided
-from irtkit.calibration.fitting import refitted, silently
 from irtkit.calibration.priors import Hyper, Prior, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
+from irtkit.fitting import refitted, silently
 from irtkit.irf import Items
 from tests.crowds import crowd, fitted
 

@@ -19,7 +19,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.fitting import silently
+from irtkit.fitting import silently
 from tests.crowds import crowd, fitted
 
 if TYPE_CHECKING:

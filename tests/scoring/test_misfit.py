@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from irtkit import FitResult, ItemParameters, ResponseMatrix, fit, score, simulate_responses
-from irtkit.calibration.fitting import silently
 from irtkit.data.patterns import patterns_of
+from irtkit.fitting import silently
 from irtkit.scoring.scores import Cells, added_variance, expected_scores, misfit_of, of_each
 
 N_ITEMS = 60

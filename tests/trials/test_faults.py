@@ -80,7 +80,7 @@ def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
     def check_memory(needed: float, what: str, remedy: str) -> None:
         checks.check_memory(1e6 * needed, what, remedy)
 
-    monkeypatch.setattr("irtkit.calibration.fitting.check_memory", check_memory)
+    monkeypatch.setattr("irtkit.fitting.check_memory", check_memory)
     with pytest.raises(MemoryError, match=r"9,999 respondents × 9,999 items needs .*Variational"):
         irtkit.fit(sparse)
 

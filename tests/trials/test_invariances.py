@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import irtkit
 from irtkit import Beta, ItemPrior, Normal, ResponseMatrix
-from irtkit.calibration.fitting import silently
+from irtkit.fitting import silently
 from tests.trials.conftest import cases
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.fitting import silently
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.data.patterns import patterns_of
+from irtkit.fitting import silently
 from irtkit.irf import Items
 from irtkit.quadrature import engine_of, fixed_nodes
 

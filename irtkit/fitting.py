@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -31,6 +29,7 @@ from irtkit.irf import OF_LEVELS, Items, LevelParameters, model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -618,37 +617,3 @@ def refitted(
             standard_errors=False,
             progress=False,
         )
-
-
-_changing = Lock()
-_held: list[Any] = []
-"""What puts threads back as they were, once for each that holds them to one."""
-
-
-@contextmanager
-def one_thread(user_api: str | None = "blas") -> Iterator[None]:
-    """Hold the linear algebra of NumPy to one thread, until all that ask for it at once have ended.
-
-    With ``user_api=None`` all libraries that are loaded and known to have threads. Products are too
-    small for threads to help, and waiting for one another they take up to 2.6 times as long
-    (``benchmarks/threads.py``). The limit holds for the process. The first fit sets it, and the
-    last one lifts it.
-    """
-    with _changing:
-        _held.append(_held[0] if _held else _libraries(user_api).limit(limits=1))
-    try:
-        yield
-    finally:
-        with _changing:
-            limit = _held.pop()
-            if not _held:
-                limit.restore_original_limits()
-
-
-@cache
-def _libraries(user_api: str | None) -> Any:
-    """Libraries with threads, looked up once: it takes longer than many fits."""
-    from threadpoolctl import ThreadpoolController
-
-    found = ThreadpoolController()
-    return found if user_api is None else found.select(user_api=user_api)
