@@ -33,7 +33,7 @@ from scipy.stats import spearmanr
 
 import irtkit
 from irtkit import ResponseMatrix
-from irtkit.suspects.families import linked
+from irtkit.data.families import linked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,6 @@ from . import (
 )
 from .abilities.result import AbilitiesResult
 from .calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
-from .calibration.result import FitResult, load
 from .curves.characteristic import characteristic_curves
 from .curves.expected import expected_performance
 from .curves.learning import learning_surface
@@ -31,7 +30,6 @@ from .difficulty.agreement import fleiss_kappa
 from .difficulty.annotation import impact
 from .difficulty.comparison import compare_difficulties
 from .findings import Finding, IRTWarning
-from .fitting import EM, Variational, fit
 from .io.reading import read_responses
 from .io.tables import read_table, write_table
 from .io.writing import write_responses
@@ -39,6 +37,7 @@ from .irf import ItemParameters
 from .prediction.predictor import DifficultyPredictor
 from .report.report import report
 from .responses.matrix import ResponseMatrix
+from .results import EM, FitResult, Variational, fit, load
 from .scoring.linking import link
 from .scoring.scores import score
 from .selection.adaptive import adaptive

@@ -617,3 +617,17 @@ def refitted(
             standard_errors=False,
             progress=False,
         )
+
+
+def refitted_abilities(result: AbilitiesResult, responses: ResponseMatrix) -> AbilitiesResult:
+    """Fit other respondents on the same items with the same abilities, without errors."""
+    import pandas as pd
+
+    kept: Any = {"exploratory": result.n_abilities, "bifactor": "bifactor"}.get(result.structure)
+    if result.tasks is not None:
+        table = pd.DataFrame({"task": result.tasks}, index=list(result.item_labels))
+        responses = responses.with_tables(table)
+    options: Any = {"prior": result.settings.prior and "weak", "seed": result.settings.seed}
+    with silently():
+        refit: Any = fit(responses, abilities=kept or "task", standard_errors=False, **options)
+    return refit  # type: ignore[no-any-return]

@@ -6,10 +6,10 @@ import io
 import re
 from itertools import chain
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     import pandas as pd
     from rich.console import RenderableType
@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 
 WIDTH = 80  # Columns of a usual terminal.
 LABEL = 28  # Columns of a printed label. A character may take two.
+
 _BEGINNING = re.compile(r"(.*[\W_])?")  # A text up to the last sign between words.
 _MOST_CUTS = 5  # Times that labels which are still equal lose more of their common part.
+
+
+class InNotebooks:
+    """An object that notebooks show with tables and pictures."""
+
+    html_of: ClassVar[Callable[[Any], str]]
+    """What makes HTML of it. The package sets it, since pages stand above all results."""
+
+    def _repr_html_(self) -> str:
+        return InNotebooks.html_of(self)
 
 
 def printable(label: Hashable) -> str:

@@ -16,35 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(__file__).parents[1] / "irtkit"
-CALIBRATED = PACKAGE / "calibration"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 # fmt: off
 LAYERS = (
-    "checks", "findings", "files", "printed", "progress", "responses", "io", "storage", "irf",
-    "data", "quadrature", "simulation", "calibration", "scoring", "diagnostics", "abilities",
-    "suspects", "systems", "selection", "difficulty", "prediction", "curves", "datasets",
-    "pictures", "plots", "report", "cli", "__main__",
+    "checks", "findings", "files", "printed", "progress", "threads", "responses", "io", "storage",
+    "irf", "data", "quadrature", "simulation", "calibration", "abilities", "fitting", "scoring",
+    "diagnostics", "suspects", "systems", "selection", "difficulty", "prediction", "curves",
+    "datasets", "pictures", "plots", "report", "results", "", "cli", "__main__",
 )
 # fmt: on
-SHOWN = {"report"}
-DOWNWARD = {
-    CALIBRATED / "fitting.py": {"abilities"},
-    CALIBRATED / "result.py": {"abilities", "systems", "suspects", "difficulty", *SHOWN},
-    CALIBRATED / "summary.py": {"difficulty"},
-    PACKAGE / "scoring" / "scores.py": {"abilities"},
-    PACKAGE / "abilities" / "fitting.py": {"suspects"},
-    PACKAGE / "abilities" / "result.py": {"systems"},
-    PACKAGE / "responses" / "matrix.py": SHOWN,
-    PACKAGE / "difficulty" / "comparison.py": SHOWN,
-    PACKAGE / "suspects" / "audit.py": SHOWN,
-    PACKAGE / "suspects" / "health.py": SHOWN,
-    PACKAGE / "systems" / "leaderboard.py": SHOWN,
-    PACKAGE / "systems" / "comparison.py": SHOWN,
-    PACKAGE / "cli" / "commands.py": {""},  # `irtkit` itself: a command calls a public function
-}
-"""Imports from layers below, inside a method: people look for `result.leaderboard()` on the result,
-and ranks need scores, which are a layer below results; `irtkit.fit` fits several abilities too, and
-needs families of systems to choose their number; notebooks ask objects how to show them."""
+"""From the first to the last. "" is the package itself, with its public names."""
 
 
 def layer_of(path: Path) -> str:
@@ -68,7 +49,6 @@ def imported_layers(node: ast.AST) -> Iterator[str]:
 def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
     layer = layer_of(path)
     allowed = {*LAYERS[: LAYERS.index(layer)], *([layer] if path.parent != PACKAGE else [])}
-    allowed |= DOWNWARD.get(path, set())
     assert set(imported_layers(ast.parse(path.read_text(encoding="utf-8")))) <= allowed
 
 

@@ -12,6 +12,7 @@ from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique_
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.calibration.estimates import of_any_systems, of_guessing
 from irtkit.checks import check_one_of, check_whole, short
+from irtkit.data.families import USUAL_EXCESS, alike_pairs, linked
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
@@ -19,7 +20,6 @@ from irtkit.findings import Finding
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.responses.levels import kinds_of
-from irtkit.suspects.families import linked, similar_respondents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,7 +211,7 @@ def _chosen(
     few = Finding("one-ability", "note", {"n_systems": n})
     if n < number.FEWEST_SYSTEMS or n_items < 6:
         return "exploratory", 1, few
-    families = linked(first, similar_respondents(first))
+    families = linked(first, alike_pairs(first, USUAL_EXCESS))
     if len(np.unique(families)) < number.FEWEST_FAMILIES:
         return "exploratory", 1, few
     families = np.unique(families, return_inverse=True)[1]

@@ -12,13 +12,12 @@ import numpy as np
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
-from irtkit.calibration.summary import silent_items
-from irtkit.checks import check_number, check_one_of, counted
+from irtkit.checks import counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.files import as_path
 from irtkit.findings import Finding
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import shortened
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -34,7 +33,6 @@ FORMAT = storage.Format("irtkit result of several abilities", 3)
 _USUAL = 1.0  # Pseudo-items of each kind: regular, negative, and without a slope.
 _FLOOR = 0.05  # Pseudo-variance of slopes, of one item.
 _STEPS = 50  # Of the EM for the share of negative items.
-_SHOWN = 5  # Rows of a printed table.
 _NAMED, _LABEL = 3, 20  # Items and respondents named for an ability, and columns of a name.
 _RELIABLE = 0.5  # Reliability from which on they are named.
 
@@ -183,32 +181,17 @@ class AbilitiesResult(AnyResult):
 
         columns = self._of_abilities(self.fitted.ability, self.ability_errors) | {
             "accuracy": self.counts.accuracy,
-            "expected_score": self._scores()[0],
+            "expected_score": self.scores()[0],
             "n_responses": self.counts.respondent_responses,
         }
         return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
 
-    def _scores(self, chosen: NDArray[np.intp] | slice = slice(None)) -> tuple[Array, Array]:
+    def scores(self, chosen: NDArray[np.intp] | slice = slice(None)) -> tuple[Array, Array]:
         """Expected shares right of some items, and their errors by missing answers."""
         right, trials = (part[:, chosen] for part in self.patterns.dense())
         items = self.fitted.known_items
         items = Side(items.mean[chosen], items.covariance[chosen])
         return _expected(right, trials, self.fitted.respondents, items)
-
-    def refitted(self, responses: ResponseMatrix) -> AbilitiesResult:
-        """Fit other respondents on the same items with the same abilities, without errors."""
-        from irtkit.fitting import fit, silently
-
-        kept: Any = {"exploratory": self.n_abilities, "bifactor": "bifactor"}.get(self.structure)
-        if self.tasks is not None:
-            import pandas as pd
-
-            table = pd.DataFrame({"task": self.tasks}, index=list(self.item_labels))
-            responses = responses.with_tables(table)
-        options: Any = {"prior": self.settings.prior and "weak", "seed": self.settings.seed}
-        with silently():
-            found: Any = fit(responses, abilities=kept or "task", standard_errors=False, **options)
-        return found  # type: ignore[no-any-return]
 
     def scored(self, responses: ResponseMatrix, level: float = 0.95) -> pd.DataFrame:
         """Score other respondents on the items of the fit, see :func:`irtkit.score`."""
@@ -423,67 +406,6 @@ class AbilitiesResult(AnyResult):
         p = 1 / (1 + np.exp(-(theta @ b[:, :-1].T + b[:, -1])))
         return pd.DataFrame(p, index, items)
 
-    def leaderboard(
-        self, *, by: str | None = None, clusters: Any = None, level: float = 0.95, seed: int = 0
-    ) -> pd.DataFrame:
-        """Rank the systems by expected score, best first.
-
-        Parameters
-        ----------
-        by : str, optional
-            None for the share right of all items. "task" for the mean of the scores by task.
-        clusters : mapping or Series, optional
-            Cluster of each item by label. Errors are then clustered.
-        level : float, default 0.95
-            Coverage of the intervals.
-        seed : int, default 0
-            Seed of the draws of scores for ranks.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index "respondent", best first. rank has likely ranks rank_low and rank_high, on items
-            like these. expected_score has the interval of the score on these very items, which is a
-            point if all were answered. By task, average and score_TASK stand in its place. Systems
-            that share a letter of group do not differ significantly. Also accuracy and n_responses.
-        """
-        import pandas as pd
-        from scipy.special import ndtri
-
-        from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart
-        from irtkit.systems.standing import numbered_clusters, standing_by_abilities
-
-        level = check_number("level", level, above=0, below=1)
-        task, names = None, []
-        if by is not None:
-            check_one_of("by", by, ("task",))
-            if self.tasks is None:
-                raise ValueError("by='task' needs tasks: a column 'task' of the item table")
-            names = [*dict.fromkeys(self.tasks)]
-            task = np.array([names.index(one) for one in self.tasks], dtype=np.intp)
-        standing = standing_by_abilities(self, numbered_clusters(clusters, self.item_labels), task)
-        places, scores = standing.places, standing.scores
-        low, high = likely_ranks(standing, level=level, seed=seed)
-        columns: dict[str, Any] = {"rank": 1 + np.searchsorted(-scores, -scores)}
-        columns |= {"rank_low": low, "rank_high": high, "accuracy": self.counts.accuracy[places]}
-        reach = ndtri((1 + level) / 2)
-        if by is None:
-            error = reach * self._scores()[1][places]
-            columns |= {
-                "expected_score": scores,
-                "expected_score_low": np.maximum(scores - error, 0),
-                "expected_score_high": np.minimum(scores + error, 1),
-            }
-        else:
-            columns["average"] = scores
-            for k, name in enumerate(names):
-                columns[f"score_{name}"] = self._scores(np.flatnonzero(task == k))[0][places]
-        columns["n_responses"] = self.counts.respondent_responses[places]
-        apart = pairs_apart(standing, level=level, seed=seed)
-        columns["group"] = np.array(groups_of(apart), dtype=object)
-        labels = np.array(self.respondent_labels, dtype=object)[places]
-        return pd.DataFrame(columns, pd.Index(labels, name="respondent"))
-
     def save(self, path: str | PathLike[str]) -> None:
         """Write the result to one file, to be read back with :func:`irtkit.load`."""
         record = storage.fields_of(self)
@@ -497,34 +419,6 @@ class AbilitiesResult(AnyResult):
         n_items = counted(len(self.item_labels), "item")
         state = "converged" if self.converged else "not converged"
         return f"AbilitiesResult({self.structure}, {self.n_abilities}, {n} × {n_items}, {state})"
-
-    def __str__(self) -> str:
-        names = ", ".join(self.ability_names[:_SHOWN]) + ", …" * (self.n_abilities > _SHOWN)
-        lines = [
-            f"{self!r}. Abilities: {names}",
-            f"log-likelihood {self.log_likelihood:,.2f} ({self.log_likelihood_by})",
-            f"{self.n_parameters:,} parameters",
-        ]
-        found = [*self.findings, *silent_items(self)]
-        text = in_lines([*lines, *self.omega_text, *map(str, found)])
-        table = self.abilities.head(_SHOWN)
-        table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
-        told = ["items", "respondents"]
-        text += f"\n\n{plain(table_of(table.drop(columns=told)))}\n\n"
-        for name, items, highest in table[told].itertuples():
-            named = f"{items}. Highest: {highest}" if items else "too unreliable to name systems"
-            text += in_lines([f"{name}: {named}"]) + "\n"
-        text = text.rstrip()
-        pairs = self.ability_correlations
-        if self.structure != "bifactor":
-            pairs = pairs.sort_values("correlation", ascending=False).head(_SHOWN)
-            pairs = pairs.set_index("ability").dropna(axis=1, how="all")
-            text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
-        board = self.leaderboard().head(_SHOWN)
-        if np.allclose(board["expected_score"], board["accuracy"]):
-            board = board.filter(regex="^(?!expected)")
-        board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
-        return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"
 
 
 def _expected(right: Array, trials: Array, side: Side, items: Side) -> tuple[Array, Array]:

@@ -1,4 +1,3 @@
-from .fitting import fit
-from .result import FitResult, load
+from .result import FitResult
 
-__all__ = ["FitResult", "fit", "load"]
+__all__ = ["FitResult"]

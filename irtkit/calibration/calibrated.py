@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.calibration.result import FORMAT, FitResult, load, saved_in
+from irtkit.calibration.result import FORMAT, FitResult, read_result, saved_in
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import REAL, part_of
 from irtkit.files import as_path
@@ -173,7 +173,7 @@ def read_items(path: Path, name: str) -> Any:
 
     path = saved_in(path)
     saved = path.suffix == ".npz" or storage.name_of(path) == FORMAT.name
-    return load(path) if saved else read_table(path)
+    return read_result(path) if saved else read_table(path)
 
 
 def _of_table(table: Any, sd: float, name: str) -> CalibratedItems:

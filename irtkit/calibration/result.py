@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
 from irtkit.irf import ItemParameters, LevelParameters, restored_parameters
+from irtkit.printed import InNotebooks
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from os import PathLike
     from pathlib import Path
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from irtkit.data.slopes import SlopeSigns
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
-    from irtkit.suspects.health import Health
 
 FORMAT = storage.Format("irtkit result", 8)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
@@ -79,7 +78,15 @@ class Quadrature:
     dense as it needs to be, over all real respondents together."""
 
 
-class AnyResult:
+if TYPE_CHECKING:
+    from irtkit.results import Questions
+else:
+
+    class Questions:
+        """What `irtkit.results` adds to results: answers of rooms above this one."""
+
+
+class AnyResult(Questions, InNotebooks):
     """What a fit with one ability and one with several have in common."""
 
     model: str
@@ -493,106 +500,6 @@ class FitResult(AnyResult):
         n = self.evidence * self.n_answering
         return float(-2 * self.evidence * self.log_likelihood + self.n_parameters * np.log(n))
 
-    def health(self, *, n_best: int = 10) -> Health:
-        """Say how many items still measure: :func:`irtkit.suspects.health.health`.
-
-        Parameters
-        ----------
-        n_best
-            Number of the best systems.
-        """
-        from irtkit.suspects.health import health
-
-        return health(self, n_best=n_best)
-
-    def leaderboard(
-        self,
-        *,
-        of: Literal["like these", "these"] = "like these",
-        by: Any = None,
-        families: Any = None,
-        clusters: Any = None,
-        level: float = 0.95,
-        seed: int = 0,
-    ) -> pd.DataFrame:
-        """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
-
-        Columns: rank, rank_low and rank_high (likely ranks), accuracy, ability, ability_low,
-        ability_high, expected_score, expected_score_low, expected_score_high, n_responses, group,
-        rank_low_simultaneous, rank_high_simultaneous, status; family and component where there are
-        any. Ranks are by expected_score, the proportion correct of all items of the benchmark. Rank
-        intervals treat the items as a sample of similar items.
-
-        Parameters
-        ----------
-        of : {"like these", "these"}, default "like these"
-            "like these", or "these" for ranks by ability given these very items.
-        by : mapping or str, optional
-            "task", another column of the item table, or a mapping from item to task: score_TASK of
-            each task, and ranks by their average. All with intervals about items like these.
-        families : mapping, Series, list or str, optional
-            Family of each respondent, by label, or a column of the respondent table. Errors of
-            abilities are clustered by them.
-        clusters : mapping, Series, list or str, optional
-            Cluster of each item, such as its passage or task, by label, or a column of the item
-            table.
-        level : float, default 0.95
-            Coverage of the intervals.
-        seed : int, default 0
-            Of the draws that tell how large the largest of many differences is by chance.
-        """
-        from irtkit.systems.leaderboard import leaderboard
-
-        given: Any = {"families": families, "clusters": clusters, "level": level, "seed": seed}
-        return leaderboard(self, of=of, by=by, **given)
-
-    def with_clustered_errors(self, families: Any = None, clusters: Any = None) -> FitResult:
-        """Return the result with errors clustered by families of systems, or groups of items.
-
-        Estimates stay. Errors of items allow for systems of one family that answer alike, errors of
-        abilities for items of one cluster that hang together. Some twenty of them are needed.
-
-        Parameters
-        ----------
-        families : mapping, Series, list or str, optional
-            Family of each respondent: a mapping or Series by label, or the name of a column of the
-            respondent table. One without a family is a family of its own.
-        clusters : mapping, Series, list or str, optional
-            Cluster of each item, such as its passage: a mapping or Series by label, or the name of
-            a column of the item table.
-
-        Raises
-        ------
-        ValueError
-            If the result was saved without responses, an item has no cluster, or families are given
-            and the fit is not one by EM with standard errors.
-
-        Notes
-        -----
-        The part of an item parameter's variance that comes from responses is multiplied by a ratio:
-        the sandwich variance over families, with the correction G/(G − 1), over the one over single
-        respondents (Liang & Zeger 1986). The variance of an ability grows by v² Σ (ρ − 1) I. Here v
-        is the posterior variance, I the information of a cluster, and ρ the design effect of its
-        answers over all systems. Errors do not get smaller than in the fit, which allows for
-        near-duplicates. A further call with families replaces earlier families, and one with
-        clusters earlier clusters.
-
-        Examples
-        --------
-        >>> import irtkit
-        >>> difficulty = [k / 10 - 1 for k in range(30)]
-        >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 30, difficulty)
-        >>> responses = irtkit.simulate_responses(items, [k / 20 - 2 for k in range(80)], seed=1)
-        >>> result = irtkit.fit(responses)
-        >>> passage = {label: k // 2 for k, label in enumerate(responses.items)}
-        >>> clustered = result.with_clustered_errors(clusters=passage)
-        >>> bool((clustered.ability_se >= result.ability_se).all())
-        True
-        """
-        from irtkit.systems.standing import with_clustered_errors
-
-        return with_clustered_errors(self, families, clusters)
-
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
 
@@ -648,50 +555,6 @@ class FitResult(AnyResult):
         theta = self.ability if abilities is None else as_numbers("abilities", abilities)
         return self.parameters.category_probability(theta)
 
-    def with_quality_standard(
-        self, metrics: object, higher_is_better: Collection[str] | None = None
-    ) -> FitResult:
-        """Return the result with Kolena's difficulty score of the items by further metrics.
-
-        The score is the column ``quality_standard`` of ``items``, from 0 (easy) to 1 (hard), NaN if
-        no metric of the item says anything. No estimate changes.
-
-        Parameters
-        ----------
-        metrics : DataFrame, path, list of str or QualityStandard
-            A long or wide table or its path, names of ``responses.metrics`` such as
-            ``["total_tokens"]``, or a QualityStandard.
-        higher_is_better : list of str, optional
-            Metrics that are better when higher, ``[]`` for none. Left out if `metrics` is a
-            QualityStandard.
-
-        Raises
-        ------
-        ValueError
-            If metrics are unknown or lack a direction, labels are not in the responses, or the
-            result was saved without responses.
-
-        Examples
-        --------
-        >>> import irtkit, pandas as pd
-        >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.5, 1.0], [-1.0, 0.0, 1.0])
-        >>> responses = irtkit.simulate_responses(items, [k / 50 - 2 for k in range(200)])
-        >>> seconds = pd.DataFrame({"item": responses.items, "seconds": [1, 2, 4]})
-        >>> seconds["respondent"] = responses.respondents[0]
-        >>> result = irtkit.fit(responses, "1PL").with_quality_standard(seconds, [])
-        >>> result.items["quality_standard"].round(2).to_dict()
-        {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
-        """
-        from irtkit.difficulty.quality import quality_of
-        from irtkit.io.tables import as_metrics
-
-        if self.responses is None:
-            raise ValueError("the responses were not saved with this result")
-        quality = quality_of(self.responses, as_metrics(metrics), higher_is_better)
-        scores = np.asarray(quality.items.reindex(list(self.item_labels)), np.float64)
-        settings = replace(self.settings, metrics=quality.settings)
-        return replace(self, quality_standard=scores, settings=settings)
-
     def save(self, path: str | PathLike[str], *, include_responses: bool = True) -> None:
         """Write the result to one file, to be read back with :func:`irtkit.load`.
 
@@ -728,33 +591,10 @@ class FitResult(AnyResult):
         n, n_items = counted(self.n_real, "respondent"), counted(len(self.item_labels), "item")
         return f"FitResult({self.model}, {n} × {n_items}, {state})"
 
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_result
 
-        return of_result(self)
-
-    def __str__(self) -> str:
-        from irtkit.calibration.summary import in_words
-
-        return in_words(self)
-
-
-def load(path: str | PathLike[str]) -> Any:
-    """Read a result written by its `save`, or in a folder by ``irtkit fit --out``.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a saved result, is damaged, or was written by another version of irtkit.
-    OSError
-        If the file does not exist, or the folder lacks a result.
-    """
-    from irtkit.abilities import result as of_several
-
-    saved = saved_in(path)
-    if saved.is_file() and storage.name_of(saved) == of_several.FORMAT.name:
-        return storage.read(saved, of_several.FORMAT, of_several.restored)
-    return storage.read(saved, FORMAT, _restored)
+def read_result(path: str | PathLike[str]) -> FitResult:
+    """Read a fit with one ability."""
+    return storage.read(saved_in(path), FORMAT, _restored)
 
 
 def saved_in(path: str | PathLike[str]) -> Path:

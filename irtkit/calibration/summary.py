@@ -13,7 +13,7 @@ from irtkit.findings import Finding, Remedy
 from irtkit.printed import LABEL, in_lines, plain, printable, shortened, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
@@ -33,8 +33,6 @@ def about(result: FitResult) -> list[str]:
     """Summary of a fit without its tables, in sentences or lines."""
     found = [*result.findings, *notes(result)]
     if result.quality_standard is not None and (asked := result.settings.metrics):
-        from irtkit.difficulty.quality import quality_finding
-
         found.append(quality_finding(result.quality_standard, asked))
     n_synthetic, source = int(result.synthetic.sum()), getattr(result.responses, "source", None)
     synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
@@ -91,6 +89,19 @@ def notes(result: FitResult) -> Iterator[Finding]:
     if flat := result.status.count("flat"):
         yield _note("flat-items", n=flat)
     yield from silent_items(result)
+
+
+def quality_finding(scores: Any, settings: Mapping[str, Any]) -> Finding:
+    """Metrics that items are scored by and their directions, from the settings."""
+    directions = settings["higher_is_better"].items()
+    used = [(name, higher) for name, higher in directions if name not in settings["constant"]]
+    values = {
+        "higher": [name for name, higher in used if higher],
+        "lower": [name for name, higher in used if not higher],
+        "constant": list(settings["constant"]),
+        "n": int(np.isnan(scores).sum()),
+    }
+    return Finding("quality-standard", "note", values)
 
 
 def _note(code: str, **values: Any) -> Finding:

@@ -327,7 +327,7 @@ def _select(given: SimpleNamespace) -> None:
     irtkit select results.csv -k 20
     irtkit select results.csv -k 20 --out few.npz
     """
-    from irtkit.suspects.families import SIMILAR
+    from irtkit.data.families import SIMILAR
 
     families, result = (
         column_or_name(given, "families"),

@@ -103,7 +103,6 @@ def fitted(
     abilities: str | None = None,
 ) -> Any:
     """Fit as the options say. The printed result repeats the warnings of the fit."""
-    from irtkit.fitting import fit, silently
     from irtkit.calibration.priors import WeakPrior
     from irtkit.difficulty.quality import quality_of
     from irtkit.fitting import Variational, fit, silently
@@ -150,8 +149,8 @@ def result_of(
     """
     from irtkit.abilities.result import FORMAT as OF_ABILITIES
     from irtkit.abilities.result import AbilitiesResult
-    from irtkit.calibration import load
     from irtkit.calibration.result import FORMAT, saved_in
+    from irtkit.results import load
 
     saved = saved_in(given.responses)
     name = storage.name_of(saved) if saved.is_file() else None

@@ -19,13 +19,13 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_numbers, check_number, did_you_mean, short
 from irtkit.curves.logistic import Regression, jeffreys_regression, with_intercept
+from irtkit.data.families import SIMILAR, family_codes
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.selection.subset import refits
-from irtkit.suspects.families import SIMILAR, family_codes
 from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:

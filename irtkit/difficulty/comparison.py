@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.calibration.summary import quality_finding
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
-from irtkit.difficulty.quality import quality_finding
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import MODELS, OF_LEVELS
-from irtkit.printed import in_lines, shortened
+from irtkit.printed import InNotebooks, in_lines, shortened
 from irtkit.responses import item_texts, refuse_sparse
 from irtkit.threads import one_thread
 
@@ -54,7 +54,7 @@ _SYSTEMS += ["rank_by_ability", "passes", "passed_by"]
 
 
 @dataclass(frozen=True, eq=False)
-class DifficultyComparison:
+class DifficultyComparison(InNotebooks):
     """Measures of difficulty and how far their orders agree, made by `compare_difficulties`."""
 
     table: pd.DataFrame
@@ -85,11 +85,6 @@ class DifficultyComparison:
     def __repr__(self) -> str:
         measures = ", ".join(dict.fromkeys([*self.pairs["measure_1"], *self.pairs["measure_2"]]))
         return f"DifficultyComparison({len(self.table)} items, {self.model}: {measures})"
-
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_comparison
-
-        return of_comparison(self)
 
     def __str__(self) -> str:
         parts = [f"Difficulty of {len(self.table)} items, {self.model}"]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from irtkit.calibration.summary import quality_finding
 from irtkit.checks import (
     and_more,
     check_number,
@@ -30,7 +31,6 @@ from irtkit.checks import (
     first_names,
     short,
 )
-from irtkit.findings import Finding
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.responses.columns import recognised
 from irtkit.responses.tables import as_frame, with_index
@@ -168,19 +168,6 @@ def quality_standard(
         weights=shares,
         scale=scale,
     )
-
-
-def quality_finding(scores: Any, settings: Mapping[str, Any]) -> Finding:
-    """Metrics that items are scored by and their directions, from the settings."""
-    directions = settings["higher_is_better"].items()
-    used = [(name, higher) for name, higher in directions if name not in settings["constant"]]
-    values = {
-        "higher": [name for name, higher in used if higher],
-        "lower": [name for name, higher in used if not higher],
-        "constant": list(settings["constant"]),
-        "n": int(np.isnan(scores).sum()),
-    }
-    return Finding("quality-standard", "note", values)
 
 
 def quality_of(

@@ -6,30 +6,32 @@ pictures, and tables look as tables of the notebook do. Labels are escaped and c
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import escape
 
 from irtkit.calibration import FitResult
 from irtkit.calibration.summary import about, hardest_first
 from irtkit.checks import counted
 from irtkit.data.slopes import called_negative
-from irtkit.difficulty.comparison import measures_legend
+from irtkit.difficulty.comparison import DifficultyComparison, measures_legend
 from irtkit.findings import reasons_text
 from irtkit.pictures.fitted import item_curves
 from irtkit.report.page import HARDEST, board_table, pairs_table
 from irtkit.report.templates import cut, environment
+from irtkit.responses import ResponseMatrix
+from irtkit.suspects.audit import Audit
+from irtkit.suspects.health import Health
+from irtkit.systems.comparison import SystemComparison
+from irtkit.systems.leaderboard import Board
 from irtkit.systems.printed import board_legend, comparison_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from irtkit.difficulty import DifficultyComparison
-    from irtkit.responses import ResponseMatrix
-    from irtkit.suspects import Audit
-    from irtkit.suspects.health import Health
-    from irtkit.systems import SystemComparison
 
 _ROWS, _ITEMS = 5, 8  # Rows of a table, as of `head` of pandas, and columns of a matrix.
 _CURVES = 4  # Items whose curves are drawn: one row.
@@ -37,6 +39,13 @@ _SHORT = 20  # Characters of a label that heads a column.
 _SYSTEMS = 10  # Systems of a leaderboard that are shown.
 
 
+@singledispatch
+def html_of(shown: object) -> str:
+    """HTML of a result for a notebook."""
+    return f"<pre>{escape(str(shown))}</pre>"
+
+
+@html_of.register(FitResult)
 def of_result(result: FitResult) -> str:
     """A fit: what `print` shows, the hardest items, the best respondents, and reversed items."""
     items = result.items
@@ -64,6 +73,7 @@ def of_result(result: FitResult) -> str:
     )
 
 
+@html_of.register(ResponseMatrix)
 def of_responses(responses: ResponseMatrix) -> str:
     """A matrix: its size and accuracy, and its corner."""
     rows, columns = min(_ROWS, responses.n_respondents), min(_ITEMS, responses.n_items)
@@ -81,6 +91,7 @@ def of_responses(responses: ResponseMatrix) -> str:
     return _shown([f"{responses!r}, {mean}"], (caption, corner))
 
 
+@html_of.register(DifficultyComparison)
 def of_comparison(comparison: DifficultyComparison) -> str:
     """A comparison: its sentences, and the correlations."""
     first = f"Difficulty of {counted(len(comparison.table), 'item')}, {comparison.model}"
@@ -91,6 +102,7 @@ def of_comparison(comparison: DifficultyComparison) -> str:
     )
 
 
+@html_of.register(Audit)
 def of_audit(found: Audit) -> str:
     """An audit: its sentences, the first suspects, and their curves."""
     first = found.suspects.head(2 * _ROWS)
@@ -108,6 +120,7 @@ def of_audit(found: Audit) -> str:
     )
 
 
+@html_of.register(Health)
 def of_health(found: Health) -> str:
     """Health of a benchmark: its sentences, the table, and the first near-duplicate items."""
     pairs = [(*found.first_pairs(_ROWS), ["other"])] if len(found.near_duplicates) else []
@@ -115,6 +128,7 @@ def of_health(found: Health) -> str:
     return _shown(found.summary, ("benchmark health", found.table), legend, *pairs)
 
 
+@html_of.register(SystemComparison)
 def of_systems(found: SystemComparison) -> str:
     """Two systems: the comparison in words, and the items on which they differ most."""
     names = {"accuracy": cut(found.system, _SHORT), "other_accuracy": cut(found.other, _SHORT)}
@@ -123,11 +137,12 @@ def of_systems(found: SystemComparison) -> str:
     return _shown(comparison_sentences(found), (caption, table))
 
 
-def of_board(board: pd.DataFrame, level: float, of: str) -> str:
+@html_of.register(Board)
+def of_board(board: Board) -> str:
     """A leaderboard: the first systems with their ranks drawn, and what the columns mean."""
-    table = board_table(board, _SYSTEMS)
-    caption = f"the first {len(table)} of {counted(len(board), 'system')}"
-    legend = board_legend(board, level, [str(name) for name in table], of)
+    table = board_table(board.table, _SYSTEMS)
+    caption = f"the first {len(table)} of {counted(len(board.table), 'system')}"
+    legend = board_legend(board.table, board.level, [str(name) for name in table], board.of)
     return _shown((caption, table), [f"{one}." for one in legend])
 
 

@@ -19,9 +19,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from irtkit.calibration.result import AT_CHANCE
-from irtkit.calibration.summary import called_items, hardest_first
+from irtkit.calibration.summary import called_items, hardest_first, quality_finding
 from irtkit.difficulty.comparison import measures_legend
-from irtkit.difficulty.quality import quality_finding
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted

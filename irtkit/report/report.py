@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.data.families import Families
     from irtkit.difficulty import DifficultyComparison
-    from irtkit.suspects.families import Families
 
 
 @one_thread()

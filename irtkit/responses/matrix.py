@@ -14,6 +14,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_unique, check_unmasked, counted, short
 from irtkit.findings import Remedy, failed
+from irtkit.printed import InNotebooks
 from irtkit.responses.cells import BLOCK_ROWS, MISSING, CellBuilder, Cells, counts_of
 from irtkit.responses.labels import matrix_names
 from irtkit.responses.marking import Coder, Marking
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Words: TypeAlias = str | float | Iterable[str | float] | None
 
 
-class ResponseMatrix:
+class ResponseMatrix(InNotebooks):
     """Right and wrong answers, or scores, of respondents (rows) on items (columns).
 
     Parameters
@@ -432,11 +433,6 @@ class ResponseMatrix:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_responses
-
-        return of_responses(self)
 
     def __repr__(self) -> str:
         shape, n_observed = self.n_respondents * self.n_items, self.cells.n_observed

@@ -30,11 +30,12 @@ import numpy as np
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole, one_ability_only, short
-from irtkit.fitting import refitted
+from irtkit.data.families import SIMILAR, family_codes
+from irtkit.fitting import refitted, refitted_abilities
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, items_for_scores, score
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
-from irtkit.suspects.families import SIMILAR, dense_responses, family_codes
+from irtkit.suspects.families import dense_responses
 from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def refits(
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
         if isinstance(result, AbilitiesResult):
-            yield result.refitted(kept), held
+            yield refitted_abilities(result, kept), held
         else:
             yield refitted(result, kept, tol=_TOL, fixed=fixed), held
 

@@ -13,12 +13,13 @@ from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import AT_CHANCE, AnyResult, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
+from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME, OF_LEVELS
-from irtkit.printed import WIDTH, plain, printable, short_labels, shortened, table_of
+from irtkit.printed import WIDTH, InNotebooks, plain, printable, short_labels, shortened, table_of
 from irtkit.responses import item_texts
-from irtkit.suspects.families import SIMILAR, family_names, similar_respondents
+from irtkit.suspects.families import similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 from irtkit.suspects.health import sections_of
 from irtkit.suspects.wrong_keys import called_wrong, keyed
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Group
 
-    from irtkit.suspects.families import Families
+    from irtkit.data.families import Families
 
 _SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 24 lines.
 _READ_FIRST = 20  # Items to read first.
@@ -41,7 +42,7 @@ _HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key":
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(InNotebooks):
     """What :func:`irtkit.audit` found; ``print`` shows it, 80 columns wide."""
 
     items: pd.DataFrame
@@ -184,11 +185,6 @@ class Audit:
     def __repr__(self) -> str:
         negative = f"{self.n_negative} with negative discrimination"
         return f"Audit({len(self.suspects)} suspect items, {negative})"
-
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_audit
-
-        return of_audit(self)
 
     def __str__(self) -> str:
         return plain(self.shown())

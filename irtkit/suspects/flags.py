@@ -22,19 +22,20 @@ from irtkit.checks import (
     one_ability_only,
     short,
 )
+from irtkit.data.families import clustered_share, family_codes
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
-from irtkit.suspects.families import clustered_share, dense_responses, family_codes
+from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.families import Families
     from irtkit.data.slopes import SlopeSigns
-    from irtkit.suspects.families import Families
 
 _UNINFORMATIVE = {"flat", "extreme"}
 _STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
@@ -196,7 +197,7 @@ def flagged(
     if families is not None:
         dense_responses(result, "families")
         family, signs = family_codes(result, families), result.signs
-        share = clustered_share(result, family)
+        share = clustered_share(result, signs.proportion, family)
         if share < signs.share:  # families may miss near-duplicates
             signs = signs.weighted(share)
             independent, unit = len(np.unique(family[~result.synthetic])), "families"

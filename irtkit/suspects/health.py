@@ -30,7 +30,7 @@ from irtkit.calibration.result import AnyResult, FitResult
 from irtkit.checks import check_type, check_whole, counted
 from irtkit.data.patterns import blocks
 from irtkit.findings import LEGENDS, Finding
-from irtkit.printed import in_lines, plain, short_labels, shortened, table_of
+from irtkit.printed import InNotebooks, in_lines, plain, short_labels, shortened, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ _SHOWN_TASKS, _SHOWN_PAIRS = 5, 3  # With the other lines, about a screen of 24.
 
 
 @dataclass(frozen=True, eq=False)
-class Health:
+class Health(InNotebooks):
     """Health of a benchmark; made by :meth:`irtkit.FitResult.health`."""
 
     table: pd.DataFrame
@@ -106,11 +106,6 @@ class Health:
         whole: Any = self.table.iloc[0]
         n, n_items = int(whole["separating"]), int(whole["n_items"])
         return f"Health({n:,} of {n_items:,} items separate the {self.n_best} best systems)"
-
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_health
-
-        return of_health(self)
 
     def __str__(self) -> str:
         shown = self.table.iloc[: _SHOWN_TASKS + 1]

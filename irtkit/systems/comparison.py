@@ -18,7 +18,7 @@ import numpy as np
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
-from irtkit.printed import shortened
+from irtkit.printed import InNotebooks, shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
 from irtkit.systems.ranks import pairs_apart
@@ -45,7 +45,7 @@ _MOST_PAIRS = 1_000_000  # Rows of a table, which take about a second.
 
 
 @dataclass(frozen=True, eq=False)
-class SystemComparison:
+class SystemComparison(InNotebooks):
     """Two systems compared by :func:`irtkit.compare_systems`: a row of the table of all pairs.
 
     Differences are the first system less the second. Intervals have the coverage ``level``.
@@ -88,11 +88,6 @@ class SystemComparison:
     def __repr__(self) -> str:
         names = f"{shortened(self.system)}, {shortened(self.other)}"
         return f"SystemComparison({names}: {self.difference:+.4f} on {self.n_items} items)"
-
-    def _repr_html_(self) -> str:
-        from irtkit.report.notebook import of_systems
-
-        return of_systems(self)
 
     def __str__(self) -> str:
         from irtkit.systems.printed import comparison_text

@@ -7,15 +7,17 @@ answers, so that systems that met easier items gain nothing by it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, check_type, short
+from irtkit.checks import check_number, check_one_of, check_seed, check_type, short
+from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.suspects.families import family_names
+from irtkit.printed import InNotebooks
 from irtkit.systems.printed import scored_tasks
 from irtkit.systems.ranks import (
     drawn_ranks,
@@ -24,13 +26,22 @@ from irtkit.systems.ranks import (
     pairs_apart,
     simultaneous_ranks,
 )
-from irtkit.systems.standing import Shares, by_ability, limits_of, standings, with_clustered_errors
+from irtkit.systems.standing import (
+    Shares,
+    by_ability,
+    limits_of,
+    numbered_clusters,
+    standing_by_abilities,
+    standings,
+    with_clustered_errors,
+)
 from irtkit.systems.tasks import AVERAGE, Tasks, with_tasks
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from irtkit.abilities.result import AbilitiesResult
     from irtkit.irf import Array
     from irtkit.systems.standing import Standing
 
@@ -39,6 +50,14 @@ _OF_ALL = ("accuracy", "ability", "expected_score")  # Columns of a board of all
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
+
+
+class Board(NamedTuple):
+    """A leaderboard with what its legend says."""
+
+    table: pd.DataFrame
+    level: float
+    of: str
 
 
 @one_thread()
@@ -201,12 +220,7 @@ def ranked(
         about = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", about))
 
-    def in_a_notebook() -> str:
-        from irtkit.report.notebook import of_board
-
-        return of_board(board, level, of)
-
-    object.__setattr__(board, "_repr_html_", in_a_notebook)
+    object.__setattr__(board, "_repr_html_", partial(InNotebooks.html_of, Board(board, level, of)))
     return board, findings
 
 
@@ -256,3 +270,45 @@ def improbable_right(result: FitResult) -> Array:
     mean = expected / np.maximum(n, 1)
     tail = betainc(np.maximum(number, 1), n - number + 1, mean)
     return np.where(many, np.log(np.maximum(tail, 1e-300)) / spread**2, 0.0)
+
+
+def board_of_abilities(
+    result: AbilitiesResult, *, by: str | None, clusters: Any, level: float, seed: int
+) -> pd.DataFrame:
+    """Rank the systems of a fit with several abilities by expected score, best first.
+
+    expected_score has the interval of the score on these very items, which is a point if all were
+    answered. By task, average and score_TASK stand in its place.
+    """
+    import pandas as pd
+    from scipy.special import ndtri
+
+    task, names = None, []
+    if by is not None:
+        check_one_of("by", by, ("task",))
+        if result.tasks is None:
+            raise ValueError("by='task' needs tasks: a column 'task' of the item table")
+        names = [*dict.fromkeys(result.tasks)]
+        task = np.array([names.index(one) for one in result.tasks], dtype=np.intp)
+    standing = standing_by_abilities(result, numbered_clusters(clusters, result.item_labels), task)
+    places, scores = standing.places, standing.scores
+    low, high = likely_ranks(standing, level=level, seed=seed)
+    columns: dict[str, Any] = {"rank": 1 + np.searchsorted(-scores, -scores)}
+    columns |= {"rank_low": low, "rank_high": high, "accuracy": result.counts.accuracy[places]}
+    reach = ndtri((1 + level) / 2)
+    if by is None:
+        error = reach * result.scores()[1][places]
+        columns |= {
+            "expected_score": scores,
+            "expected_score_low": np.maximum(scores - error, 0),
+            "expected_score_high": np.minimum(scores + error, 1),
+        }
+    else:
+        columns["average"] = scores
+        for k, name in enumerate(names):
+            columns[f"score_{name}"] = result.scores(np.flatnonzero(task == k))[0][places]
+    columns["n_responses"] = result.counts.respondent_responses[places]
+    apart = pairs_apart(standing, level=level, seed=seed)
+    columns["group"] = np.array(groups_of(apart), dtype=object)
+    labels = np.array(result.respondent_labels, dtype=object)[places]
+    return pd.DataFrame(columns, pd.Index(labels, name="respondent"))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from irtkit.calibration.summary import silent_items
 from irtkit.checks import counted
 from irtkit.printed import (
     in_lines,
@@ -23,9 +26,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.abilities.result import AbilitiesResult
     from irtkit.systems.comparison import SystemComparison
     from irtkit.systems.gate import Gate
 
+_SHOWN_ABILITIES = 5  # Rows of tables of several abilities.
 _SHOWN = 20  # Systems that are printed: with the headings, a screen of 24 lines.
 _LABEL, _FAMILY = 22, 10  # Characters beside the numbers in 80 columns.
 _TASKS, _TASK, _SYSTEM = 4, 8, 16  # Tasks that are printed, and characters beside their scores.
@@ -248,3 +253,39 @@ def board_legend(
             for name, part in list(families)[:5]
         ]
         yield f"best of each family: {', '.join(best)}" + (" …" if families.ngroups > 5 else "")
+
+
+def abilities_text(result: AbilitiesResult) -> str:
+    """What ``print(result)`` says of several abilities."""
+    from irtkit.systems.leaderboard import board_of_abilities
+
+    names = ", ".join(result.ability_names[:_SHOWN_ABILITIES])
+    if result.n_abilities > _SHOWN_ABILITIES:
+        names += ", …"
+    lines = [
+        f"{result!r}. Abilities: {names}",
+        f"log-likelihood {result.log_likelihood:,.2f} ({result.log_likelihood_by})",
+        f"{result.n_parameters:,} parameters",
+    ]
+    found = [*result.findings, *silent_items(result)]
+    text = in_lines([*lines, *result.omega_text, *map(str, found)])
+    table = result.abilities.head(_SHOWN_ABILITIES)
+    table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
+    told = ["items", "respondents"]
+    text += f"\n\n{plain(table_of(table.drop(columns=told)))}\n\n"
+    for name, items, highest in table[told].itertuples():
+        named = f"{items}. Highest: {highest}" if items else "too unreliable to name systems"
+        text += in_lines([f"{name}: {named}"]) + "\n"
+    text = text.rstrip()
+    pairs = result.ability_correlations
+    if result.structure != "bifactor":
+        pairs = pairs.sort_values("correlation", ascending=False).head(_SHOWN_ABILITIES)
+        pairs = pairs.set_index("ability").dropna(axis=1, how="all")
+        text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
+    board = board_of_abilities(result, by=None, clusters=None, level=0.95, seed=0).head(
+        _SHOWN_ABILITIES
+    )
+    if np.allclose(board["expected_score"], board["accuracy"]):
+        board = board.filter(regex="^(?!expected)")
+    board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
+    return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"

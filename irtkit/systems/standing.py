@@ -23,12 +23,12 @@ import numpy as np
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, short
+from irtkit.data.families import family_codes
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, Remedy
 from irtkit.responses.labels import by_label, is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import score_table
-from irtkit.suspects.families import family_codes
 from irtkit.systems.paired import correction
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix
+from irtkit.calibration.summary import quality_finding
 from irtkit.difficulty import absolute_error, detection_score, misclassifications, quality_standard
-from irtkit.difficulty.quality import quality_finding, quality_of
+from irtkit.difficulty.quality import quality_of
 
 # the tables of https://docs.kolena.com/metrics/difficulty-score
 PAGE = pd.DataFrame(

@@ -18,8 +18,8 @@ from irtkit import (
     similar_respondents,
     simulate_responses,
 )
-from irtkit.suspects import families as module
-from irtkit.suspects.families import family_codes
+from irtkit.data import families as families_of
+from irtkit.data.families import family_codes
 from tests.crowds import fitted
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def made(
 
 
 def clustered_share(result: FitResult, families: Any) -> float:
-    return module.clustered_share(result, family_codes(result, families))
+    return families_of.clustered_share(
+        result, result.signs.proportion, family_codes(result, families)
+    )
 
 
 def copied(responses: ResponseMatrix, times: int) -> tuple[ResponseMatrix, dict[str, str]]:
