@@ -334,54 +334,6 @@ class AbilitiesResult(AnyResult):
             }
         )
 
-    @cached_property
-    def _omegas(self) -> tuple[float, float]:
-        if self.structure != "bifactor":
-            raise ValueError(
-                "omega needs a general ability. Use irtkit.fit(…, abilities='bifactor')"
-            )
-        b = self.fitted.items.mean
-        t = np.linspace(-5, 5, 61)
-        w = np.exp(-(t**2) / 2)
-        w /= w.sum()
-        general, specific, noise = np.zeros_like(t), 0.0, 0.0
-        which = np.where(b[:, 1:-1].any(axis=1), np.abs(b[:, 1:-1]).argmax(axis=1), -1)
-        for k in np.unique(which):
-            own = b[which == k]
-            extra = own[:, 1 + k] if k >= 0 else np.zeros(len(own))
-            z = own[:, 0] * t[:, None, None] + extra * t[:, None] + own[:, -1]
-            p = 1 / (1 + np.exp(-z))  # general × specific × items
-            score = p.sum(axis=2)
-            mean = score @ w
-            general += mean
-            specific += float(w @ ((score - mean[:, None]) ** 2 @ w))
-            noise += float(w @ ((p * (1 - p)).sum(axis=2) @ w))
-        shared = float(w @ (general - w @ general) ** 2)
-        total = shared + specific + noise
-        return (shared + specific) / total, shared / total
-
-    @property
-    def omega(self) -> float:
-        """Reliability of the number right: its variance by all abilities, of the whole variance.
-
-        For a bifactor model and complete answers.
-        """
-        return self._omegas[0]
-
-    @property
-    def omega_text(self) -> list[str]:
-        """What both omegas say of a bifactor model, a sentence or none."""
-        if self.structure != "bifactor":
-            return []
-        share = self.omega_h / self.omega
-        text = f"omega {self.omega:.3f}, omega_h {self.omega_h:.3f}: {share:.0%} of the reliable "
-        return [text + "variance of the number right comes from the general ability"]
-
-    @property
-    def omega_h(self) -> float:
-        """Share of the variance of the number right that the general ability explains."""
-        return self._omegas[1]
-
     def probability(self, abilities: Any = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
 

@@ -105,7 +105,7 @@ def fitted(
     """Fit as the options say. The printed result repeats the warnings of the fit."""
     from irtkit.calibration.priors import WeakPrior
     from irtkit.difficulty.quality import quality_of
-    from irtkit.fitting import Variational, fit, silently
+    from irtkit.fitting import fit, silently
     from irtkit.io.tables import is_file, read_metrics
 
     responses, settings = _read(given), vars(given)

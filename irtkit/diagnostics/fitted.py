@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.irf import Array, ItemParameters
+    from irtkit.responses import ResponseMatrix
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
 

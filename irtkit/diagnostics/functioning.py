@@ -30,7 +30,6 @@ from irtkit.data.patterns import blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
 from irtkit.diagnostics.fitted import responses_of
 from irtkit.findings import Finding, Remedy, warn
-from irtkit.fitting import fit, silently
 from irtkit.io.reading import as_responses
 from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import by_label, category_name

@@ -59,7 +59,6 @@ def page_of_abilities(result: AbilitiesResult, title: str, audited: Audit, fdr: 
             result=result,
             audit=audited,
             fdr=fdr,
-            omega="".join(result.omega_text),
             abilities=result.abilities[["n_items", "reliability"]],
             described=described,
             pairs=pairs.set_index("ability").dropna(axis=1, how="all"),

@@ -268,7 +268,7 @@ def abilities_text(result: AbilitiesResult) -> str:
         f"{result.n_parameters:,} parameters",
     ]
     found = [*result.findings, *silent_items(result)]
-    text = in_lines([*lines, *result.omega_text, *map(str, found)])
+    text = in_lines([*lines, *map(str, found)])
     table = result.abilities.head(_SHOWN_ABILITIES)
     table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
     told = ["items", "respondents"]

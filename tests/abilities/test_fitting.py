@@ -82,22 +82,6 @@ def test_the_leaderboard_fills_in_missing_answers() -> None:
     )
 
 
-def test_omega_is_that_of_simulated_scores() -> None:
-    result = fit(board()[0], "bifactor", standard_errors=False)
-    generator, b = np.random.default_rng(0), result.fitted.items.mean
-    theta = generator.normal(size=(100_000, 3))
-    p = result.probability(theta).to_numpy()
-    score = (generator.random(p.shape) < p).sum(axis=1)
-    assert result.omega == pytest.approx(p.sum(axis=1).var() / score.var(), abs=0.01)
-    general = theta.copy()
-    again = generator.normal(size=(100_000, 3))
-    general[:, 1:] = again[:, 1:]  # two scores that share the general ability alone
-    other = result.probability(general).to_numpy().sum(axis=1)
-    shared = np.cov(p.sum(axis=1), other)[0, 1]
-    assert result.omega_h == pytest.approx(shared / score.var(), abs=0.01)
-    assert b.shape == (40, 4)
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(("n", "n_items"), [(100, 100), (60, 300)])
 def test_auto_finds_one_ability_in_one_dimensional_data(n: int, n_items: int, seed: int) -> None:
@@ -245,8 +229,6 @@ def test_what_is_not_defined_says_so(by_task: AbilitiesResult) -> None:
         irtkit.report(by_task, "page.html", compare=True)
     with pytest.raises(AttributeError, match="aic is not defined for several abilities"):
         _ = by_task.aic
-    with pytest.raises(ValueError, match="general ability"):
-        _ = by_task.omega
     crowd = irtkit.add_synthetic(board(n=40)[0], ("always-right",))
     with pytest.raises(ValueError, match="synthetic"):
         fit(crowd, 2)
