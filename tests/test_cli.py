@@ -281,23 +281,21 @@ PREDICTED = """{
 def test_the_impact_of_annotations_agrees_with_the_worked_example(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text(MANUAL)
     (tmp_path / "p.json").write_text(PREDICTED)
-    (tmp_path / "lengths.csv").write_text("sample,duration\nclip-1,10\nclip-2,1\n")
     (tmp_path / "bad.csv").write_text("sample,type,start,end\nclip-1,a,5,0\n")
     told = printed("impact p.json m.csv", tmp_path)
-    assert {"impact: 0.3333", "pooled: 0.5", "samples: 2"} <= {*told.splitlines()}
+    assert {"impact: 0.3333", "scratch: 12", "adds: 0"} <= {*told.splitlines()}
     rows = [line.split() for line in told.splitlines() if line.startswith("clip-")]
     assert rows == [
-        ["clip-1", "0.667", "6.000", "9.000", "4", "1", "0"],
-        ["clip-2", "0.000", "0.000", "3.000", "0", "0", "0"],
+        ["clip-1", "0.667", "6", "9", "4", "1", "0"],
+        ["clip-2", "0.000", "0", "3", "0", "0", "0"],
     ]
     told = printed("impact p.json m.csv --max 0.3", tmp_path, code=1)
     assert "mean impact 0.333333 is above --max 0.3" in told
     assert "is above" not in printed("impact p.json m.csv --max 0.34", tmp_path)
-    printed("impact p.json m.csv --duration lengths.csv --out impact.csv", tmp_path)
+    printed("impact p.json m.csv --duration 10 --out impact.csv", tmp_path)
     assert irtkit.read_table(tmp_path / "impact.csv")["cost"].iloc[0] == pytest.approx(2)
     for line, told in {
-        "impact p.json bad.csv": "bad.csv: row 1: end must not be before start",
-        "impact p.json m.csv --duration 8s": "--duration must be a number or a CSV file, got '8s'",
+        "impact p.json bad.csv": "bad.csv: row 0: sample, type, start and end must be",
         "impact p.json m.csv --weights 1,1": "--weights must be TYPE,START,END",
     }.items():
         assert told in refused(line, tmp_path)

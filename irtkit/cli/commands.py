@@ -564,8 +564,8 @@ def _impact(given: SimpleNamespace) -> int:
     end, or JSON, a list of these records or an object from the sample to its records.
 
     impact PREDICTED MANUAL
-    --duration NUMBER|FILE  Duration of all samples, or a table with columns sample and duration.
-      Times in the cost of a pair are then fractions of the duration.
+    --duration NUMBER  Duration of all samples. The cost of a pair then takes times as
+      fractions of it.
     --tolerance NUMBER=0  Times that are this close need no fix.
     --weights TYPE,START,END=1,1,1  Weights of the cost that decides which annotations are paired.
     --max NUMBER  Exit with code 1 if the mean is higher.
@@ -574,28 +574,20 @@ def _impact(given: SimpleNamespace) -> int:
 
     irtkit impact predicted.json manual.csv --tolerance 0.5 --max 0.9
     """
-    from irtkit.difficulty.annotation import read_annotations, read_durations
-    from irtkit.io.tables import is_file
+    from irtkit.difficulty.annotation import read_annotations
 
-    duration, most = given.duration, given.max
     if len(given.weights) != 3:
         raise ValueError("--weights must be TYPE,START,END such as 1,1,1")
-    try:
-        duration = None if duration is None else float(duration)
-    except ValueError as error:
-        if not is_file(duration):
-            text = f"--duration must be a number or a CSV file, got {duration!r}"
-            raise ValueError(text) from error
-        duration = read_durations(duration)
     summary = irtkit.impact(
         read_annotations(given.predicted),
         read_annotations(given.manual),
         weights=dict(zip(("type", "start", "end"), given.weights, strict=True)),
-        duration=duration,
+        duration=given.duration,
         tolerance=given.tolerance,
     )
     click.echo(outputs.impact_text(summary, given.top))
     write(summary.table, given.out)
+    most = given.max
     too_high = most is not None and summary.exceeds(most)
     if too_high:
         click.echo(f"\nmean impact {summary.impact:.6g} is above --max {most:.6g}")

@@ -8,10 +8,10 @@ the manual ones at the least cost (Kuhn 1955), which is for a pair
 times divided by the duration of the sample, if given. Among assignments of equal cost the one with
 the fewest changed fields is taken, so that the order of rows does not matter. Then
 
-    impact = penalty / scratch,    scratch = add × manual annotations,
-    penalty = fix × changed fields + delete × predictions left over + add × annotations left over,
+    impact = penalty / scratch,    scratch = 3 × manual annotations,
+    penalty = changed fields + 2 × predictions left over + 3 × annotations left over,
 
-with fix 1, delete 2 and add 3. 0 is perfect, below 1 helpful, above 1 worse than no predictions.
+0 is perfect, below 1 helpful, above 1 worse than no predictions.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import as_number, check_number, check_unique, first_names, short
+from irtkit.checks import check_number, check_unique, first_names, short
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, warn
 from irtkit.responses.labels import category_name
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
+
+    Places = NDArray[np.intp]
+    Rows = NDArray[np.object_]
+
 FIELDS = ["type", "start", "end"]
-_WORK = ("penalty", "scratch", "cost", "fixes", "deletes", "adds")
-_TIE = 1e-12  # Cost of a changed field, as a proportion of the largest cost.
-_LARGEST = 1e100  # Cost of a pair up to which totals do not overflow.
+_DELETE, _ADD = 2, 3  # Penalties, where a changed field has 1.
+_TIE = 1e-12  # Cost of a changed field, as a proportion of the largest cost, or of 1.
 _ROUNDING = 1e-12  # Relative rounding of a mean: a maximum that is met is not exceeded.
-_COLUMNS = ["sample", "action", "fields", "penalty", "predicted", "manual"]
-_COLUMNS += [f"{whose}_{name}" for name in FIELDS for whose in ("predicted", "manual")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +51,11 @@ class Impact:
 
     impact: float
     """penalty / scratch, the mean over the samples that have one, or NaN without such a sample."""
-    pooled: float
-    """Total penalty / total scratch."""
     penalty: float
     scratch: float
+    """Totals over the samples, like the numbers below."""
     cost: float
-    """Total cost of the assignments, in the units of the weights and times."""
+    """Cost of the assignments, in the units of the weights and times."""
     fixes: int
     """Changed fields of pairs, up to three each."""
     deletes: int
@@ -65,10 +66,6 @@ class Impact:
     """Index ``sample`` ("" if there is only one, without a name), highest impact first, then those
     without one. Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``,
     ``adds``, ``n_predicted`` and ``n_manual``."""
-    edits: pd.DataFrame
-    """A row per pair and per annotation left over. Columns: ``sample``, ``action`` ("keep", "fix",
-    "delete", "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and
-    ``manual`` (label of the row, or position in a list), and type, start and end of both."""
 
     def exceeds(self, maximum: float) -> bool:
         """Whether the impact is above a threshold (by more than rounding).
@@ -84,10 +81,8 @@ class Impact:
         return self.impact > maximum + _ROUNDING
 
     def __str__(self) -> str:
-        totals = {"impact": self.impact, "pooled": self.pooled}
-        totals |= {name: getattr(self, name) for name in _WORK}
-        counts = {"samples": len(self.table), "without_impact": self.n_undefined}
-        return "\n".join(f"{name}: {value:.4g}" for name, value in (totals | counts).items())
+        values = {name: value for name, value in vars(self).items() if name != "table"}
+        return "\n".join(f"{name}: {value:.4g}" for name, value in values.items())
 
 
 def impact(
@@ -95,7 +90,6 @@ def impact(
     manual: Any,
     *,
     weights: Mapping[str, float] | None = None,
-    penalties: Mapping[str, float] | None = None,
     duration: float | Mapping[Any, float] | pd.Series[float] | None = None,
     tolerance: float = 0.0,
 ) -> Impact:
@@ -104,13 +98,11 @@ def impact(
     Parameters
     ----------
     predicted, manual : DataFrame, list or mapping
-        Tables with the columns type, start and end, or lists of (type, start, end). For several
-        samples, add a first column sample, or give mappings from samples to annotations.
+        Table with the columns type, start and end, or list of (type, start, end). For several
+        samples, a table with the column sample as well, or a mapping from the sample to its list.
     weights : mapping, optional
         Weights of the cost that decides which annotations are paired: "type", "start" and "end",
         each 1 by default. Times enter in their own unit.
-    penalties : mapping, optional
-        Penalties of the work that is left: "fix" (1, for each field), "delete" (2) and "add" (3).
     duration : float or mapping, optional
         Duration of the sample, in the unit of the times, or a mapping from the sample. The cost
         then takes times as proportions of it.
@@ -125,8 +117,8 @@ def impact(
     Raises
     ------
     ValueError, TypeError
-        If a column or type is missing, a column is unknown, a time is not finite, an end is before
-        its start, a sample lacks a duration, or a setting is out of range.
+        If a column or type is missing, a time is not finite, an end is before its start, a sample
+        lacks a duration, or a setting is out of range.
 
     Warns
     -----
@@ -147,236 +139,147 @@ def impact(
     >>> found = irtkit.impact(predicted, manual)
     >>> found.impact, found.exceeds(0.6)
     (0.5, False)
-    >>> found.edits[["sample", "action", "fields", "predicted", "manual"]]
-       sample  action fields  predicted  manual
-    0  clip-1    keep                 0     0.0
-    1  clip-2     fix    end          1     0.0
-    2  clip-2  delete                 0     NaN
+    >>> found.table[["impact", "fixes", "deletes", "adds"]]
+            impact  fixes  deletes  adds
+    sample
+    clip-2     1.0      1        1     0
+    clip-1     0.0      0        0     0
     """
     import pandas as pd
 
     check_number("tolerance", tolerance, least=0)
-    cost = _settings("weights", weights, dict.fromkeys(FIELDS, 1.0), least=0)
-    work = _settings("penalties", penalties, {"fix": 1.0, "delete": 2.0, "add": 3.0}, above=0)
-    first, second = _by_sample(predicted, "predicted"), _by_sample(manual, "manual")
-    names = list(dict.fromkeys((*second, *first)))
-    if not names:
-        raise ValueError("predicted and manual hold no sample")
-    if ("" in first) != ("" in second):
-        raise TypeError("predicted and manual must both be of one sample or both of several")
-    if first and second and not first.keys() & second.keys():
-        one_of_each = {"predicted": next(iter(first)), "manual": next(iter(second))}
-        warn(Finding("no-common-sample", "warning", one_of_each))
-    durations: Any = duration
-    if hasattr(durations, "items"):
-        durations = {category_name(label): value for label, value in durations.items()}
-        if lacking := [name for name in names if name not in durations]:
-            raise ValueError(f"duration lacks a value for the sample {short(lacking[0])}")
-    rows, edits = [], []
-    for name in names:
-        one, other = (of.get(name) or _annotations([], "") for of in (first, second))
-        own = durations[name] if isinstance(durations, dict) else durations
-        if own is not None:
-            check_number(f"duration{f' of the sample {short(name)}' if name else ''}", own, above=0)
-        found, own_edits = _scored(one, other, cost, work, tolerance, own)
-        rows.append(found | {"n_predicted": len(one.rows), "n_manual": len(other.rows)})
-        edits += [(name, *edit) for edit in own_edits]
-    table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
-    impacts = table["impact"].dropna()
-    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in _WORK}
+    cost_of = dict.fromkeys(FIELDS, 1.0) | dict(weights or {})
+    if strange := cost_of.keys() - {*FIELDS}:
+        raise ValueError(f"weights must be of type, start and end, got {first_names(strange)}")
+    for field, weight in cost_of.items():
+        check_number(f"weights[{field!r}]", weight, least=0)
+    of_predicted = _by_sample(predicted, "predicted")
+    of_manual = _by_sample(manual, "manual")
+    if of_predicted and of_manual and of_predicted.keys().isdisjoint(of_manual):
+        examples = {"predicted": next(iter(of_predicted)), "manual": next(iter(of_manual))}
+        warn(Finding("no-common-sample", "warning", examples))
+    samples = list(dict.fromkeys((*of_manual, *of_predicted))) or [""]
+    durations = _durations(duration, samples)
+    nothing = np.empty((0, len(FIELDS)), dtype=object)
+    records = []
+    for sample, scale in zip(samples, durations, strict=True):
+        one = of_predicted.get(sample, nothing)
+        other = of_manual.get(sample, nothing)
+        weight = np.array(list(cost_of.values())) / [1, scale, scale]
+        pairs, cost, fixes = paired(one, other, weight, tolerance)
+        deletes = len(one) - len(pairs[0])
+        adds = len(other) - len(pairs[0])
+        records.append(
+            {
+                "penalty": fixes + _DELETE * deletes + _ADD * adds,
+                "scratch": _ADD * len(other),
+                "cost": cost,
+                "fixes": fixes,
+                "deletes": deletes,
+                "adds": adds,
+                "n_predicted": len(one),
+                "n_manual": len(other),
+            }
+        )
+    table = pd.DataFrame(records, pd.Index(samples, name="sample"))
+    penalty, scratch = table["penalty"], table["scratch"]
+    ratio = penalty / scratch.where(scratch > 0)
+    table.insert(0, "impact", ratio.where(penalty > 0, 0.0))
+    totals: Any = table.loc[:, "penalty":"adds"].sum().to_dict()
     return Impact(
-        impact=math.fsum(impacts) / len(impacts) if len(impacts) else math.nan,
-        pooled=_share(totals["penalty"], totals["scratch"]),
+        impact=float(table["impact"].mean()),
         **totals,
-        n_undefined=len(table) - len(impacts),
+        n_undefined=int(table["impact"].isna().sum()),
         table=table.sort_values(["impact", "penalty"], ascending=False, kind="stable"),
-        edits=pd.DataFrame(edits, columns=_COLUMNS),
     )
 
 
-def _settings(
-    argument: str, given: Mapping[str, float] | None, defaults: dict[str, float], **bounds: float
-) -> dict[str, float]:
-    """Defaults with the values that were given in their place."""
-    for name, value in (given or {}).items():
-        if name not in defaults:
-            keys = ", ".join(defaults)
-            raise ValueError(f"{argument} has the unknown key {short(name)}, not of {keys}")
-        check_number(f"{argument}[{short(name)}]", value, **bounds)
-    return defaults | dict(given or {})
+def paired(
+    predicted: Rows, manual: Rows, weights: Array, tolerance: float
+) -> tuple[tuple[Places, Places], float, int]:
+    """Rows of the pairs of annotations at the least cost, their cost and their changed fields.
 
-
-class Sample(NamedTuple):
-    """The annotations of a sample, in order of start, end and type."""
-
-    rows: list[Any]  # Label of each in the input, or its position.
-    types: NDArray[np.object_]
-    times: NDArray[np.float64]  # Start and end, (n, 2).
-
-
-def costs(
-    predicted: Sample, manual: Sample, weights: Mapping[str, float], duration: float | None = None
-) -> NDArray[np.float64]:
-    """Cost of every pair, (n_predicted, n_manual)."""
-    apart = np.abs(predicted.times[:, None] - manual.times) / (duration or 1.0)
-    moved = apart @ np.array([weights["start"], weights["end"]])
-    return np.asarray(weights["type"] * (predicted.types[:, None] != manual.types) + moved)
-
-
-def changes(predicted: Sample, manual: Sample, tolerance: float) -> NDArray[np.bool_]:
-    """Which of type, start and end of every pair differ, (n_predicted, n_manual, 3).
-
-    Times are compared as they are written: 1.1 is within 0.1 of 1.0.
+    Annotations have the columns type, start and end. Times are compared as they are written: 1.1 is
+    within 0.1 of 1.0.
     """
-    larger = np.maximum(np.abs(predicted.times)[:, None], np.abs(manual.times))
-    allowed = tolerance + np.spacing(larger) if tolerance > 0 else 0.0
-    moved = np.abs(predicted.times[:, None] - manual.times) > allowed
-    types = np.asarray(predicted.types[:, None] != manual.types, dtype=bool)
-    return np.concatenate([types[:, :, None], moved], axis=2)
-
-
-def _scored(
-    predicted: Sample,
-    manual: Sample,
-    weights: Mapping[str, float],
-    penalties: Mapping[str, float],
-    tolerance: float,
-    duration: float | None,
-) -> tuple[dict[str, Any], list[tuple[Any, ...]]]:
-    """Numbers of `Impact`, and rows of its table of edits."""
     from scipy.optimize import linear_sum_assignment
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        cost = costs(predicted, manual, weights, duration)
-    if not (cost <= _LARGEST).all():
-        raise ValueError("the cost of a pair overflows: times, weights or 1/duration are too large")
-    changed = changes(predicted, manual, tolerance)
-    tie = _TIE * (cost.max(initial=0.0) or 1.0)
-    pairs = np.column_stack(linear_sum_assignment(cost + tie * changed.sum(axis=2)))
-    fix, delete, add = (penalties[name] for name in ("fix", "delete", "add"))
-
-    def one(sample: Sample, k: int | None) -> tuple[Any, ...]:
-        if k is None:
-            return None, None, math.nan, math.nan
-        return sample.rows[k], sample.types[k], *sample.times[k].tolist()
-
-    def edit(i: int | None, j: int | None, *work: Any) -> tuple[Any, ...]:
-        both = zip(one(predicted, i), one(manual, j), strict=True)
-        return *work, *(value for pair in both for value in pair)
-
-    edits, fixes = [], 0
-    for i, j in pairs.tolist():
-        names = [name for name, differs in zip(FIELDS, changed[i, j], strict=True) if differs]
-        fixes += len(names)
-        edits.append(edit(i, j, "fix" if names else "keep", "; ".join(names), fix * len(names)))
-    deleted = np.setdiff1d(np.arange(len(predicted.rows)), pairs[:, 0]).tolist()
-    added = np.setdiff1d(np.arange(len(manual.rows)), pairs[:, 1]).tolist()
-    edits += [edit(i, None, "delete", "", delete) for i in deleted]
-    edits += [edit(None, j, "add", "", add) for j in added]
-    penalty = fix * fixes + delete * len(deleted) + add * len(added)
-    scratch = add * len(manual.rows)
-    found = {
-        "impact": _share(penalty, scratch),
-        "penalty": penalty,
-        "scratch": scratch,
-        "cost": float(cost[pairs[:, 0], pairs[:, 1]].sum()),
-        "fixes": fixes,
-        "deletes": len(deleted),
-        "adds": len(added),
-    }
-    return found, edits
+    differs = np.not_equal.outer(predicted[:, 0], manual[:, 0]).astype(float)
+    times = predicted[:, None, 1:].astype(float)
+    others = manual[:, 1:].astype(float)
+    apart = np.abs(times - others)
+    largest = np.maximum(np.abs(times), np.abs(others))
+    allowed = (tolerance + np.spacing(largest)) * (tolerance > 0)
+    n_changed = differs + (apart > allowed).sum(axis=2)
+    cost = differs * weights[0] + apart @ weights[1:]
+    tie = _TIE * cost.max(initial=1.0)
+    pairs = linear_sum_assignment(cost + tie * n_changed)
+    return pairs, float(cost[pairs].sum()), int(n_changed[pairs].sum())
 
 
-def _share(penalty: float, scratch: float) -> float:
-    """Penalty / scratch. If scratch is 0, 0 without a penalty and NaN with one."""
-    if scratch == 0:
-        return 0.0 if penalty == 0 else math.nan
-    return penalty / scratch
-
-
-def _by_sample(given: Any, argument: str) -> dict[str, Sample]:
-    """Annotations of samples in the order of first occurrence. A single sample is unnamed."""
-    if isinstance(given, Mapping):
-        names = [_sample_name(label, argument) for label in given]
-        check_unique(f"{argument} must have every sample once", names)
-        found = {}
-        for name, own in zip(names, given.values(), strict=True):
-            place = f"{argument}, sample {short(name)}".lstrip(", ")
-            is_checked = isinstance(own, Sample)
-            found[name] = own if is_checked else _annotations(_table(own, place), place)
-        return found
-    table = _table(given, argument)
-    if "sample" not in table:
-        return {"": _annotations(table, argument)}
-    samples: dict[str, list[Any]] = {}
-    for row in table[["sample", *FIELDS]].itertuples(name=None):
-        own = samples.setdefault(_sample_name(row[1], _place(argument, row[0])), [])
-        if any(category_name(value) for value in row[2:]):
-            own.append((row[0], *row[2:]))
-    return {name: _annotations(own, argument) for name, own in samples.items()}
-
-
-def _sample_name(label: Any, place: str) -> str:
-    if not (name := category_name(label)):
-        raise ValueError(f"{place}: sample is missing")
-    return name
-
-
-def _place(argument: str, row: Any) -> str:
-    return f"{argument}, row {short(row)}" if argument else f"row {short(row)}"
-
-
-def _table(given: Any, place: str) -> pd.DataFrame:
-    """Rows as a frame with the columns type, start and end, and sample if they have it."""
+def _durations(duration: Any, samples: list[str]) -> Array:
+    """Duration of every sample, 1 by default."""
     import pandas as pd
 
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        kind = type(given).__name__
-        raise TypeError(f"{place} must be a DataFrame, tuples or a mapping, got {kind}")
+    if hasattr(duration, "items"):
+        duration = {category_name(label): value for label, value in duration.items()}
+    values = pd.Series(1.0 if duration is None else duration, samples, dtype=np.float64)
+    for sample, value in values.items():
+        check_number(f"duration of the sample {short(sample)}", value, above=0)
+    return values.to_numpy()
+
+
+def annotations_of(given: Any, argument: str = "") -> pd.DataFrame:
+    """Sample, type, start and end of every annotation, checked. A single sample is unnamed.
+
+    A sample without annotations has one row, with nothing but its name.
+    """
+    import pandas as pd
+
+    if isinstance(given, Mapping):
+        check_unique(f"{argument} must have every sample once", map(category_name, given))
+        given = [
+            {**_record(row), "sample": sample}
+            for sample, rows in given.items()
+            for row in rows or [{}]
+        ]
     if not hasattr(given, "columns"):
-        rows = [*given]
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            given = pd.DataFrame(rows)
-        else:
-            names = ["sample", *FIELDS] if rows and np.size(rows[0]) == 4 else FIELDS
-            for k, row in enumerate(rows):
-                if not isinstance(row, list | tuple) or len(row) != len(names):
-                    rule = f"must be a tuple of {first_names(names)}"
-                    raise ValueError(f"{_place(place, k)}: {rule}, got {short(row)}")
-            given = pd.DataFrame(rows, columns=names)
-    columns = [*given.columns]
-    if sorted(map(str, columns)) not in (sorted(FIELDS), sorted([*FIELDS, "sample"])):
-        raise ValueError(
-            f"{place or 'the table'} must have just the columns type, start and end, and sample if "
-            f"there are several, got {first_names(columns)}"
-        )
-    return cast("pd.DataFrame", given)
+        given = pd.DataFrame([_record(row) for row in given])
+    table: pd.DataFrame = given.reindex(columns=["sample", *FIELDS])
+    table["sample"] = table["sample"].map(category_name)
+    table["type"] = table["type"].map(category_name)
+    times = table[["start", "end"]].apply(pd.to_numeric, errors="coerce")
+    has_name = (table["sample"] != "").to_numpy()
+    has_type = (table["type"] != "").to_numpy()
+    start, end = times.to_numpy(dtype=np.float64).T
+    in_order = np.isfinite(start) & np.isfinite(end) & (start <= end)
+    is_empty = has_name & ~has_type & np.isnan(start) & np.isnan(end)
+    wrong = ~(has_type & in_order | is_empty) | (~has_name & has_name.any())
+    if wrong.any():
+        place = f"{argument}, row {short(given.index[wrong][0])}".lstrip(", ")
+        values = first_names(tuple(table[wrong].iloc[0]))
+        rule = "sample, type, start and end must be a label, a label and finite times in order"
+        raise ValueError(f"{place}: {rule}, got {values}")
+    return table.assign(**times)
 
 
-def _annotations(rows: Any, argument: str) -> Sample:
-    """Annotations in order, of a frame or a list of (label, type, start, end)."""
-    found = []
-    rows = rows if isinstance(rows, list) else rows[FIELDS].itertuples(name=None)
-    for row, kind, *given in rows:
-        place, name = _place(argument, row), category_name(kind)
-        start, end = map(as_number, given)
-        if not name:
-            raise ValueError(f"{place}: type is missing")
-        for field, number, value in zip(("start", "end"), (start, end), given, strict=True):
-            if not math.isfinite(number):
-                raise ValueError(f"{place}: {field} must be a finite number, got {short(value)}")
-        if end < start:
-            raise ValueError(
-                f"{place}: end must not be before start, but end {end} is before start {start}"
-            )
-        found.append((start, end, name, row))
-    found.sort(key=lambda one: one[:3])
-    times = np.array([one[:2] for one in found], dtype=np.float64).reshape(-1, 2)
-    types = np.array([one[2] for one in found], dtype=object)
-    return Sample([one[3] for one in found], types, times)
+def _record(row: Any) -> Mapping[str, Any]:
+    """Fields by name of a tuple of type, start and end, which a sample may precede."""
+    if isinstance(row, Mapping):
+        return row
+    return dict(zip(["sample", *FIELDS][-len(row) :], row, strict=False))
 
 
-def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
+def _by_sample(given: Any, argument: str) -> dict[str, Rows]:
+    """Type, start and end of the annotations of every sample, (n, 3)."""
+    table = annotations_of(given, argument)
+    values = table[FIELDS].to_numpy(object)
+    has_type = table["type"].to_numpy() != ""
+    groups = table.groupby("sample", sort=False).indices
+    return {str(sample): values[rows[has_type[rows]]] for sample, rows in groups.items()}
+
+
+def read_annotations(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read the annotations of many samples from a file, for `irtkit.impact`.
 
     A CSV has the columns sample, type, start and end. A row with nothing but the sample is a sample
@@ -390,44 +293,11 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, Sample]:
         If the file does not exist.
     """
     from irtkit.io.json_text import json_document
-    from irtkit.io.text import naming
+    from irtkit.io.text import naming, read_text_table
 
     file = as_path(path)
     with naming(file):
-        if head_of(file).lstrip().startswith((b"[", b"{")):
-            return _by_sample(json_document(file, unique=True), "")
-        return _by_sample(_csv(file, "start", "end"), "")
-
-
-def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Read a CSV with the columns ``sample`` and ``duration``.
-
-    Raises
-    ------
-    ValueError
-        If a column is absent or a sample occurs twice.
-    """
-    from irtkit.io.text import naming
-
-    file = as_path(path)
-    with naming(file):
-        table = _csv(file, "duration")
-        if "sample" not in table:
-            raise ValueError("the table must have a column 'sample'")
-        check_unique("every sample must occur once", table["sample"])
-        return dict(zip(table["sample"], table["duration"], strict=True))
-
-
-def _csv(file: Any, *numeric: str) -> pd.DataFrame:
-    """Table of a file, rows numbered from 1. Cells that are not numbers stay text."""
-    import pandas as pd
-
-    from irtkit.io.text import read_text_table
-
-    table = read_text_table(file)
-    for name in numeric:
-        if name not in table:
-            raise ValueError(f"the table must have a column {short(name)}")
-        found = pd.to_numeric(table[name], errors="coerce")
-        table[name] = found.astype(object).where(found.notna(), table[name])
-    return table.set_axis(range(1, len(table) + 1))
+        is_json = head_of(file).lstrip().startswith((b"[", b"{"))
+        return annotations_of(
+            json_document(file, unique=True) if is_json else read_text_table(file)
+        )
