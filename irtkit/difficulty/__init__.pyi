@@ -9,14 +9,13 @@ from .quality import (
     misclassifications,
     quality_standard,
 )
-from .rank_agreement import SpearmanScore, spearman_score
+from .rank_agreement import spearman_score
 
 __all__ = [
     "DifficultyComparison",
     "FleissKappa",
     "Impact",
     "QualityStandard",
-    "SpearmanScore",
     "absolute_error",
     "compare_difficulties",
     "detection_score",

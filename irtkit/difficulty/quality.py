@@ -10,8 +10,7 @@ the page does not treat, are left out of both sums. Minimum and maximum are over
 respondent, as on the page, or over all respondents (``scale="pooled"``).
 
 `absolute_error`, `misclassifications` and `detection_score` make metrics of single answers. They
-take a table with the columns ``respondent`` and ``item``, a row per answer, and return a long table
-(``respondent``, ``item``, ``metric``, ``value``), to be joined with others by ``pandas.concat``.
+take a table with a row per answer and return a value per row, to be a column of a wide table.
 """
 
 from __future__ import annotations
@@ -229,16 +228,13 @@ def _long_table(metrics: Any) -> pd.DataFrame:
     if "metric" not in rows:
         rows = rows.melt(["respondent", "item"], None, "metric")
     check_columns(rows, *_LABELS, "value")
-    labels = labelled(rows["respondent"], rows["item"], rows["metric"])
-    return labels.assign(value=numbers(rows["value"], labels))
+    labels = _labelled(rows)
+    return labels.assign(value=_numbers(rows["value"], labels))
 
 
-def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -> pd.DataFrame:
+def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
     """Label columns as text, rows numbered from 0."""
-    import pandas as pd
-
-    columns = dict(zip(_LABELS, (respondents, items, metrics), strict=True))
-    rows = pd.DataFrame(columns).reset_index(drop=True)
+    rows = rows[[*_LABELS]].reset_index(drop=True)
     text = rows.astype(object).map(str)
     for kind in _LABELS:
         absent = (rows[kind].isna() | (text[kind].str.strip() == "")).to_numpy()
@@ -247,18 +243,17 @@ def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -
     return text
 
 
-def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
+def _numbers(values: pd.Series[Any], rows: pd.DataFrame) -> Array:
     """Values as floats, NaN if missing. The labels in `rows` say whose value is wrong."""
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
     found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(found) & values.notna().to_numpy()) | np.isinf(found) | (found < least)
+    wrong = (np.isnan(found) & values.notna().to_numpy()) | np.isinf(found)
     if wrong.any():
         k = int(wrong.argmax())
         where = ", ".join(f"{kind} {short(rows[kind].iloc[k])}" for kind in _LABELS)
-        rule = "a finite number" if least < 0 else f"a finite number from {least}"
-        raise ValueError(f"{values.name} must be {rule}, got {short(plain.iloc[k])} at {where}")
+        raise ValueError(f"value must be a finite number, got {short(plain.iloc[k])} at {where}")
     return found
 
 
@@ -314,7 +309,7 @@ def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, f
     return weights
 
 
-def absolute_error(answers: pd.DataFrame) -> pd.DataFrame:
+def absolute_error(answers: pd.DataFrame) -> pd.Series[float]:
     """|prediction − truth|, a metric of regression and of binary classification.
 
     Lower is better. ``answers`` has the columns ``prediction`` and ``truth``: in binary
@@ -324,52 +319,44 @@ def absolute_error(answers: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> import pandas as pd
     >>> from irtkit.difficulty import absolute_error
-    >>> answers = {"respondent": "A", "item": ["a", "b"], "prediction": [0.2, 8], "truth": [1, 6]}
-    >>> absolute_error(pd.DataFrame(answers))["value"].tolist()
+    >>> answers = pd.DataFrame({"prediction": [0.2, 8], "truth": [1, 6]})
+    >>> absolute_error(answers).tolist()
     [0.8, 2.0]
     """
-    check_columns(answers, "respondent", "item", "prediction", "truth")
-    rows = labelled(answers["respondent"], answers["item"], "absolute_error")
-    error = np.abs(numbers(answers["prediction"], rows) - numbers(answers["truth"], rows))
-    return rows.assign(value=error)
+    return (answers["prediction"] - answers["truth"]).abs().rename("absolute_error")
 
 
-def misclassifications(answers: pd.DataFrame) -> pd.DataFrame:
+def misclassifications(answers: pd.DataFrame) -> pd.Series[float]:
     """Number of respondents that misclassify the item, a metric of multiclass tasks.
 
     Lower is better. All answers to an item have the same number. Answers without prediction or
-    truth have NaN. ``answers`` has the columns ``prediction`` and ``truth``, both numbers or both
-    text.
+    truth have NaN. ``answers`` has the columns ``item``, ``prediction`` and ``truth``, both numbers
+    or both text.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from irtkit.difficulty import misclassifications
     >>> answers = pd.DataFrame({
-    ...     "respondent": ["A", "B", "A", "B"], "item": ["a", "a", "b", "b"],
+    ...     "item": ["a", "a", "b", "b"],
     ...     "prediction": ["cat", "dog", "cow", "cat"], "truth": ["cat", "cat", "dog", "dog"],
     ... })
-    >>> misclassifications(answers)["value"].tolist()
+    >>> misclassifications(answers).tolist()
     [1.0, 1.0, 2.0, 2.0]
     """
     from pandas.api.types import is_numeric_dtype
 
-    check_columns(answers, "respondent", "item", "prediction", "truth")
-    rows = labelled(answers["respondent"], answers["item"], "misclassifications")
-    known = answers[["prediction", "truth"]].notna().all(axis=1).to_numpy()
-    given, right = (answers.loc[known, name].infer_objects() for name in ("prediction", "truth"))
-    if is_numeric_dtype(given) != is_numeric_dtype(right):
-        raise ValueError(
-            "prediction and truth must both be numbers or both be text, "
-            f"got {short(given.iloc[0])} and {short(right.iloc[0])}"
-        )
-    wrong = np.full(len(rows), np.nan)
-    wrong[known] = given.to_numpy(dtype=object) != right.to_numpy(dtype=object)
-    counts = rows.assign(value=wrong).groupby("item")["value"].transform("sum")
-    return rows.assign(value=counts.where(known))
+    known = answers.dropna(subset=["prediction", "truth"]).infer_objects()
+    if is_numeric_dtype(known["prediction"]) != is_numeric_dtype(known["truth"]):
+        raise ValueError("prediction and truth must both be numbers or both be text")
+    is_wrong = (known["prediction"] != known["truth"]).astype(float)
+    counts = is_wrong.groupby(known["item"]).transform("sum")
+    return counts.reindex(answers.index).rename("misclassifications")
 
 
-def detection_score(counts: pd.DataFrame, measure: Literal["F1", "recall"] = "F1") -> pd.DataFrame:
+def detection_score(
+    counts: pd.DataFrame, measure: Literal["F1", "recall"] = "F1"
+) -> pd.Series[float]:
     """F1 = TP / (TP + (FP + FN)/2) or recall = TP / (TP + FN), metrics of object detection.
 
     Higher is better, so name the metric in `higher_is_better`, which the page forgets. ``counts``
@@ -380,14 +367,9 @@ def detection_score(counts: pd.DataFrame, measure: Literal["F1", "recall"] = "F1
     --------
     >>> import pandas as pd
     >>> from irtkit.difficulty import detection_score
-    >>> counts = pd.DataFrame({"respondent": "A", "item": [1], "TP": [3], "FP": [2], "FN": [0]})
-    >>> detection_score(counts)["value"].tolist()
+    >>> detection_score(pd.DataFrame({"TP": [3], "FP": [2], "FN": [0]})).tolist()
     [0.75]
     """
     check_one_of("measure", measure, ("F1", "recall"))
-    needed = ["TP", "FN", *(["FP"] if measure == "F1" else [])]
-    check_columns(counts, "respondent", "item", *needed)
-    rows = labelled(counts["respondent"], counts["item"], measure)
-    hit, missed, *false = (numbers(counts[name], rows, least=0) for name in needed)
-    total = hit + ((missed + false[0]) / 2 if false else missed)
-    return rows.assign(value=hit / np.where(total > 0, total, np.nan))
+    missed = counts["FN"] if measure == "recall" else (counts["FN"] + counts["FP"]) / 2
+    return (counts["TP"] / (counts["TP"] + missed)).rename(measure)

@@ -17,8 +17,6 @@ report must say which it uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-6  # Relative difference of a tie: above the rounding of a fit, below its errors.
 _LARGEST = 1e100  # Size from which on values tie, infinite ones included.
 _Z95 = 1.96  # Normal quantile of 95 % intervals.
-_MOST_PERMUTED = 7  # Items up to which the p-value goes through all orders: 7! = 5,040.
 _STREAM = 4  # Makes the noise differ from labels that were simulated from the same seed.
 
 
@@ -75,9 +72,9 @@ def levels(values: ArrayLike) -> Levels:
     return result
 
 
-def spearman(first: Levels, second: Levels) -> float:
+def spearman(first: Array | Levels, second: Array | Levels) -> float:
     """Spearman's ρ, NaN if a measure ties all items."""
-    x, y = (_deviations(of) for of in (first, second))
+    x, y = _deviations(first), _deviations(second)
     scale = np.sqrt((x @ x) * (y @ y))
     return float(np.clip(x @ y / scale, -1, 1)) if scale > 0 else float("nan")
 
@@ -94,11 +91,12 @@ def same_order(first: Levels, second: Levels) -> bool:
     return bool((np.diff(second[both]) >= 0).all())
 
 
-def _deviations(of: Levels) -> Array:
+def _deviations(values: Array | Levels) -> Array:
     """Ranks less their mean, as proportions of the items."""
     from scipy.stats import rankdata
 
-    return np.asarray((rankdata(of) - (len(of) + 1) / 2) / max(len(of), 1))
+    n = len(values)
+    return np.asarray((rankdata(values) - (n + 1) / 2) / max(n, 1))
 
 
 def _error(first: Levels, second: Levels) -> float:
@@ -119,38 +117,6 @@ def _mean_above(of: Levels, values: Array) -> Array:
     return np.asarray((at[::-1].cumsum()[::-1] - at / 2)[of] / len(of))
 
 
-@dataclass(frozen=True, eq=False)
-class SpearmanScore:
-    """Agreement of predictions with labels in order, made by `spearman_score`."""
-
-    rho: float
-    """Spearman's ρ, NaN like the numbers below if predictions or labels are constant."""
-    p_value: float
-    """Two-sided, of no association: over all permutations up to 7 predictions, and by Student's t
-    beyond, which is rough below some 50."""
-    jittered: Array
-    """ρ of each run with jittered predictions, shape (jitter_runs,)."""
-    n: int
-    n_filled: int
-    """Missing predictions that were set to the mean of the others."""
-    n_tied: int
-    """Predictions that share their value with another, filled ones included."""
-
-    @property
-    def jitter_mean(self) -> float:
-        """Mean of `jittered`."""
-        return float(self.jittered.mean())
-
-    @property
-    def jitter_sd(self) -> float:
-        """Sample standard deviation of `jittered` (runs − 1)."""
-        return float(self.jittered.std(ddof=1))
-
-    def __str__(self) -> str:
-        names = ("rho", "p_value", "jitter_mean", "jitter_sd", "n", "n_filled", "n_tied")
-        return "\n".join(f"{name}: {getattr(self, name):.4g}" for name in names)
-
-
 def spearman_score(
     predictions: ArrayLike | pd.Series[float],
     labels: ArrayLike | pd.Series[float],
@@ -158,7 +124,7 @@ def spearman_score(
     jitter_runs: int = 50,
     jitter: float = 0.01,
     seed: int = 0,
-) -> SpearmanScore:
+) -> tuple[float, Array]:
     """Spearman's ρ of predictions and labels, and how far it depends on ties.
 
     Parameters
@@ -175,6 +141,14 @@ def spearman_score(
     seed : int, default 0
         Seed of the noise.
 
+    Returns
+    -------
+    rho : float
+        Spearman's ρ, NaN if predictions or labels are constant. A missing prediction is set to the
+        mean of the others.
+    jittered : array of shape (jitter_runs,)
+        ρ of each run with jittered predictions. Its mean is below ρ if ties carry the score.
+
     Raises
     ------
     ValueError
@@ -184,46 +158,32 @@ def spearman_score(
     Examples
     --------
     >>> from irtkit.difficulty import spearman_score
-    >>> score = spearman_score([0.1, 0.4, None, 0.9, 0.8], [1, 2, 3, 4, 5])
-    >>> round(score.rho, 3), score.n_filled
-    (0.9, 1)
+    >>> rho, jittered = spearman_score([0.1, 0.4, None, 0.9, 0.8], [1, 2, 3, 4, 5])
+    >>> round(rho, 3), round(float(jittered.mean()), 3)
+    (0.9, 0.9)
     """
     import pandas as pd
-    from scipy.stats import rankdata, spearmanr
 
     check_times("jitter_runs", jitter_runs, 2)
     check_number("jitter", jitter, above=0)
     check_seed(seed)
     if isinstance(predictions, pd.Series) and isinstance(labels, pd.Series):
-        given, right = (one.set_axis(one.index.map(str)) for one in (predictions, labels))
-        check_unique("predictions must have each label once", given.index)
-        check_unique("labels must have each label once", right.index)
-        if set(given.index) != set(right.index):
+        predictions = predictions.rename(index=str)
+        labels = labels.rename(index=str)
+        check_unique("predictions must have each label once", predictions.index)
+        if sorted(predictions.index) != sorted(labels.index):
             raise ValueError("predictions and labels must have the same index")
-        predictions, labels = given.loc[right.index], right
-    both = (pd.to_numeric(pd.Series(np.asarray(one))) for one in (predictions, labels))
-    x, y = (np.array(one, dtype=np.float64) for one in both)
+        predictions = predictions[labels.index]
+    x = np.array(pd.to_numeric(pd.Series(np.asarray(predictions))), dtype=np.float64)
+    y = np.array(pd.to_numeric(pd.Series(np.asarray(labels))), dtype=np.float64)
     missing = np.isnan(x)
-    if len(x) != len(y) or missing.all():
+    if len(x) != len(y) or missing.all() or np.isinf(x).any() or not np.isfinite(y).all():
         raise ValueError(
-            f"predictions must have a value per label, got {len(x) - missing.sum()} and {len(y)}"
+            "predictions and labels must be as many finite numbers, predictions or NaN"
         )
-    for name, values in (("predictions", x[~missing]), ("labels", y)):
-        if not (np.abs(values) < _LARGEST).all():
-            raise ValueError(f"{name} must be finite numbers")
-    known = x[~missing]  # The mean is clipped, so that rounding sets no equal numbers apart.
-    x[missing] = np.clip(known.mean(), known.min(), known.max())
-    rho = p_value = np.nan
-    jittered = np.full(jitter_runs, np.nan)
-    if np.ptp(x) > 0 and np.ptp(y) > 0:
-        rho, p_value = map(float, spearmanr(x, y))
-        if len(x) <= _MOST_PERMUTED:
-            ranks, others = (rankdata(one) - (len(x) + 1) / 2 for one in (x, y))
-            orders = np.array(list(permutations(range(len(x)))))
-            p_value = float((np.abs(ranks[orders] @ others) >= abs(ranks @ others) - 1e-9).mean())
-        generator, sd = np.random.default_rng((_STREAM, seed)), jitter * x.std()
-        noise = (sd * generator.standard_normal(len(x)) for _ in range(jitter_runs))
-        ordered = levels(rankdata(y))
-        jittered = np.array([spearman(levels(rankdata(x + one)), ordered) for one in noise])
-    n_filled, tied = int(missing.sum()), n_tied(levels(rankdata(x)))
-    return SpearmanScore(rho, p_value, jittered, len(x), n_filled, tied)
+    present = x[~missing]
+    # The mean is clipped, so that rounding sets no equal numbers apart.
+    x[missing] = np.clip(present.mean(), present.min(), present.max())
+    generator = np.random.default_rng((_STREAM, seed))
+    noise = jitter * x.std() * generator.standard_normal((jitter_runs, len(x)))
+    return spearman(x, y), np.array([spearman(x + run, y) for run in noise])

@@ -58,14 +58,15 @@ SMALL = long_table(cost=[[1, 2, 4], [3, 5, 9]], recall=[[0.9, 0.5, 0.1], [0.2, 0
 
 def test_values_agree_with_the_page(worked_values: Any) -> None:
     page = quality_standard(PAGE, HIGHER)
+    labels = BINARY[["respondent", "item"]]
     binary, regression = absolute_error(BINARY), absolute_error(REGRESSION)
     computed = {
         "score": page.items,
         "datapoint": quality_standard(THREE_SYSTEMS, []).items[:3],
-        "binary_delta": binary["value"],
-        "binary_norm": quality_standard(binary, []).items,
-        "regression_delta": regression["value"],
-        "regression_norm": quality_standard(regression, []).items,
+        "binary_delta": binary,
+        "binary_norm": quality_standard(labels.join(binary), []).items,
+        "regression_delta": regression,
+        "regression_norm": quality_standard(labels.join(regression), []).items,
         **{name: rows["value"] for name, rows in page.scaled.groupby("metric")},
     }
     stored = worked_values["difficulty_score"]
@@ -111,7 +112,7 @@ def test_without_a_varying_metric_the_score_is_missing() -> None:
 def test_misclassifications_are_counted_over_respondents() -> None:
     classes = pd.DataFrame({"respondent": ["A", "B", "C"] * 2, "item": ["x"] * 3 + ["y"] * 3})
     classes["prediction"], classes["truth"] = ["cat", "dog", None, "dog", "dog", "cow"], "cat"
-    found = misclassifications(classes)["value"].tolist()
+    found = misclassifications(classes).tolist()
     assert found == pytest.approx([1, 1, np.nan, 3, 3, 3], nan_ok=True)
     with pytest.raises(ValueError, match="both be numbers or both be text"):
         misclassifications(BINARY.assign(truth="1"))
@@ -125,10 +126,8 @@ def test_detections_are_scored_by_their_counts() -> None:
         ("recall", table, [3 / 4, 0, np.nan]),
     ):
         found = detection_score(given, measure)
-        assert found["value"].tolist() == pytest.approx(values, nan_ok=True)
-        assert set(found["metric"]) == {measure}
-    with pytest.raises(ValueError, match="TP must be a finite number from 0, got -3"):
-        detection_score(table.assign(TP=-3), "recall")
+        assert found.tolist() == pytest.approx(values, nan_ok=True)
+        assert found.name == measure
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_correlations_agree_with_scipy() -> None:
     assert found.spearman == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
     assert found.kendall == pytest.approx(stats.kendalltau(coarse, fine).statistic, abs=1e-12)
     assert rank_agreement(levels(coarse), levels(coarse)) == pytest.approx((1, 1, 1, 1))
-    score, scipy = spearman_score(coarse, fine), stats.spearmanr(coarse, fine)
-    assert (score.rho, score.p_value) == (scipy.statistic, scipy.pvalue)
+    rho, _ = spearman_score(coarse, fine)
+    assert rho == pytest.approx(stats.spearmanr(coarse, fine).statistic, abs=1e-12)
 
 
 def test_the_error_is_the_spread_of_the_correlation() -> None:
@@ -53,8 +53,8 @@ def test_measures_without_order_give_nan_as_correlation(
 ) -> None:
     x, y = map(levels, values)
     assert np.isnan([*rank_agreement(x, y), spearman(x, y)]).all()
-    score = spearman_score(*values)
-    assert np.isnan([score.rho, score.p_value, score.jitter_mean, score.jitter_sd]).all()
+    rho, jittered = spearman_score(*values)
+    assert np.isnan([rho, *jittered]).all()
 
 
 def test_same_order_means_that_no_pair_is_turned_round() -> None:
@@ -77,58 +77,53 @@ def test_rho_is_the_stored_one(worked_values: Any) -> None:
         "reversed": -3 * PREDICTIONS + 2,
         "exponential": np.exp(PREDICTIONS),
     }.items():
-        found = spearman_score(predictions, LABELS, jitter_runs=2).rho
+        found, _ = spearman_score(predictions, LABELS, jitter_runs=2)
         assert found == pytest.approx(stored[name], abs=1e-9), name
-    known = spearman_score(PREDICTIONS[40:], LABELS[40:], jitter_runs=2).rho
+    known, _ = spearman_score(PREDICTIONS[40:], LABELS[40:], jitter_runs=2)
     assert known == pytest.approx(stored["without_the_first_40"], abs=1e-9)
 
 
 def test_jitter_is_not_neutral_for_a_coarse_predictor() -> None:
     # worked elsewhere: 0.328 becomes 0.137, SD 0.020; the share of yes is not told
-    score = spearman_score(YES_NO, LABELS)
-    assert score.rho == pytest.approx(0.328, abs=1e-3)
+    rho, jittered = spearman_score(YES_NO, LABELS)
+    assert rho == pytest.approx(0.328, abs=1e-3)
     # both means have a standard error of 0.003, both SDs of 0.002
-    assert score.jitter_mean == pytest.approx(0.137, abs=0.012)
-    assert score.jitter_sd == pytest.approx(0.020, abs=0.008)
+    assert jittered.mean() == pytest.approx(0.137, abs=0.012)
+    assert jittered.std() == pytest.approx(0.020, abs=0.008)
     # the first 2,000 draws of default_rng(0) are the labels: as noise they would order the ties
-    assert score.jittered.max() < 0.25
+    assert jittered.max() < 0.25
 
 
 def test_missing_predictions_are_set_to_the_mean_of_the_others() -> None:
     missing = np.where(np.arange(2000) < 40, np.nan, PREDICTIONS)
-    score = spearman_score(missing, LABELS)
+    rho, _ = spearman_score(missing, LABELS)
     filled = np.where(np.isnan(missing), PREDICTIONS[40:].mean(), PREDICTIONS)
-    assert score.rho == spearman_score(filled, LABELS).rho
-    assert (score.n_filled, score.n_tied) == (40, 40)
-    assert np.isnan(spearman_score([0.1, 0.1, 0.1, None], [1, 2, 3, 4]).rho)
+    assert rho == spearman_score(filled, LABELS)[0]
+    assert np.isnan(spearman_score([0.1, 0.1, 0.1, None], [1, 2, 3, 4])[0])
 
 
 @pytest.mark.parametrize("n_levels", [2, 10])
 def test_the_mean_with_jitter_is_rho_times_the_ratio_of_spreads(n_levels: int) -> None:
     cuts = np.quantile(PREDICTIONS, np.arange(1, n_levels) / n_levels)
     coarse = np.digitize(PREDICTIONS, cuts)
-    score = spearman_score(coarse, LABELS, jitter_runs=200, jitter=1e-4)
+    rho, jittered = spearman_score(coarse, LABELS, jitter_runs=200, jitter=1e-4)
     ratio = stats.rankdata(coarse).std() / np.arange(2000).std()
-    assert abs(score.jitter_mean - score.rho * ratio) < 4 * score.jitter_sd / math.sqrt(200)
+    assert abs(jittered.mean() - rho * ratio) < 4 * jittered.std() / math.sqrt(200)
 
 
 def test_series_are_matched_by_label_as_text() -> None:
     labels = pd.Series([1.0, 2, 3], index=[1, 2, 3])
     turned = pd.Series([30, 20, 10], index=["3", "2", "1"])
-    assert spearman_score(turned, labels).rho == pytest.approx(1)
-    assert spearman_score(np.array([3, 2, 1]), labels).rho == pytest.approx(-1)
+    assert spearman_score(turned, labels)[0] == pytest.approx(1)
+    assert spearman_score(np.array([3, 2, 1]), labels)[0] == pytest.approx(-1)
     with pytest.raises(ValueError, match="must have the same index"):
         spearman_score(turned[:2], labels)
 
 
 @pytest.mark.parametrize(
-    ("predictions", "labels", "message"),
-    [
-        ([1, 2, 3], [1, np.nan, 3], "labels must be finite numbers"),
-        ([1, np.inf, 3], [1, 2, 3], "predictions must be finite numbers"),
-        ([1, 2], [1, 2, 3], "a value per label, got 2 and 3"),
-    ],
+    ("predictions", "labels"),
+    [([1, 2, 3], [1, np.nan, 3]), ([1, np.inf, 3], [1, 2, 3]), ([1, 2], [1, 2, 3])],
 )
-def test_bad_input_is_refused(predictions: list[Any], labels: list[Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_refused(predictions: list[Any], labels: list[Any]) -> None:
+    with pytest.raises(ValueError, match="must be as many finite numbers"):
         spearman_score(predictions, labels)
