@@ -504,9 +504,6 @@ alarms = curves/alarms
 difficulties {difficulties} | systems {systems} | items {items:,} |
 new items harder by {harder:.0f} | alarm {alarm:.1%} | power {power:.1%}
 
-horizons = curves/horizons
-runs {runs} | errors {errors} | share {share:.0%} | 95 % intervals cover {coverage:.1%}
-
 reading = read_long/records
 rows {rows:,} | form {form} | reader {reader} | s {seconds:.2g} | peak MiB {peak_mib:.0f}
 

@@ -239,7 +239,7 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
 def characteristic_curves(
     curves: CharacteristicCurves, systems: Sequence[str] | str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw accuracies of systems by difficulty, with intervals and the logistic curves.
+    """Draw accuracies of systems by difficulty, with intervals.
 
     Parameters
     ----------
@@ -264,8 +264,9 @@ def characteristic_curves(
     for name in chosen:
         one = curves.table.loc[name]
         reach = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
-        bars = ax.errorbar(one["difficulty"], one["accuracy"], reach, fmt="o", ms=4, capsize=2)
-        ax.plot(one["difficulty"], one["smooth"], lw=1, color=bars[0].get_color(), label=name)
+        ax.errorbar(
+            one["difficulty"], one["accuracy"], reach, fmt="o-", ms=4, lw=1, capsize=2, label=name
+        )
     ax.legend(frameon=False)
     ax.set(xlabel="difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
     return ax
@@ -289,7 +290,8 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
         The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("surface", surface, LearningSurface)
-    grid, covariate = surface.grid, surface.axis.name
+    grid = surface.grid
+    covariate = surface.covariate
     points = grid[grid.iloc[:, 0] == system]
     if points.empty or "difficulty" not in points:
         raise ValueError(f"system: {short(system)} lacks a surface over difficulty")
@@ -297,7 +299,7 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     ax = _one(ax)
     drawn = ax.contour(over.columns, over.index, over, levels=9, cmap="RdBu")
     ax.clabel(drawn, fontsize=8)
-    if surface.axis.kind == "log":
+    if surface.log:
         ax.set_xscale("log")
     ax.set(xlabel=covariate.replace("_", " "), ylabel="difficulty", title=system)
     return ax

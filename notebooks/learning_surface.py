@@ -144,22 +144,10 @@ print(rise(sound.dropna()))
 # How fast odds rise *per unit of difficulty* depends on the scale. Which digits are learned sooner
 # does not.
 #
-# ## How many examples does it take?
-#
-# The surface also estimates at which size a given share of the digits of some difficulty is right,
-# with an interval. `beyond` marks sizes outside the range that was tried.
-
-# %%
-hard = result.items["difficulty"].quantile(0.9)
-horizons = surface.horizons([0.5, 0.8], difficulty=hard)
-print(horizons.drop(columns=["difficulty", "slope", "status"]))
-
-# %% [markdown]
 # ## The same for tasks that take people minutes
 #
-# The covariate may be any number that describes systems, runs or items. METR asks how long tasks
-# may be, in minutes that a person needs, if an AI system solves half of them. Here are simulated
-# runs of two systems, eight on each of 170 tasks:
+# The covariate may be any number that describes systems, runs or items. Here are simulated runs of
+# two systems, eight on each of 170 tasks, which take a person some minutes each:
 
 # %%
 generator = np.random.default_rng(0)
@@ -171,16 +159,12 @@ log_odds = 1.2 * (reach - np.log(runs["minutes"])) + runs["luck"]
 runs["right"] = generator.random(len(runs)) < 1 / (1 + np.exp(-log_odds))
 
 by_length = irtkit.learning_surface(runs.drop(columns="luck"), covariate="minutes")
-print(by_length.horizons([0.5, 0.8]).drop(columns=["slope", "status"]))
+print(by_length.coefficients[["estimate", "se", "se_clustered", "low", "high"]])
 
 # %% [markdown]
-# Runs on one task are correlated. Intervals that take all runs as independent are too short:
-
-# %%
-naive = irtkit.learning_surface(runs.drop(columns="luck"), covariate="minutes", clusters=[])
-print(naive.horizons([0.5, 0.8]).drop(columns=["slope", "status"]))
-
-# %% [markdown]
+# Runs on one task are correlated. Errors that take all runs as independent (`se`) are too small.
+# `irtkit.horizon` says how long tasks may be if a system solves half of them.
+#
 # ## What to take away
 #
 # - On these digits easy items are learned sooner: the odds rise faster with size where difficulty
