@@ -48,16 +48,15 @@ figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
 for name in shown:
     one = curves.table.loc[name]
     error = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
-    line = axes.errorbar(one["difficulty"], one["accuracy"], error, fmt="o", capsize=2, label=name)
-    axes.plot(one["difficulty"], one["smooth"], color=line[0].get_color(), linewidth=1)
+    axes.errorbar(one["difficulty"], one["accuracy"], error, fmt="o-", capsize=2, label=name)
 axes.set(xlabel="difficulty", ylabel="share right", ylim=(0, 1.02))
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# Dots are accuracies with 95 % intervals, and lines are logistic curves. The intervals treat the
-# digits as a random sample: other digits of the same difficulty would give other accuracies.
+# Dots are accuracies with 95 % intervals. The intervals treat the digits as a random sample: other
+# digits of the same difficulty would give other accuracies.
 #
 # ## Capability and generality
 #

@@ -18,7 +18,6 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_numbers, check_number, did_you_mean, short
-from irtkit.curves.logistic import Regression, jeffreys_regression, with_intercept
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
@@ -48,29 +47,24 @@ class Part(NamedTuple):
     share: Array
     trials: Array
 
-    def regressed(self) -> Part:
-        """The same with difficulties regressed to their mean. One reliability serves all items."""
+    def reliability(self) -> float:
+        """Share of the variance of difficulties that is not error."""
         if np.isnan(self.se).all():
             raise ValueError(
                 "result must have standard errors of its difficulties: "
                 "irtkit.fit(…, standard_errors=True)"
             )
-        mean, variance = self.difficulty.mean(), self.difficulty.var()
-        if variance == 0 or not self.se.any():
-            return self
-        # an error above the spread, as near a slope of 0, says only that nothing is known
-        unreliable = np.fmin(self.se**2, variance)
-        reliability = 1 - np.where(np.isnan(self.se), variance, unreliable).mean() / variance
-        return self._replace(difficulty=mean + reliability * (self.difficulty - mean))
+        variance = self.difficulty.var()
+        if variance == 0:
+            return 0.0
+        # an error above the spread, or an unknown one, says only that nothing is known
+        unreliable = np.fmin(self.se**2, variance).mean() / variance
+        return float(np.round(1 - unreliable, 9))
 
-    @property
-    def x(self) -> Array:
-        """Covariates (1, difficulty) of the items."""
-        return with_intercept(self.difficulty)
-
-    def regression(self) -> Regression:
-        """Logistic curve of the system over difficulty."""
-        return jeffreys_regression(self.x, self.share * self.trials, self.trials)
+    def regressed(self) -> Part:
+        """The same with difficulties regressed to their mean. One reliability serves all items."""
+        mean = self.difficulty.mean()
+        return self._replace(difficulty=mean + self.reliability() * (self.difficulty - mean))
 
 
 class Answered(NamedTuple):
@@ -80,52 +74,57 @@ class Answered(NamedTuple):
     respondents: tuple[str, ...]
     items: tuple[str, ...]
     real: NDArray[np.bool_]
-    difficulty: Array  # (n_items,), NaN where an item has none.
+    difficulty: Array  # (n_items,), not finite where an item has none.
     se: Array  # Of the difficulties: 0 where they are not estimated, NaN if unknown.
     without: Array  # Difficulties from each fit, that of all systems first, (n_fits, n_items).
     fold: NDArray[np.intp]  # Row of `without` for each respondent.
 
     @classmethod
     def of(
-        cls, given: object, difficulties: Any, argument: str, *, se: Any = None, seed: int
+        cls, data: object, difficulties: Any, argument: str, *, se: Any = None, seed: int
     ) -> Answered:
         """Return the matrix and difficulties of a result, or of responses and difficulties."""
-        if isinstance(given, FitResult):
-            if given.responses is None:
+        if isinstance(data, FitResult):
+            if data.responses is None:
                 raise ValueError("result must hold its responses, which were not saved with it")
-            responses = given.responses
+            responses = data.responses
         elif difficulties is None:
             raise TypeError(
                 "result must be what irtkit.fit returned. With responses, give the difficulties "
                 f"of the items: {argument}="
             )
         else:
-            responses = as_responses(given)
+            responses = as_responses(data)
         refuse_sparse(responses, "a characteristic curve")
-        fold = np.zeros(responses.n_respondents, dtype=np.intp)
         if difficulties is None:
-            without, fold = _held_out(given, seed)  # type: ignore[arg-type]  # a result
-            errors = given.standard_errors[:, 1]  # type: ignore[attr-defined]
+            without, fold = _held_out(data, seed)  # type: ignore[arg-type]  # a result
+            errors = data.standard_errors[:, 1]  # type: ignore[attr-defined]
         else:
             without = _by_item(difficulties, responses.items, argument, "difficulty")[None]
-            errors = _given_errors(se, responses.items)
-        answers = Shares.of(patterns_of(responses, synthetic_is_real=True))
-        names = responses.respondents, responses.items
-        return cls(answers, *names, ~responses.synthetic, without[0], errors, without, fold)
+            fold = np.zeros(responses.n_respondents, dtype=np.intp)
+            known_errors = 0.0 if se is None else se
+            errors = _by_item(known_errors, responses.items, "difficulty_se", "standard error")
+        return cls(
+            answers=Shares.of(patterns_of(responses, synthetic_is_real=True)),
+            respondents=responses.respondents,
+            items=responses.items,
+            real=~responses.synthetic,
+            difficulty=without[0],
+            se=errors,
+            without=without,
+            fold=fold,
+        )
 
     def rows(self, systems: Iterable[str] | None) -> NDArray[np.intp]:
         """Rows of the systems named, or of all that are real and answered something."""
         if systems is None:
             return np.flatnonzero(self.real & (self.answers.trials > 0).any(axis=1))
         names = [systems] if isinstance(systems, str) else [str(name) for name in systems]
-        if not names:
-            raise ValueError("systems names no respondent")
-        place = {label: k for k, label in enumerate(self.respondents)}
         for name in names:
-            if name not in place:
+            if name not in self.respondents:
                 hint = did_you_mean(name, self.respondents)
                 raise ValueError(f"systems: {short(name)} is not a respondent{hint}")
-        return np.array([place[name] for name in names], dtype=np.intp)
+        return np.array([self.respondents.index(name) for name in names], dtype=np.intp)
 
     def part(self, row: int) -> Part:
         """What one system answered of the items with a difficulty.
@@ -133,35 +132,26 @@ class Answered(NamedTuple):
         A fit without one of n folds has errors of variance s² n/(n − 1). At the values of the fit
         to all, its difficulties regress like those with errors of variance s² (1 + 1/(2(n − 1))).
         """
-        difficulty, n = self.without[self.fold[row]], len(self.without) - 1
-        fewer = np.sqrt(1 + 1 / (2 * (n - 1))) if self.fold[row] and n > 1 else 1.0
-        own = np.flatnonzero(np.isfinite(difficulty) & (self.answers.trials[row] > 0))
-        answers = self.answers.right[row, own], self.answers.trials[row, own]
-        return Part(own, difficulty[own], fewer * self.se[own], *answers)
+        difficulty = self.without[self.fold[row]]
+        trials = self.answers.trials[row]
+        n_folds = len(self.without) - 1
+        widened = np.sqrt(1 + 1 / (2 * (n_folds - 1))) if self.fold[row] and n_folds > 1 else 1.0
+        items = np.flatnonzero(np.isfinite(difficulty) & (trials > 0))
+        return Part(
+            items=items,
+            difficulty=difficulty[items],
+            se=widened * self.se[items],
+            share=self.answers.right[row, items],
+            trials=trials[items],
+        )
 
 
 def _by_item(given: Any, items: tuple[str, ...], argument: str, value: str) -> Array:
-    """Numbers by item label, NaN for items without a number."""
+    """Numbers by item label, NaN for items without a number, or one number for all."""
+    if isinstance(given, float | int):
+        return np.full(len(items), check_number(argument, given, least=0))
     values = values_by_label(argument, given, items, value=value, kind="item")
-    found = as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
-    if np.isinf(found).any():
-        label = items[int(np.argmax(np.isinf(found)))]
-        raise ValueError(
-            f"{argument} must be finite or missing, and the value for item {short(label)} is not"
-        )
-    return found
-
-
-def _given_errors(given: Any, items: tuple[str, ...]) -> Array:
-    """Standard errors by item label, 0 for items without one, or one number for all."""
-    if given is None or isinstance(given, float | int):
-        return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
-    values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
-    found = as_numbers("difficulty_se", [0.0 if one is None else one for one in values])
-    if (found < 0).any():
-        label = items[int(np.argmax(found < 0))]
-        raise ValueError(f"difficulty_se must be 0 or more, and is not for item {short(label)}")
-    return found
+    return as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
 
 
 def fitted_difficulties(result: FitResult) -> Array:
@@ -169,18 +159,16 @@ def fitted_difficulties(result: FitResult) -> Array:
 
     The difficulty of an item with a slope below 0 does not say how hard it is.
     """
-    status = np.array(result.status, dtype=object)
-    known = np.isfinite(result.parameters.difficulty) & (result.parameters.discrimination > 0)
-    known &= ~np.isin(status, ["flat", "no responses"])
-    middle, reach = result.latent_mean, EXTREME * result.latent_sd
-    cropped = np.clip(result.parameters.difficulty, middle - reach, middle + reach)
-    return np.where(known, cropped, np.nan)
+    difficulty = result.parameters.difficulty
+    unusable = np.isin(np.array(result.status, dtype=object), ["flat", "no responses"])
+    falls = result.parameters.discrimination > 0
+    reach = EXTREME * result.latent_sd
+    cropped = np.clip(difficulty, result.latent_mean - reach, result.latent_mean + reach)
+    return np.where(np.isfinite(difficulty) & falls & ~unusable, cropped, np.nan)
 
 
 def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
     """Difficulties of a fit and of fits without each fold, and the fit for each respondent."""
-    from scipy.stats import rankdata
-
     if result.n_answering < _LEAST_SYSTEMS:
         raise ValueError(
             f"result has {result.n_answering} systems, too few to leave each one out in turn. "
@@ -189,19 +177,36 @@ def _held_out(result: FitResult, seed: int) -> tuple[Array, NDArray[np.intp]]:
     of_all = fitted_difficulties(result)
     if not np.isfinite(of_all).any():
         raise ValueError("no item of result has a slope above 0, and so none has a difficulty")
-    codes, labels = family_codes(result, SIMILAR), list(result.respondent_labels)
-    answering = codes[result.answering]
-    if np.bincount(answering).max() <= len(answering) / _FOLDS:  # else each system is its own
-        first = np.unique(codes, return_index=True)[1]
-        labels = [labels[first[code]] for code in codes]
+    fold = np.zeros(len(result.respondent_labels), dtype=np.intp)
+    without = [of_all]
+    for refit, held in refits(result, _kept_together(result), _FOLDS, seed):
+        fold[held] = len(without)
+        without.append(_on_scale_of(of_all, fitted_difficulties(refit)))
+    return np.stack(without), fold
+
+
+def _kept_together(result: FitResult) -> list[str]:
+    """A label for each respondent, the same for those that are left out of a fit together.
+
+    Similar systems are, unless one family is more than a fold.
+    """
+    codes = family_codes(result, SIMILAR)
+    labels = list(result.respondent_labels)
+    sizes = np.bincount(codes[result.answering])
+    if sizes.max() > sizes.sum() / _FOLDS:
+        return labels
+    first = np.unique(codes, return_index=True)[1]
+    return [labels[first[code]] for code in codes]
+
+
+def _on_scale_of(of_all: Array, difficulty: Array) -> Array:
+    """Difficulties in their order, with the distribution of those of the fit to all."""
+    from scipy.stats import rankdata
+
+    known = np.isfinite(difficulty)
     scale = np.sort(of_all[np.isfinite(of_all)])
     quantiles = (np.arange(len(scale)) + 0.5) / len(scale)
-    fold, without = np.zeros(len(codes), dtype=np.intp), [of_all]
-    for refit, held in refits(result, labels, _FOLDS, seed):
-        fold[held] = len(without)
-        found = fitted_difficulties(refit)
-        known = np.isfinite(found)
-        order = (rankdata(found[known]) - 0.5) / known.sum()
-        found[known] = np.interp(order, quantiles, scale)
-        without.append(found)
-    return np.stack(without), fold
+    order = (rankdata(difficulty[known]) - 0.5) / known.sum()
+    scaled = difficulty.copy()
+    scaled[known] = np.interp(order, quantiles, scale)
+    return scaled

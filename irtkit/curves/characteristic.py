@@ -15,11 +15,8 @@ import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.curves.answered import Answered
-from irtkit.curves.logistic import crossing, with_intercept
-from irtkit.irf import logistic
 from irtkit.printed import plain, shortened, table_of
-from irtkit.systems.paired import correction, mean_of, t_quantile, tail, wilson_interval
-from irtkit.systems.standing import Shares
+from irtkit.systems.paired import t_quantile, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,13 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.curves.answered import Part
-    from irtkit.curves.logistic import Regression
     from irtkit.irf import Array
 
 Rule = Literal["quantile", "width"]
 _MOST_RANGES = 1000  # Of which each should hold several items.
 _SHOWN = 20  # Systems that are printed.
-_FEW = 3.0  # Right, or wrong, answers up to which a Poisson bound applies (Brown et al. 2001).
 _ROUNDING = 1e-12  # Relative squared spread below which it is a rounding error.
 
 
@@ -45,11 +40,9 @@ class CharacteristicCurves:
     table: pd.DataFrame
     """Index "respondent", "range" (from 1, the easiest). Columns: difficulty (mean of its items),
     difficulty_low, difficulty_high (the range), n_items (answered), n_responses (trials),
-    accuracy (mean over items), accuracy_low, accuracy_high, smooth (logistic curve)."""
+    accuracy (mean over items), accuracy_low, accuracy_high."""
     systems: pd.DataFrame
-    """Index "respondent". Columns: location (where the logistic curve is at a half) with
-    location_low and location_high (Fieller, infinite if the slope does not differ significantly
-    from 0), slope and slope_se. Then capability, spread and generality, with _low and _high (delta
+    """Index "respondent". Columns: capability, spread and generality, with _low and _high (delta
     method). Generality is infinite for a step at the edge of a range, and NaN if all responses are
     right, or wrong, or all items are equally difficult."""
     best: pd.DataFrame
@@ -63,7 +56,7 @@ class CharacteristicCurves:
 
         columns = ["difficulty_low", "difficulty_high", "n_items", "best", "accuracy", "n_leaders"]
         best = self.best[columns].set_axis(self.best.index.map(str), axis="index")
-        columns = ["location", "slope", "capability", "generality"]
+        columns = ["capability", "spread", "generality"]
         first = self.systems.sort_values("capability", ascending=False).head(_SHOWN)[columns]
         first = first.set_axis(pd.Index(map(shortened, first.index), name="system"), axis="index")
         tables = f"{plain(table_of(best.rename_axis('range')))}\n\n{plain(table_of(first))}"
@@ -105,7 +98,7 @@ def characteristic_curves(
     Returns
     -------
     CharacteristicCurves
-        ``table`` (curves), ``systems`` (location, slope, capability, generality) and ``best``.
+        ``table`` (curves), ``systems`` (capability, generality) and ``best``.
 
     Raises
     ------
@@ -140,7 +133,7 @@ def characteristic_curves(
            n_items  accuracy  accuracy_low  accuracy_high
     range
     1          100      1.00      0.963007       1.000000
-    2          100      0.98      0.929988       0.996446
+    2          100      0.98      0.929988       0.994498
     3          100      0.88      0.801879       0.930006
     4          100      0.59      0.492014       0.681327
     """
@@ -157,10 +150,9 @@ def characteristic_curves(
     names = [data.respondents[row] for row in rows]
     tables, summaries = [], []
     for row in rows:
-        part = data.part(row)
-        fit = part.regression()
-        tables.append(_curve(part, fit, edges, level))
-        summaries.append(_summary(tables[-1], fit, edges, level))
+        curve = _curve(data.part(row), edges, level)
+        tables.append(curve)
+        summaries.append(_summary(curve, edges, level))
     table = pd.concat(tables, keys=names, names=["respondent"])
     summary = pd.DataFrame(summaries, index=pd.Index(names, name="respondent"))
     return CharacteristicCurves(table, summary, _best(data, rows, edges, level))
@@ -179,24 +171,29 @@ def ranges_of(difficulty: Array, bins: int, by: Rule) -> Array:
     return distinct if len(distinct) > 1 else np.repeat(distinct, 2)
 
 
-def in_ranges(edges: Array, difficulty: Array) -> list[NDArray[np.intp]]:
-    """Places of the items in each range. An edge belongs to the range above."""
+def range_of(edges: Array, difficulty: Array) -> NDArray[np.intp]:
+    """Number of the range of each item, from 0, or −1 without a difficulty.
+
+    An edge belongs to the range above.
+    """
     number = np.searchsorted(edges[1:-1], difficulty, side="right")
-    number[~np.isfinite(difficulty)] = -1
-    return [np.flatnonzero(number == k) for k in range(len(edges) - 1)]
+    return np.where(np.isfinite(difficulty), number, -1)
 
 
-def _curve(part: Part, fit: Regression, edges: Array, level: float) -> pd.DataFrame:
+def _curve(part: Part, edges: Array, level: float) -> pd.DataFrame:
     """Rows of one system, index "range"."""
     import pandas as pd
 
-    rows = []
-    for own in in_ranges(edges, part.difficulty):
-        share, trials, n = part.share[own], part.trials[own], len(own)
-        means = (part.difficulty[own].mean(), share.mean()) if n else (np.nan, np.nan)
-        rows.append((*means, n, int(trials.sum()), effective_number(share, trials, level)))
-    difficulty, accuracy, n_items, n_responses, effective = map(list, zip(*rows, strict=True))
-    low, high = share_interval(accuracy, effective, level)
+    n_ranges = len(edges) - 1
+    number = range_of(edges, part.difficulty)
+    n_items = np.bincount(number, minlength=n_ranges)
+    n_responses = np.bincount(number, part.trials, n_ranges).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        difficulty = np.bincount(number, part.difficulty, n_ranges) / n_items
+        accuracy = np.bincount(number, part.share, n_ranges) / n_items
+        squares = np.bincount(number, part.share**2, n_ranges) / n_items
+    variance = np.maximum(squares - accuracy**2, 0.0)
+    low, high = accuracy_interval(accuracy, variance, n_items, n_responses, level)
     columns = {
         "difficulty": difficulty,
         "difficulty_low": edges[:-1],
@@ -206,72 +203,47 @@ def _curve(part: Part, fit: Regression, edges: Array, level: float) -> pd.DataFr
         "accuracy": accuracy,
         "accuracy_low": low,
         "accuracy_high": high,
-        "smooth": logistic(fit.log_odds(with_intercept(np.array(difficulty)))),
     }
-    return pd.DataFrame(columns, index=pd.RangeIndex(1, len(edges), name="range"))
+    return pd.DataFrame(columns, index=pd.RangeIndex(1, n_ranges + 1, name="range"))
 
 
-def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
-    """Wilson's bounds of a share, from 0 to 1 if nothing was answered (share NaN, or n = 0).
+def accuracy_interval(
+    accuracy: Any, variance: Any, n_items: Any, n_responses: Any, level: float
+) -> tuple[Array, Array]:
+    """Wilson's bounds of mean accuracies over items, from 0 to 1 without an item.
 
-    With 1 to 3 right, or wrong, answers, the bound next to them is too tight in Wilson's interval.
-    The bound for a Poisson variable replaces it (Brown, Cai & DasGupta 2001).
+    Answers to items drawn at random are independent. Repeated trials of an item are not: they count
+    as p̂ (1 − p̂) / variance of the mean answers (Kish 1965), from the number of items to that of
+    trials, and the variance between items has the degrees of freedom of the items.
     """
-    from scipy.special import gammaincinv
-
-    share, n = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
-    known = (n > 0) & np.isfinite(share)
-    p, size = np.where(known, share, 0.5), np.where(known, n, 1)
-    low, high = wilson_interval(p, size, level)
-    bounds = []
-    for part, bound in ((p, low), (1 - p, 1 - high)):
-        few = (part * size > 0) & (part * size <= _FEW)
-        poisson = gammaincinv(np.where(few, part * size, 1.0), 1 - level) / size
-        found = np.where(few, np.minimum(bound, poisson), bound)
-        bounds.append(np.where(known, np.clip(found, 0, part), 0.0))  # rounding may pass the share
-    return bounds[0], 1 - bounds[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        independent = accuracy * (1 - accuracy) / variance * np.maximum(n_items - 1, 1)
+        effective = np.fmin(np.fmax(independent, n_items), n_responses)
+        df = np.where(n_responses > n_items, n_items - 1, np.inf)
+        low, high = wilson_interval(accuracy, effective, level, df)
+    return np.where(n_items > 0, low, 0.0), np.where(n_items > 0, high, 1.0)
 
 
-def effective_number(share: Array, trials: Array, level: float) -> float:
-    """Effective number of independent answers behind the proportions correct, each (n_items,).
-
-    Answers to items drawn at random are independent. Repeated trials of an item are not. Their
-    number is p̂ (1 − p̂) / variance between items (Kish), corrected for the degrees of freedom
-    (Korn & Graubard 1998). It is at least the number of items and at most the number of trials.
-    """
-    n, most = len(share), float(trials.sum())
-    p = float(share.mean()) if n else np.nan
-    if most == n or n < 2 or not 0 < p < 1:
-        return float(n)
-    variance = float(share.var()) * correction(n) / n
-    if variance == 0:
-        return most
-    shrunk = (t_quantile(np.inf, level) / t_quantile(n - 1, level)) ** 2
-    return float(np.clip(p * (1 - p) / variance * shrunk, n, max(most, n)))
-
-
-def _summary(table: pd.DataFrame, fit: Regression, edges: Array, level: float) -> dict[str, float]:
-    """Location, slope, capability and generality of one curve."""
-    deviate, ends = t_quantile(np.inf, level), np.array([0.0, -1.0, 1.0])
-    noise = (table["accuracy_high"] - table["accuracy_low"]) / 2 / deviate
+def _summary(curve: pd.DataFrame, edges: Array, level: float) -> dict[str, float]:
+    """Capability, spread and generality of one curve."""
+    quantile = t_quantile(np.inf, level)
+    ends = quantile * np.array([0.0, -1.0, 1.0])
+    se = (curve["accuracy_high"] - curve["accuracy_low"]).to_numpy() / 2 / quantile
     capability, capability_se, squared, squared_se = generality_of(
-        edges, table["accuracy"].to_numpy(), noise.to_numpy() ** 2
+        edges, curve["accuracy"].to_numpy(), se**2
     )
-    spread = np.sqrt(np.maximum(squared + deviate * squared_se * ends, 0.0))
+    spread = np.sqrt(np.maximum(squared + squared_se * ends, 0.0))
     with np.errstate(divide="ignore"):
         generality = 1 / spread[[0, 2, 1]]
-    found = {
-        "location": crossing(fit, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.0, level),
-        "slope": (-fit.coefficients[1],),
-        "slope_se": (fit.covariance[1, 1] ** 0.5,),
-        "capability": np.clip(capability + deviate * capability_se * ends, 0, np.ptp(edges)),
+    summary = {
+        "capability": np.clip(capability + capability_se * ends, 0, np.ptp(edges)),
         "spread": spread,
         "generality": generality,
     }
     return {
         f"{name}{end}": float(value)
-        for name, values in found.items()
-        for end, value in zip(("", "_low", "_high"), values, strict=False)
+        for name, values in summary.items()
+        for end, value in zip(("", "_low", "_high"), values, strict=True)
     }
 
 
@@ -288,65 +260,69 @@ def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, f
     psi = np.interp(places, places[known], share[known])
     noise = np.where(known, variance, 0.0)
     h = edges - edges[0]
-    first, second = np.diff(h), np.diff(h**2)
+    first = np.diff(h)
+    second = np.diff(h**2)
     capability = float(first @ psi)
+    capability_se = float(first**2 @ noise) ** 0.5
     squared = float(second @ psi) - capability**2
-    squared = 0.0 if squared < _ROUNDING * h[-1] ** 2 else squared
+    squared_se = float((second - 2 * capability * first) ** 2 @ noise) ** 0.5
     if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
         squared = np.nan
-    by_share = second - 2 * capability * first
-    return capability, float(first**2 @ noise) ** 0.5, squared, float(by_share**2 @ noise) ** 0.5
+    elif squared < _ROUNDING * h[-1] ** 2:
+        squared = 0.0
+    return capability, capability_se, squared, squared_se
 
 
 def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) -> pd.DataFrame:
     """Best system and leaders of each range."""
     import pandas as pd
 
-    answers = Shares(data.answers.right[rows], data.answers.trials[rows])
-    names = [data.respondents[row] for row in rows]
-    found = []
-    for items in in_ranges(edges, data.difficulty):
-        accuracy, leaders = leaders_of(answers, items, (1 - level) / (len(edges) - 1))
-        labels = tuple(names[k] for k in leaders)
-        best = labels[0] if labels else None
-        winner = best if len(labels) == 1 < len(rows) else None
-        n_items = int((answers.trials[:, items] > 0).any(axis=0).sum())
-        found.append((n_items, best, accuracy, len(labels), labels, winner))
-    columns = ["n_items", "best", "accuracy", "n_leaders", "leaders", "winner"]
-    table = pd.DataFrame(found, pd.RangeIndex(1, len(edges), name="range"), columns)
-    for k, name in ((1, "best"), (5, "winner")):  # None stays None, whatever type pandas chooses
-        table[name] = pd.Series([one[k] for one in found], table.index, dtype=object)
-    table.insert(0, "difficulty_low", edges[:-1])
-    table.insert(1, "difficulty_high", edges[1:])
-    return table
+    share = data.answers.right[rows]
+    trials = data.answers.trials[rows]
+    number = range_of(edges, data.difficulty)
+    n_ranges = len(edges) - 1
+    ranges = []
+    for k in range(n_ranges):
+        items = np.flatnonzero((number == k) & (trials > 0).any(axis=0))
+        leaders, accuracy = leaders_of(share[:, items], trials[:, items], (1 - level) / n_ranges)
+        labels = tuple(data.respondents[rows[leader]] for leader in leaders)
+        alone = len(labels) == 1 < len(rows)
+        ranges.append(
+            {
+                "difficulty_low": edges[k],
+                "difficulty_high": edges[k + 1],
+                "n_items": len(items),
+                "best": labels[0] if labels else None,
+                "accuracy": accuracy,
+                "n_leaders": len(labels),
+                "leaders": labels,
+                "winner": labels[0] if alone else None,
+            }
+        )
+    table = pd.DataFrame(ranges, pd.RangeIndex(1, n_ranges + 1, name="range"))
+    # None stays None, whatever type pandas chooses
+    objects = {name: [one[name] for one in ranges] for name in ("best", "winner")}
+    return table.assign(**pd.DataFrame(objects, table.index, dtype=object))
 
 
-def leaders_of(
-    answers: Shares, items: NDArray[np.intp], alpha: float
-) -> tuple[float, NDArray[np.intp]]:
-    """Highest accuracy on some items, and the systems that are not significantly worse.
+def leaders_of(share: Array, trials: Array, alpha: float) -> tuple[NDArray[np.intp], float]:
+    """Systems that are not significantly worse than the best, the best first, and its accuracy.
 
-    The best system comes first. Each of k − 1 others is tested one-sided at α / (k − 1), on the
-    items that both answered. The test is the exact sign test (McNemar 1947), or with repeated
-    trials Student's t of the differences by item.
+    Each of k − 1 others is tested one-sided at α / (k − 1), on the items that both answered. The
+    test is the exact sign test of their accuracies on items (McNemar 1947).
     """
     from scipy.special import bdtrc
 
-    share, trials = answers.right[:, items], answers.trials[:, items]
-    n = (trials > 0).sum(axis=1)
-    if not n.any():
-        return np.nan, np.arange(0)
-    mean = np.where(n > 0, share.sum(axis=1) / np.maximum(n, 1), -1.0)
-    best, others = int(np.argmax(mean)), np.flatnonzero(n > 0)
-    both = (trials[others] > 0) & (trials[best] > 0)
-    ahead = np.where(both, share[best] - share[others], 0.0)
-    wins, losses = (ahead > 0).sum(axis=1), (ahead < 0).sum(axis=1)
+    n_items = (trials > 0).sum(axis=1)
+    if not n_items.any():
+        return np.arange(0), np.nan
+    mean = np.where(n_items > 0, share.sum(axis=1) / np.maximum(n_items, 1), -1.0)
+    best = int(np.argmax(mean))
+    both = (trials > 0) & (trials[best] > 0)
+    ahead = np.where(both, share[best] - share, 0.0)
+    wins = (ahead > 0).sum(axis=1)
+    losses = (ahead < 0).sum(axis=1)
     p_value = bdtrc(wins - 1.0, wins + losses, 0.5)
-    if trials.max() > 1:
-        p_value = np.ones(len(others))
-        for k, own in enumerate(both):
-            one = mean_of(ahead[k, own], step=1 / float(trials.max()))
-            if one.df > 0 and one.value > 0:
-                p_value[k] = float(tail(one.df, one.value / one.se))
-    kept = others[(p_value > alpha / max(len(others) - 1, 1)) | (others == best)]
-    return float(mean[best]), kept[np.argsort(-mean[kept], kind="stable")]
+    n_others = max(int(np.count_nonzero(n_items)) - 1, 1)
+    alike = np.flatnonzero((p_value > alpha / n_others) & (n_items > 0))
+    return alike[np.argsort(-mean[alike], kind="stable")], float(mean[best])

@@ -2,24 +2,27 @@
 
 Martínez-Plumed et al. (AAAI 2022) estimate a system's ability from its accuracy at the mean
 difficulty of the original items. Then they predict the accuracy at the mean difficulty of new ones.
-Here the logistic curve of the system, P = σ(α − βb) with Jeffreys' prior, predicts each new item.
-If nothing but difficulty has changed, the number of right answers is Poisson-binomial given the
-curve. Its distribution (normal with Edgeworth's first term, Volkova 1996) is averaged over the
-error of the curve. A correlation of repeated trials that difficulty does not explain widens it.
+Here the logistic curve of the system, P = σ(α − βb), predicts each new item. It has Firth's penalty
+(1993), half the logarithm of the determinant of the information, which keeps it finite for perfect
+records. Repeated trials of an item that differ by more than its difficulty have a dispersion φ
+(quasi-likelihood, McCullagh & Nelder 1989), at least 1. The accuracy on J new items with n_j trials
+has about this variance, with x_j = (1, b_j) and V the covariance of the curve, and its log-odds are
+about normal. The observed accuracy is bounded by half a response from 0 and 1.
+
+    variance = φ (g'Vg + Σ P_j (1 − P_j) / n_j / J²),     g = Σ P_j (1 − P_j) x_j / J.
 
 The benchmark ``benchmarks/curves.py`` measures how often there is an alarm without a change.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, short
+from irtkit.checks import check_number, check_seed
 from irtkit.curves.answered import Answered
-from irtkit.curves.logistic import with_intercept
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.irf import logistic
 
@@ -29,13 +32,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.curves.answered import Part
-    from irtkit.curves.logistic import Regression
     from irtkit.irf import Array
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)  # For the error of the curve, in SD.
+_STEPS = 30  # Of Newton's method. About 8 are needed, and 15 for a perfect record of many items.
 _LEAST_SYSTEMS = {"Rasch": 40, "1PL": 40}  # For about 5 % of alarms in simulations; else 100.
-_ROUNDING = 1e-9  # Standard errors below which the slope of a perfect record is 0.
-_LEAST = 1e-12  # Variance of a sum of answers that are all certain.
 
 
 def expected_performance(
@@ -83,17 +83,17 @@ def expected_performance(
         - n_items: new items that were answered and have a difficulty
         - accuracy, original_accuracy: on the new and on the original items
         - expected, expected_low, expected_high: accuracy if only difficulty has changed
-        - p_value, alarm: two-sided mid-p, and whether it is below 1 − ``level``
-        - shift: how much harder items must be to explain the accuracy (NaN unless the curve falls)
+        - p_value, alarm: two-sided, and whether it is below 1 − ``level``
+        - shift: how much harder items must be to explain the accuracy (NaN unless the curve falls
+          significantly)
         - difficulty, original_difficulty: means
-        - expected_at_means: from mean difficulties alone, as in the paper
         - beyond: fraction of new items outside the range of the original difficulties
 
     Raises
     ------
     TypeError, ValueError
-        If responses or difficulties are missing, no system answered both sets, all original items
-        are equally difficult, or ``result`` is a 3PL.
+        If responses or difficulties are missing, no system answered both sets, original items do
+        not differ in difficulty by more than its errors, or ``result`` is a 3PL.
 
     Warns
     -----
@@ -132,162 +132,105 @@ def expected_performance(
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
     if isinstance(result, FitResult) and result.parameters.guessing.any():
-        raise ValueError(
-            "result must not be of the 3PL. These curves fall to 0, and accuracy with guessing "
-            "does not"
-        )
-    given = difficulties is not None or difficulty_se is not None
-    if given and original_difficulties is None and isinstance(result, FitResult):
+        raise ValueError("result must not be of the 3PL: with guessing no curve falls to 0")
+    if isinstance(result, FitResult) and original_difficulties is None:
+        _check_source(result, difficulties, difficulty_se)
+    original = Answered.of(
+        result, original_difficulties, "original_difficulties", se=difficulty_se, seed=seed
+    )
+    if difficulties is None:
+        difficulties = dict(zip(original.items, original.difficulty, strict=True))
+        difficulty_se = dict(zip(original.items, original.se, strict=True))
+    later = Answered.of(new, difficulties, "difficulties", se=difficulty_se, seed=seed)
+    place = {name: row for row, name in enumerate(later.respondents)}
+    expectations = {}
+    for row in original.rows(systems):
+        name = original.respondents[row]
+        before = original.part(row)
+        if name not in place:
+            continue
+        after = later.part(place[name])
+        if len(before.items) and len(after.items) and before.reliability() > 0:
+            expectations[name] = _expectation(before.regressed(), after.regressed(), level)
+    if not expectations:
+        raise ValueError("no system answered new items and original ones of different difficulty")
+    return pd.DataFrame.from_dict(expectations, orient="index").rename_axis("respondent")
+
+
+def _check_source(result: FitResult, difficulties: Any, difficulty_se: Any) -> None:
+    """Refuse new difficulties on another scale, and warn of a fit to few systems."""
+    if difficulties is not None or difficulty_se is not None:
         raise ValueError(
             "difficulties and difficulty_se need original_difficulties from the same source, "
             "because the difficulties in result have another scale"
         )
-    old = Answered.of(
-        result, original_difficulties, "original_difficulties", se=difficulty_se, seed=seed
-    )
-    known = old.difficulty[np.isfinite(old.difficulty)]
-    if len(known) > 1 and not np.ptp(known):
-        raise ValueError(
-            "original items must differ in difficulty, to show how accuracy falls with it"
-        )
-    if original_difficulties is None and isinstance(result, FitResult):
-        n, model = int(old.real.sum()), result.model
-        least = _LEAST_SYSTEMS.get(model, 100)
-        if n < least:
-            remedy = (Remedy({}, code='irtkit.fit(responses, "1PL")'),) if n >= 40 else ()
-            values = {"n": n, "least": least, "model": model}
-            warn(Finding("few-systems-for-alarms", "warning", values, remedy))
-    argument, se = "difficulties", difficulty_se
-    if difficulties is None:
-        argument, se = "result", dict(zip(old.items, old.se, strict=True))
-        difficulties = dict(zip(old.items, old.difficulty, strict=True))
-    now = Answered.of(new, difficulties, argument, se=se, seed=seed)
-    pairs = _pairs(old, now, systems)
-    rows = [_expectation(old.part(one), now.part(other), level) for one, other in pairs]
-    index = pd.Index([old.respondents[one] for one, _ in pairs], name="respondent")
-    return pd.DataFrame(rows, index=index)
+    n = result.n_answering
+    least = _LEAST_SYSTEMS.get(result.model, 100)
+    if n < least:
+        remedy = (Remedy({}, code='irtkit.fit(responses, "1PL")'),) if n >= 40 else ()
+        values = {"n": n, "least": least, "model": result.model}
+        warn(Finding("few-systems-for-alarms", "warning", values, remedy))
 
 
-def _pairs(old: Answered, now: Answered, systems: Iterable[str] | None) -> list[tuple[int, int]]:
-    """Rows of the systems that answered both."""
-    place = {label: k for k, label in enumerate(now.respondents)}
-    pairs = []
-    for row in map(int, old.rows(systems)):
-        at = place.get(old.respondents[row])
-        if at is not None and len(old.part(row).items) and len(now.part(at).items):
-            pairs.append((row, at))
-        elif systems is not None:
-            name = short(old.respondents[row])
-            raise ValueError(f"systems: {name} must have answered original and new items")
-    if not pairs:
-        raise ValueError("no system answered both the original and the new items")
-    return pairs
+def falling_curve(part: Part) -> tuple[Array, Array, float]:
+    """Logistic curve over difficulty: coefficients, their covariance and dispersion of trials."""
+    centre = part.difficulty.mean()
+    scale = part.difficulty.std()
+    x = np.vander((part.difficulty - centre) / scale, 2, increasing=True)
+    beta = np.zeros(2)
+    for _ in range(_STEPS):
+        p = logistic(x @ beta)
+        weight = part.trials * p * (1 - p)
+        covariance = np.linalg.inv(x.T @ (x * weight[:, None]))
+        leverage = weight * np.einsum("ij,jk,ik->i", x, covariance, x)
+        residual = part.trials * (part.share - p)
+        step = covariance @ x.T @ (residual + leverage * (0.5 - p))
+        beta += step / max(np.linalg.norm(step), 1.0)  # bounded as in the package logistf
+    dispersion = max(float(residual @ residual / weight.sum()), 1.0)
+    units = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
+    return units @ beta, dispersion * units @ covariance @ units.T, dispersion
 
 
-def _trial_correlation(part: Part, fit: Regression) -> float:
-    """Correlation of trials of an item that its difficulty does not explain.
-
-    n² times the squared residual of a share of n trials has the mean n p q (1 + (n − 1) ρ).
-    """
-    p, n = logistic(fit.log_odds(part.x)), part.trials
-    noise = p * (1 - p)
-    pairs = float((n * (n - 1) * noise).sum())
-    if pairs <= 0:
-        return 0.0
-    beyond = float((n**2 * (part.share - p) ** 2 - n * noise).sum())
-    return float(np.clip(beyond / pairs, 0.0, 1.0))
-
-
-class Predicted(NamedTuple):
-    """Distribution of a mean proportion correct: a mixture over the error of the curve."""
-
-    mean: Array
-    sd: Array
-    skewness: Array
-
-    @classmethod
-    def of(cls, fit: Regression, difficulty: Array, trials: Array, correlation: float) -> Predicted:
-        """Return the distribution at some difficulties."""
-        x = with_intercept(difficulty)
-        z = fit.log_odds(x)
-        p = logistic(z)
-        slope = (p * (1 - p)) @ x
-        variance = float(slope @ fit.covariance @ slope)
-        # only the error of the curve along which the sum moves matters
-        along = x @ (fit.covariance @ slope) / np.sqrt(max(variance, 1e-300))
-        p = logistic(z + np.multiply.outer(_NODES, along))
-        each = p * (1 - p) * (1 + (trials - 1) * correlation) / trials
-        total = np.sqrt(np.maximum(each.sum(axis=1), _LEAST))
-        third = (each * (1 - 2 * p) / trials).sum(axis=1) / total**3
-        return cls(p.mean(axis=1), total / len(x), third)
-
-    @property
-    def expected(self) -> float:
-        """The mean."""
-        return float(_WEIGHTS @ self.mean / _WEIGHTS.sum())
-
-    def below(self, share: float) -> float:
-        """P(less) + P(equal) / 2."""
-        from scipy.special import ndtr
-
-        t = (share - self.mean) / self.sd
-        density = np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi)
-        each = np.clip(ndtr(t) + self.skewness * (1 - t**2) * density / 6, 0, 1)
-        return float(_WEIGHTS @ each / _WEIGHTS.sum())
-
-    def quantile(self, probability: float) -> float:
-        """Quantile of the mean."""
-        from scipy.optimize import brentq
-
-        if np.isnan(self.mean).any():
-            return np.nan
-        if self.below(0.0) >= probability or self.below(1.0) <= probability:
-            return float(self.below(0.0) < probability)
-        return float(brentq(lambda share: self.below(share) - probability, 0.0, 1.0))
-
-
-def _expectation(old: Part, new: Part, level: float) -> dict[str, Any]:
+def _expectation(original: Part, new: Part, level: float) -> dict[str, Any]:
     """Row of one system."""
-    old, new = old.regressed(), new.regressed()
-    fit = old.regression()
-    share, original = float(new.share.mean()), float(old.share.mean())
-    predicted = Predicted.of(fit, new.difficulty, new.trials, _trial_correlation(old, fit))
-    below = predicted.below(share)
-    p_value = 2 * min(below, 1 - below)
-    means = float(new.difficulty.mean()), float(old.difficulty.mean())
-    least, most = old.difficulty.min(), old.difficulty.max()
-    bounded = (original * len(old.share) + 0.5) / (len(old.share) + 1)
-    at_means = np.log(bounded / (1 - bounded)) + fit.coefficients[1] * (means[0] - means[1])
+    from scipy.special import logit, ndtr, ndtri
+
+    beta, covariance, dispersion = falling_curve(original)
+    x = np.vander(new.difficulty, 2, increasing=True)
+    n_items = len(x)
+    p = logistic(x @ beta)
+    gradient = p * (1 - p) @ x / n_items
+    of_answers = dispersion * (p * (1 - p) / new.trials).sum() / n_items**2
+    sd = np.sqrt(gradient @ covariance @ gradient + of_answers)
+    accuracy = new.share.mean()
+    expected = p.mean()
+    log_odds = logit(expected)
+    se = sd / (expected * (1 - expected))
+    bounded = (accuracy * n_items + 0.5) / (n_items + 1)
+    p_value = 2 * ndtr(-abs(logit(bounded) - log_odds) / se)
+    deviate = ndtri((1 + level) / 2)
+    falls = -beta[1] > deviate * covariance[1, 1] ** 0.5
+    easiest = original.difficulty.min()
+    hardest = original.difficulty.max()
     return {
-        "n_items": len(new.share),
-        "accuracy": share,
-        "expected": predicted.expected,
-        "expected_low": predicted.quantile((1 - level) / 2),
-        "expected_high": predicted.quantile((1 + level) / 2),
+        "n_items": n_items,
+        "accuracy": accuracy,
+        "expected": expected,
+        "expected_low": logistic(log_odds - deviate * se),
+        "expected_high": logistic(log_odds + deviate * se),
         "p_value": p_value,
         "alarm": p_value < 1 - level,
-        "shift": _shift(fit, new),
-        "original_accuracy": original,
-        "difficulty": means[0],
-        "original_difficulty": means[1],
-        "expected_at_means": float(logistic(at_means)),
-        "beyond": float(((new.difficulty < least) | (new.difficulty > most)).mean()),
+        "shift": _shift(x @ beta, bounded) / -beta[1] if falls else np.nan,
+        "original_accuracy": original.share.mean(),
+        "difficulty": new.difficulty.mean(),
+        "original_difficulty": original.difficulty.mean(),
+        "beyond": ((new.difficulty < easiest) | (new.difficulty > hardest)).mean(),
     }
 
 
-def _shift(fit: Regression, new: Part) -> float:
-    """Rise of all difficulties at which the curve expects the accuracy, bounded by half a response.
-
-    NaN unless the curve falls.
-    """
+def _shift(log_odds: Array, accuracy: float) -> float:
+    """Fall of all log-odds at which an accuracy is expected."""
     from scipy.optimize import brentq
 
-    slope = -float(fit.coefficients[1])
-    if not slope > _ROUNDING * fit.covariance[1, 1] ** 0.5:
-        return np.nan
-    z = fit.log_odds(new.x)
-    n = len(z)
-    wanted = (float(new.share.sum()) + 0.5) / (n + 1)
-    reach = np.abs(z).max() + np.log(4 * (n + 1))
-    harder = brentq(lambda logits: logistic(z - logits).mean() - wanted, -reach, reach)
-    return float(harder / slope)
+    reach = np.abs(log_odds).max() + np.log(4 * (len(log_odds) + 1))
+    return float(brentq(lambda fall: logistic(log_odds - fall).mean() - accuracy, -reach, reach))

@@ -109,7 +109,8 @@ def wilson_interval(
     ratio = quantile**2 / n
     centre = (share + ratio / 2) / (1 + ratio)
     reach = np.sqrt(ratio * (share * (1 - share) + ratio / 4)) / (1 + ratio)
-    return np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+    # with rounding a bound of a share of 0 or 1 would pass it
+    return np.clip(centre - reach, 0.0, share), np.clip(centre + reach, share, 1.0)
 
 
 def power_of(
