@@ -20,7 +20,7 @@ import pandas as pd
 from machine import arguments, part, store
 
 import irtkit
-from irtkit.irf import LevelParameters
+from irtkit.irf import ItemParameters
 
 SETTINGS = ((30, 30), (60, 40), (200, 100))
 KINDS = ("right or wrong", "fractions", "GPCM", "half missing", "two tasks", "two abilities")
@@ -49,7 +49,7 @@ def drawn(kind: str, n: int, n_items: int, seed: int) -> tuple[Any, Any]:
         steps = np.cumsum(-slopes[:, None] * steps, axis=1)
         steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
         top = np.full(n_items, 4.0)
-        items = LevelParameters(slopes, steps.mean(axis=1), 0 * slopes, steps, top, "GPCM")
+        items = ItemParameters(slopes, steps.mean(axis=1), 0 * slopes, steps, top, "GPCM")
     missing = 0.5 if kind == "half missing" else 0.0
     return irtkit.simulate_responses(items, theta, missing=missing, seed=g), theta[:, None]
 

@@ -26,7 +26,7 @@ import pandas as pd
 from machine import arguments, part, store
 
 import irtkit
-from irtkit.irf import LevelParameters
+from irtkit.irf import ItemParameters
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName
@@ -40,7 +40,7 @@ FRACTIONS = ((100, 50, 3), (100, 50, 5), (100, 50, 8), (100, 50, 10), (30, 20, 5
 
 def drawn(
     seed: int, n: int, n_items: int, n_levels: int, model: ModelName
-) -> tuple[irtkit.ResponseMatrix, LevelParameters, Any]:
+) -> tuple[irtkit.ResponseMatrix, ItemParameters, Any]:
     """Responses, items and abilities."""
     g = np.random.default_rng([seed, n, n_items, n_levels])
     size = {"GPCM": 3.2 / n_levels, "GRM": 1.4}[model]
@@ -51,7 +51,7 @@ def drawn(
     slope[: n_items // 20] *= -1
     steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
     top = np.full(n_items, n_levels - 1.0)
-    items = LevelParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
+    items = ItemParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
     theta = g.normal(size=n)
     return irtkit.simulate_responses(items, theta, seed=g), items, theta
 
@@ -144,7 +144,7 @@ def drawn_mixed(seed: int, n: int, n_items: int) -> tuple[pd.DataFrame, Any, Any
     steps = np.cumsum(-slope[2 * k :, None] * thresholds, axis=1)
     steps = np.concatenate([np.zeros((k, 1)), steps], axis=1)
     of_levels = slope[2 * k :], steps.mean(axis=1), np.zeros(k), steps, np.full(k, 3.0)
-    items = LevelParameters(*of_levels, "GPCM")
+    items = ItemParameters(*of_levels, "GPCM")
     levels = irtkit.simulate_responses(items, theta, seed=g).successes
     table = np.hstack([right, share, levels]).astype(float)
     table[g.random(table.shape) < 0.1] = np.nan

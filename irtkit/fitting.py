@@ -25,7 +25,7 @@ from irtkit.checks import (
 )
 from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import READING, as_responses
-from irtkit.irf import OF_LEVELS, Items, LevelParameters, model_name
+from irtkit.irf import OF_LEVELS, model_name, right_or_wrong
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
@@ -422,7 +422,7 @@ def fit(
         grid = [int(points), float(limit)]
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None:
-        Items.of(anchors.parameters)  # which refuses ordered levels
+        right_or_wrong(anchors.parameters)
     if anchors is not None and (method.name == "vi" or method.mesh or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
@@ -599,7 +599,7 @@ def refitted(
     settings = result.settings
     given = settings.quadrature
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
-    if isinstance(result.parameters, LevelParameters):  # parts of responses come without tables
+    if result.parameters.steps is not None:  # parts of responses come without tables
         top = dict(zip(result.item_labels, result.parameters.top, strict=True))
         scored = responses.cells.scored
         of_marks = np.where(False if scored is None else scored, "fraction", "counts")

@@ -7,7 +7,7 @@ finite for flat items. The scaling constant 1.7 is not used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -60,28 +60,88 @@ def logits_of_guessing(c: Array) -> Array:
         return np.asarray(np.maximum(np.log(c) - np.log1p(-c), LEAST_LOGIT))
 
 
+class Levels(NamedTuple):
+    """Steps of items with ordered levels. Levels that nobody reached are left out.
+
+    The lowest level of an item has the step d = 0. Beyond its last level d is −∞.
+    """
+
+    steps: Array  # d of the levels after the lowest, (n_items, n_levels − 1).
+    scores: Array  # Score of every level, (n_items, n_levels).
+    model: ModelName  # "GPCM" or "GRM".
+    answered: float = 1.0  # Responses per item of the respondent with most, beyond 1 with trials.
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which steps the items have, as `steps`."""
+        return np.isfinite(self.steps)
+
+    @property
+    def real(self) -> NDArray[np.bool_]:
+        """Which levels the items have, as `scores`."""
+        return np.concatenate([np.ones((len(self.steps), 1), bool), self.free], axis=1)
+
+    def contrasts(self) -> tuple[Array, Array]:
+        """Weights of the steps in the intercept, and in the logits of thresholds, by item.
+
+        Thresholds are −logit/slope: of the GPCM where neighbouring levels are equally likely, of
+        the GRM where the level or a higher one is as likely as not.
+        """
+        free = self.free
+        n_items, n_steps = self.steps.shape
+        last = free.sum(axis=1)
+        of_thresholds = np.eye(n_steps) * free[:, :, None]
+        if self.model == "GRM":
+            return free / np.maximum(last, 1)[:, None], of_thresholds
+        gaps = np.where(free, np.diff(self.scores), 1.0)
+        of_thresholds[:, 1:] -= of_thresholds[:, :-1] * free[:, 1:, None]
+        of_intercept = np.zeros((n_items, n_steps))
+        varied = np.flatnonzero(last)
+        spans = self.scores[varied, last[varied]] - self.scores[varied, 0]
+        of_intercept[varied, last[varied] - 1] = 1 / spans
+        return of_intercept, of_thresholds / gaps[:, :, None]
+
+
 class Items(NamedTuple):
-    """Items as computations take them: arrays of NumPy or JAX, each of shape (n_items,)."""
+    """Items as computations take them: arrays of NumPy or JAX, one entry per item.
+
+    An item that is right or wrong has one step, its intercept.
+    """
 
     slope: Any
-    intercept: Any
+    intercept: Any  # The step from the lowest level to the next.
     logit_guessing: Any = None  # None for models without guessing.
+    levels: Any = None  # `Levels`, or None if all items are right or wrong.
 
     @classmethod
-    def of(cls, parameters: ItemParameters) -> Items:
-        """Return items, without logits of guessing if all guessing is 0."""
-        if isinstance(parameters, LevelParameters):
-            raise ValueError(
-                f"this function is for items that are right or wrong, and the model is "
-                f"{parameters.model}. Fit the 2PL to scores at or above a threshold"
-            )
-        c = parameters.guessing
-        logits = logits_of_guessing(c) if c.any() else None
-        return cls(parameters.discrimination, parameters.intercept, logits)
+    def of_levels(cls, slope: Array, levels: Levels) -> Items:
+        """Items with ordered levels."""
+        return cls(slope, levels.steps[:, 0], None, levels)
 
     def chosen(self, some: Any) -> Items:
         """Return some items, or the same several times."""
-        return Items(*(None if part is None else part[some] for part in self))
+        logits = None if self.logit_guessing is None else self.logit_guessing[some]
+        levels = self.levels
+        if levels is not None:
+            levels = levels._replace(steps=levels.steps[some], scores=levels.scores[some])
+        return Items(self.slope[some], self.intercept[some], logits, levels)
+
+    @property
+    def thresholds(self) -> Items:
+        """Slope and logit of the thresholds of all items, one after another."""
+        levels = self.levels
+        if levels is None:
+            return Items(self.slope, self.intercept)
+        steps = np.where(levels.free, levels.steps, 0.0)
+        logits = (levels.contrasts()[1] @ steps[:, :, None])[:, :, 0]
+        return Items(np.repeat(self.slope, levels.free.sum(axis=1)), logits[levels.free])
+
+    def intercepts(self) -> Array:
+        """Weights of slope and steps in the slope and the intercept of items with levels."""
+        weights = np.zeros((len(self.slope), 2, self.levels.scores.shape[1]))
+        weights[:, 0, 0] = 1.0
+        weights[:, 1, 1:] = self.levels.contrasts()[0]
+        return weights
 
 
 class Curves(NamedTuple):
@@ -136,12 +196,19 @@ def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
 
 @dataclass(frozen=True)
 class ItemParameters:
-    """Discrimination, intercept and guessing of a set of items.
+    """Discrimination, intercept and guessing of a set of items, and steps of ordered levels.
 
     Parameters
     ----------
     discrimination, intercept, guessing : array-like of shape (n_items,)
         Discrimination may have either sign. Guessing lies in [0, 1). NaN marks unknown items.
+    steps : array-like of shape (n_items, n_levels), optional
+        Steps d of ordered levels: 0 of the lowest one, NaN of levels that the item does not have or
+        nobody reached. None if all items are right or wrong.
+    top : array-like of shape (n_items,), optional
+        Highest score of each item, whether or not it was reached. 1 if all are right or wrong.
+    model : {"GPCM", "GRM"}, optional
+        Model of the levels.
 
     Examples
     --------
@@ -153,6 +220,9 @@ class ItemParameters:
     discrimination: NDArray[np.float64]
     intercept: NDArray[np.float64]
     guessing: NDArray[np.float64]
+    steps: Any = None
+    top: Any = None
+    model: ModelName | None = None
 
     def __post_init__(self) -> None:
         for name in ("discrimination", "intercept", "guessing"):
@@ -167,6 +237,8 @@ class ItemParameters:
             object.__setattr__(self, name, values)
         if ((self.guessing < 0) | (self.guessing >= 1)).any():
             raise ValueError("guessing must lie in [0, 1)")
+        if self.top is None:
+            object.__setattr__(self, "top", np.ones(self.n_items))
 
     @classmethod
     def from_difficulty(
@@ -179,17 +251,23 @@ class ItemParameters:
 
     def chosen(self, some: slice | NDArray[Any]) -> ItemParameters:
         """Return the parameters of some items."""
-        return ItemParameters(self.discrimination[some], self.intercept[some], self.guessing[some])
+        return replace(
+            self,
+            discrimination=self.discrimination[some],
+            intercept=self.intercept[some],
+            guessing=self.guessing[some],
+            steps=None if self.steps is None else self.steps[some],
+            top=self.top[some],
+        )
 
     def standardised(self, latent_sd: float, latent_mean: float = 0.0) -> ItemParameters:
         """Return the same items with ability measured from the mean, in SDs of the population."""
+        if (latent_sd, latent_mean) == (1.0, 0.0):
+            return self
+        if self.steps is not None:
+            raise ValueError(f"items of the {self.model} have a population N(0, 1)")
         intercept = self.intercept + latent_mean * self.discrimination
         return ItemParameters(latent_sd * self.discrimination, intercept, self.guessing)
-
-    def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Variance of the score of each ability (rows) on each item (columns)."""
-        p = self.probability(abilities)
-        return p * (1 - p)
 
     @property
     def n_items(self) -> int:
@@ -207,16 +285,92 @@ class ItemParameters:
         flat = self.discrimination == 0
         return np.where(flat, np.nan, -self.intercept / np.where(flat, 1.0, self.discrimination))
 
+    @property
+    def items(self) -> Items:
+        """Items for computations, without logits of guessing if all guessing is 0."""
+        if self.steps is None:
+            logits = logits_of_guessing(self.guessing) if self.guessing.any() else None
+            return Items(self.discrimination, self.intercept, logits)
+        absent = np.isnan(self.steps)
+        width = int((~absent).sum(axis=1).max(initial=2))
+        order = np.argsort(absent, axis=1, kind="stable")[:, :width]
+        steps = np.take_along_axis(self.steps, order, axis=1)[:, 1:]
+        steps = np.where(np.isnan(steps), -np.inf, steps)
+        levels = Levels(steps, order.astype(np.float64), self.model or "GPCM")
+        return Items.of_levels(np.nan_to_num(self.discrimination), levels)
+
+    @property
+    def thresholds(self) -> Array:
+        """Abilities at the thresholds of levels 1…, (n_items, n_levels − 1), NaN without one.
+
+        The threshold of an item that is right or wrong is its difficulty.
+        """
+        items = self.items
+        if self.steps is None or items.levels is None:
+            return self.difficulty[:, None]
+        found = np.full((self.n_items, self.steps.shape[1] - 1), np.nan)
+        slope, logit = items.thresholds[:2]
+        rows, columns = np.nonzero(items.levels.free)
+        reached = items.levels.scores[rows, columns + 1].astype(np.intp)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found[rows, reached - 1] = -logit / slope
+        return found
+
+    @property
+    def reached(self) -> NDArray[np.intp]:
+        """Number, among those reached, of each level, or of the one below, (n_items, n_levels)."""
+        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1, dtype=np.intp) - 1, 0)
+
+    def log_probability(self, abilities: Array) -> Array:
+        """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""
+        log_p = log_probability(self.items, abilities)
+        if self.steps is None:
+            return log_p
+        return np.take_along_axis(log_p, self.reached[:, :, None], axis=1)
+
+    def category_probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Probability of every level, (n_abilities, n_items, n_levels); NaN without parameters.
+
+        Items that are right or wrong have the levels 0 and 1.
+        """
+        theta = np.atleast_1d(as_numbers("abilities", abilities))
+        if self.steps is None:
+            right = self.probability(theta)
+            return np.stack([1 - right, right], axis=2)
+        items = self.items
+        p = np.exp(log_probability(items, theta)) * items.levels.real[:, :, None]
+        found = np.zeros((*self.steps.shape, len(theta)))
+        np.put_along_axis(found, items.levels.scores.astype(np.intp)[:, :, None], p, axis=1)
+        found[~self.known] = np.nan
+        return np.moveaxis(found, 2, 0)
+
     def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """P(right) of each ability (rows) on each item (columns)."""
+        """Expected score of abilities (rows) on items (columns), as a share of the highest.
+
+        Of items that are right or wrong it is P(right).
+        """
+        if self.steps is not None:
+            scores = np.arange(self.steps.shape[1])
+            return np.asarray(self.category_probability(abilities) @ scores / self.top)
         s = logistic(self._logits(abilities))
         return np.asarray(self.guessing + (1 - self.guessing) * s)
+
+    def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Variance of this share of each ability (rows) on each item (columns)."""
+        if self.steps is None:
+            p = self.probability(abilities)
+            return p * (1 - p)
+        p, scores = self.category_probability(abilities), np.arange(self.steps.shape[1])
+        return np.asarray(np.maximum(p @ scores**2 - (p @ scores) ** 2, 0.0) / self.top**2)
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Fisher information about ability, shape (n_abilities, n_items) (Birnbaum 1968).
 
-        I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d). If c = 0, it is a² P(1 − P).
+        Of an item that is right or wrong it is I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d).
+        If c = 0, that is a² P(1 − P).
         """
+        if self.steps is not None:
+            return level_information(self.items, as_numbers("abilities", abilities)).T
         s = logistic(self._logits(abilities))
         p = self.guessing + (1 - self.guessing) * s
         # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
@@ -248,212 +402,78 @@ class ItemParameters:
         return theta[..., None] * self.discrimination + self.intercept
 
 
-class LevelItems(NamedTuple):
-    """Items with ordered levels as computations take them; levels that nobody reached left out.
-
-    The first level of an item has d = 0. Beyond its last level d is −∞.
-    """
-
-    slope: Array
-    steps: Array  # d of the levels after the first, (n_items, n_levels − 1).
-    scores: Array  # Score of every level, (n_items, n_levels).
-    model: ModelName
-    logit_guessing: Any = None
-    answered: float = 1.0  # Responses per item of the respondent with most, beyond 1 with trials.
-
-    def chosen(self, some: Any) -> LevelItems:
-        """Return some items."""
-        parts = (part[some] for part in self[:3])
-        return self._replace(**dict(zip(self._fields, parts, strict=False)))
-
-    @property
-    def free(self) -> NDArray[np.bool_]:
-        """Which steps the items have, as `steps`."""
-        return np.isfinite(self.steps)
-
-    @property
-    def intercept(self) -> Array:
-        """The d of the second level, which for items with two is the intercept."""
-        return self.steps[:, 0]
-
-    @property
-    def thresholds(self) -> Items:
-        """Slope and logit of the thresholds of all items, one after another."""
-        steps = np.where(self.free, self.steps, 0.0)
-        logits = (self.contrasts()[1] @ steps[:, :, None])[:, :, 0]
-        return Items(np.repeat(self.slope, self.free.sum(axis=1)), logits[self.free])
-
-    def intercepts(self) -> Array:
-        """Weights of slope and steps in the slope and the intercept of every item."""
-        whole = np.zeros((len(self.slope), 2, self.scores.shape[1]))
-        whole[:, 0, 0], whole[:, 1, 1:] = 1.0, self.contrasts()[0]
-        return whole
-
-    def contrasts(self) -> tuple[Array, Array]:
-        """Weights of the steps in the intercept, and in the logits of thresholds, by item.
-
-        Thresholds are −logit/slope: of the GPCM where neighbouring levels are equally likely, of
-        the GRM where the level or a higher one is as likely as not.
-        """
-        free, (n, size) = self.free, self.steps.shape
-        last = free.sum(axis=1)
-        each = np.eye(size) * free[:, :, None]
-        if self.model == "GRM":
-            return free / np.maximum(last, 1)[:, None], each
-        gaps = np.where(free, np.diff(self.scores), 1.0)
-        each[:, 1:] -= each[:, :-1] * free[:, 1:, None]
-        whole = np.zeros((n, size))
-        some = np.flatnonzero(last)
-        spans = self.scores[some, last[some]] - self.scores[some, 0]
-        whole[some, last[some] - 1] = 1 / spans
-        return whole, each / gaps[:, :, None]
-
-
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def level_logs(items: LevelItems, theta: Array) -> Array:
+def log_probability(items: Items, theta: Array) -> Array:
     """Log probability of every level, (n_items, n_levels, n), 0 in place of −∞ beyond the last.
 
-    NaN if steps of a GRM are out of order.
+    Levels of an item that is right or wrong are wrong and right. NaN if steps of a GRM are out of
+    order.
     """
-    real = np.concatenate([np.ones((len(items.slope), 1), bool), items.free], axis=1)
+    levels = items.levels
+    if levels is None:
+        z = np.multiply.outer(items.slope, theta) + items.intercept[:, None]
+        log_wrong, log_right = -softplus(z), -softplus(-z)
+        if items.logit_guessing is not None:
+            log_wrong = log_wrong - softplus(items.logit_guessing)[:, None]
+            log_right = np.logaddexp(-softplus(-items.logit_guessing)[:, None], z + log_wrong)
+        return np.stack([log_wrong, log_right], axis=1)
     along = np.multiply.outer(items.slope, theta)[:, None]
-    if items.model == "GPCM":
-        z = (items.scores - items.scores[:, :1])[:, :, None] * along
-        z[:, 1:] += items.steps[:, :, None]
+    if levels.model == "GPCM":
+        z = (levels.scores - levels.scores[:, :1])[:, :, None] * along
+        z[:, 1:] += levels.steps[:, :, None]
         z -= z.max(axis=1, keepdims=True)
         log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
     else:
-        x = along + items.steps[:, :, None]  # logit of P(y ≥ c), c = 1, …
+        x = along + levels.steps[:, :, None]  # logit of P(y ≥ c), c = 1, …
         none = np.zeros((len(x), 1, len(theta)))
         # σ(x) − σ(y) = σ(x) σ(−y) (1 − exp(y − x))
         log_p = np.concatenate([none, -softplus(-x)], axis=1)
         log_p += np.concatenate([-softplus(x), none], axis=1)
-        fall = np.diff(np.where(items.free, items.steps, 0.0))
-        log_p[:, 1:-1] += np.where(items.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
-    return np.where(real[:, :, None], log_p, 0.0)
+        fall = np.diff(np.where(levels.free, levels.steps, 0.0))
+        log_p[:, 1:-1] += np.where(levels.free[:, 1:], np.log(-np.expm1(fall)), 0.0)[:, :, None]
+    return np.where(levels.real[:, :, None], log_p, 0.0)
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def level_curves(items: LevelItems, theta: Array) -> tuple[Array, Array, Array]:
+def level_curves(items: Items, theta: Array) -> tuple[Array, Array, Array]:
     """Log probability of every level, and its derivatives by aθ and by every d.
 
     Shapes (n_items, n_levels, n), the same, and (n_items, n_levels, n_levels − 1, n).
     """
-    log_p, free = level_logs(items, theta), items.free[:, :, None]
-    k = np.arange(items.steps.shape[1])
+    levels = items.levels
+    log_p, free = log_probability(items, theta), levels.free[:, :, None]
+    k = np.arange(levels.steps.shape[1])
     by_step = np.zeros((*log_p.shape[:2], len(k), len(theta)))
-    if items.model == "GPCM":
+    if levels.model == "GPCM":
         p = np.exp(log_p)
         p[:, 1:] *= free
-        mean = (items.scores[:, :, None] * p).sum(axis=1, keepdims=True)
+        mean = (levels.scores[:, :, None] * p).sum(axis=1, keepdims=True)
         by_step -= p[:, None, 1:]
         by_step[:, k + 1, k] += 1
-        return log_p, items.scores[:, :, None] - mean, by_step
-    x = np.multiply.outer(items.slope, theta)[:, None] + items.steps[:, :, None]
+        return log_p, levels.scores[:, :, None] - mean, by_step
+    x = np.multiply.outer(items.slope, theta)[:, None] + levels.steps[:, :, None]
     slope = -softplus(-x) - softplus(x)
     by_step[:, k + 1, k] = np.where(free, np.exp(slope - log_p[:, 1:]), 0.0)
     by_step[:, k, k] = np.where(free, -np.exp(slope - log_p[:, :-1]), 0.0)
     return log_p, by_step.sum(axis=2), by_step
 
 
-@dataclass(frozen=True)
-class LevelParameters(ItemParameters):
-    """Items with ordered levels of the GPCM or GRM; its probabilities are expected scores.
-
-    ``steps``, (n_items, n_levels), has d of every level: 0 of the lowest one, NaN of levels that
-    the item does not have or nobody reached.
-    """
-
-    steps: NDArray[np.float64]
-    top: NDArray[np.float64]
-    """Highest score of each item, whether or not it was reached, (n_items,)."""
-    model: ModelName
-
-    def chosen(self, some: slice | NDArray[Any]) -> LevelParameters:
-        """Return the parameters of some items."""
-        plain = super().chosen(some)
-        return LevelParameters(
-            **vars(plain), steps=self.steps[some], top=self.top[some], model=self.model
-        )
-
-    def standardised(self, latent_sd: float, latent_mean: float = 0.0) -> LevelParameters:
-        """Return the same items: levels have a population N(0, 1)."""
-        if (latent_sd, latent_mean) != (1.0, 0.0):
-            raise ValueError(f"items of the {self.model} have a population N(0, 1)")
-        return self
-
-    @property
-    def items(self) -> LevelItems:
-        """Items for computations."""
-        absent = np.isnan(self.steps)
-        width = int((~absent).sum(axis=1).max(initial=2))
-        order = np.argsort(absent, axis=1, kind="stable")[:, :width]
-        steps = np.take_along_axis(self.steps, order, axis=1)[:, 1:]
-        slope, steps = np.nan_to_num(self.discrimination), np.where(np.isnan(steps), -np.inf, steps)
-        return LevelItems(slope, steps, order.astype(np.float64), self.model)
-
-    @property
-    def places(self) -> NDArray[np.intp]:
-        """Number, among those reached, of each level, or of the one below, (n_items, n_levels)."""
-        return np.maximum(np.cumsum(~np.isnan(self.steps), axis=1, dtype=np.intp) - 1, 0)
-
-    def log_probability(self, abilities: Array) -> Array:
-        """Log probability of each level, or of the reached one below, (n_items, n_levels, n)."""
-        log_p = level_logs(self.items, abilities)
-        return np.take_along_axis(log_p, self.places[:, :, None], axis=1)
-
-    @property
-    def thresholds(self) -> Array:
-        """Abilities at the thresholds of levels 1…, (n_items, n_levels − 1), NaN without one."""
-        items, found = self.items, np.full((len(self.steps), self.steps.shape[1] - 1), np.nan)
-        slope, logit = items.thresholds[:2]
-        rows, columns = np.nonzero(items.free)
-        levels = items.scores[rows, columns + 1].astype(np.intp)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found[rows, levels - 1] = -logit / slope
-        return found
-
-    def category_probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Probability of every level, (n_abilities, n_items, n_levels); NaN without parameters."""
-        items, theta = self.items, np.atleast_1d(as_numbers("abilities", abilities))
-        p = np.exp(level_logs(items, theta))
-        p[:, 1:] *= items.free[:, :, None]
-        found = np.zeros((*self.steps.shape, len(theta)))
-        np.put_along_axis(found, items.scores.astype(np.intp)[:, :, None], p, axis=1)
-        found[~self.known] = np.nan
-        return np.moveaxis(found, 2, 0)
-
-    def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Expected score, as a share of the highest, of abilities (rows) on items (columns)."""
-        return self.category_probability(abilities) @ np.arange(self.steps.shape[1]) / self.top
-
-    def variance(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Variance of this share of each ability (rows) on each item (columns)."""
-        p, levels = self.category_probability(abilities), np.arange(self.steps.shape[1])
-        return np.maximum(p @ levels**2 - (p @ levels) ** 2, 0.0) / self.top**2
-
-    def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Fisher information about ability, shape (n_abilities, n_items)."""
-        return level_information(self.items, as_numbers("abilities", abilities)).T
-
-
-def level_information(items: LevelItems, theta: Array) -> Array:
+def level_information(items: Items, theta: Array) -> Array:
     """Fisher information about ability, (n_items, n)."""
-    p = np.exp(level_logs(items, theta))
-    p[:, 1:] *= items.free[:, :, None]
-    if items.model == "GPCM":
-        by_logit = items.scores[:, :, None] - (items.scores[:, :, None] * p).sum(axis=1)[:, None]
+    levels = items.levels
+    p = np.exp(log_probability(items, theta)) * levels.real[:, :, None]
+    if levels.model == "GPCM":
+        by_logit = levels.scores[:, :, None] - (levels.scores[:, :, None] * p).sum(axis=1)[:, None]
     else:
         by_logit = level_curves(items, theta)[1]
     return np.asarray(items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1))
 
 
-def items_of(parameters: ItemParameters) -> Items | LevelItems:
-    """Items for computations, of right and wrong answers or of levels."""
-    of_levels = isinstance(parameters, LevelParameters)
-    return parameters.items if of_levels else Items.of(parameters)  # type: ignore[attr-defined]
-
-
-def restored_parameters(**stored: Any) -> ItemParameters:
-    """Parameters of stored fields."""
-    return (LevelParameters if "steps" in stored else ItemParameters)(**stored)
+def right_or_wrong(parameters: ItemParameters) -> Items:
+    """Items for computations that are for right and wrong answers. Ordered levels are refused."""
+    if parameters.steps is not None:
+        raise ValueError(
+            f"this function is for items that are right or wrong, and the model is "
+            f"{parameters.model}. Fit the 2PL to scores at or above a threshold"
+        )
+    return parameters.items

@@ -27,7 +27,7 @@ from irtkit.checks import (
 )
 from irtkit.data.patterns import blocks
 from irtkit.io.reading import as_responses
-from irtkit.irf import ItemParameters, LevelParameters
+from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.cells import MOST_TRIALS, Cells, count_type
 from irtkit.responses.labels import is_missing_label, values_by_label
@@ -98,17 +98,19 @@ def simulate_responses(
     if not isinstance(seed, np.random.Generator):
         check_seed(seed)
     generator = np.random.default_rng(seed)
-    if isinstance(items, LevelParameters):
+    of_levels = items.steps is not None
+    if of_levels:
         trials = items.top.astype(np.int64)
     tried = _trials(trials, (len(theta), items.n_items))
     successes = np.empty_like(tried)
     single = tried.max(initial=0) <= 1
-    if isinstance(items, LevelParameters):
-        for rows in blocks(len(theta), items.steps.size):
+    # no array of floats is ever as large as the matrix
+    n_levels = items.steps.shape[1] if of_levels else 1
+    for rows in blocks(len(theta), items.n_items * n_levels):
+        if of_levels:
             below = items.category_probability(theta[rows]).cumsum(axis=2)[:, :, :-1]
             successes[rows] = (generator.random((*below.shape[:2], 1)) > below).sum(axis=2)
-    for rows in () if isinstance(items, LevelParameters) else blocks(*tried.shape):
-        # no array of floats is ever as large as the matrix
+            continue
         p = items.probability(theta[rows])
         right = generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
         successes[rows] = right

@@ -228,7 +228,7 @@ class ItemDistribution:
         of guessing are those of the weak prior.
         """
         del hyper, common_slope
-        slope, intercept, logit = items
+        slope, intercept, logit = items[:3]
         sign = np.where(slope < 0, -1.0, 1.0)
         u, e = self.standardised(slope, intercept, sign)
         by_u, with_slope, sd = self.jacobian(slope, e, sign)

@@ -26,7 +26,7 @@ import numpy as np
 from irtkit.calibration.levels import level_cells, threshold_errors
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
-from irtkit.irf import NORMAL_POINTS, LevelParameters, logistic
+from irtkit.irf import NORMAL_POINTS, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +91,7 @@ class _Cells(NamedTuple):
 
 def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
-    if isinstance(result.parameters, LevelParameters):
+    if result.parameters.steps is not None:
         yield from level_cells(result, result.parameters, patterns)
         return
 
@@ -193,7 +193,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
 def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
     """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
     added = np.zeros(len(result.ability))
-    if result.dispersion is None or isinstance(result.parameters, LevelParameters):
+    if result.dispersion is None or result.parameters.steps is not None:
         return added
     beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
     for cells in _cells(result, patterns):
@@ -248,7 +248,7 @@ def _with_item_errors(result: FitResult, joint: ItemCovariance, **others: Any) -
     errors = item_errors(joint.of_items(), result.parameters, result.model)
     if result.fixed is not None:
         errors[result.fixed] = result.standard_errors[result.fixed]
-    if isinstance(result.parameters, LevelParameters):
+    if result.parameters.steps is not None:
         others["threshold_errors"] = threshold_errors(result.parameters, joint)
     return replace(result, standard_errors=errors, **others)
 

@@ -15,7 +15,7 @@ from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
-from irtkit.irf import ItemParameters, Items, LevelParameters, ModelName, logistic
+from irtkit.irf import ItemParameters, Items, ModelName, logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def result_of(
         found[columns] = values
         return found
 
-    parts: Any = [None if part is None else of_items(part) for part in estimates.items]
+    parts: Any = [None if part is None else of_items(part) for part in estimates.items[:3]]
     if estimates.common_slope:
         parts[0][:] = estimates.items.slope[0]
     ability, posterior_sd = np.full(len(synthetic), mean), np.full(len(synthetic), sd)
@@ -125,7 +125,7 @@ def result_of(
     status[counts.all_wrong | counts.all_right] = "no variance"
     status[columns[estimates.unbounded]] = "unbounded"
     status[unanswered] = "no responses"
-    slope, intercept, logits = estimates.items
+    slope, intercept, logits = estimates.items[:3]
     slope, guessing, prior = slope / stretch, np.zeros(n_items), settings.prior
     if logits is not None:
         guessing = np.minimum(logistic(logits), 1 - 1e-12)
@@ -245,7 +245,8 @@ def _flat(
     The correlation of repeated trials lowers the information, as if all cells had as many. A score
     is worth ``worth`` trials.
     """
-    (slope, _, logits), responses = estimates.items, counts.item_responses
+    slope, _, logits = estimates.items[:3]
+    responses = counts.item_responses
     slope, right = np.abs(slope), counts.item_right / np.maximum(responses, 1)
     guessing = 0.0 if logits is None else logistic(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
@@ -377,7 +378,7 @@ def of_any_systems(
         tried = patterns.trials[patterns.real]
         tried = tried.data if patterns.sparse else tried
         parameters = getattr(result, "parameters", None)
-        if isinstance(parameters, LevelParameters):  # points are no trials
+        if parameters is not None and parameters.steps is not None:  # points are no trials
             tried = tried[:, parameters.top == 1]
         typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
         correlation = result.settings.trial_correlation or 0.0

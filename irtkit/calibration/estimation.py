@@ -56,7 +56,7 @@ from irtkit.checks import short
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import REAL, Patterns, merged, part_of, patterns_of
-from irtkit.irf import OF_LEVELS, Items, LevelItems
+from irtkit.irf import OF_LEVELS, Items
 from irtkit.responses.levels import level_items
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def fitted(
     # Beside fixed items both have their slope.
     same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
-    items: LevelItems | None = None
+    items: Items | None = None
     levels = None if model not in OF_LEVELS else level_items(responses, model)
     if levels is not None and not levels.any():  # two levels each
         of_items = "2PL"
@@ -376,7 +376,7 @@ def start(
     if start_items is not None:
         known = ~np.isnan(start_items.slope)
         usual = problem.parameters.values(lbfgs.x)
-        pairs = zip(start_items, usual.items, strict=True)
+        pairs = zip(start_items[:3], usual.items[:3], strict=True)
         items = Items(*(np.where(known, near, far) for near, far in pairs))
         lbfgs = PreconditionedLBFGS(problem.parameters.vector(items, usual.hyper))
     easier = []
@@ -502,7 +502,7 @@ def with_chance(
         plain = replace(prior, chance=None, difficulty_mean=None)
         level, items = likeliest_guessing(some, plain)
         of_all = np.full((3, responses.n_items), np.nan)
-        of_all[:, columns] = np.stack(items)[:, places]
+        of_all[:, columns] = np.stack(items[:3])[:, places]
         start_items = Items(*of_all)
     levels = tuple(np.where(np.isnan(chance), level, chance).tolist())
     return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels), start_items

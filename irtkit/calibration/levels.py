@@ -33,7 +33,7 @@ from irtkit.calibration.standard_errors import (
 )
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding
-from irtkit.irf import Items, LevelItems, LevelParameters, level_curves, level_information
+from irtkit.irf import ItemParameters, Items, level_curves, level_information
 from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class LevelParameterisation(Parameterisation):
     def vector(self, items: Any, hyper: Hyper | None = None, populations: Any = STANDARD) -> Array:
         """Return the vector that stands for some items."""
         del populations
-        steps = np.where(self.engine.free, items.steps, 0.0)
+        steps = np.where(self.engine.free, items.levels.steps, 0.0)
         learned = [] if hyper is None else [hyper.location, hyper.log_scale]
         return np.concatenate([items.slope, steps.T.ravel(), learned[: self.n_hyper]])
 
@@ -135,7 +135,9 @@ class LevelPrior:
     def of(cls, weak: WeakPrior, engine: LevelEngine) -> LevelPrior:
         """The prior of the items of an engine."""
         (n_items, width), last = engine.scores.shape, engine.free.sum(axis=1)
-        whole, each = engine.items(np.ones(n_items), np.zeros((n_items, width - 1))).contrasts()
+        whole, each = engine.items(
+            np.ones(n_items), np.zeros((n_items, width - 1))
+        ).levels.contrasts()
         turn, around = np.zeros((n_items, 2, width)), np.zeros((n_items, width, width))
         spans = engine.scores[np.arange(n_items), last] - engine.scores[:, 0]
         turn[:, 0, 0] = (np.maximum(spans, 1) + 1) / 2 if engine.model == "GPCM" else 1.0
@@ -145,9 +147,9 @@ class LevelPrior:
         around[:, 1:, 1:] = off.swapaxes(1, 2) @ off / _STEP_SPREAD**2
         return cls(weak, turn, around)
 
-    def plain(self, items: LevelItems) -> tuple[Items, Array]:
+    def plain(self, items: Items) -> tuple[Items, Array]:
         """What the weak prior takes for slopes and intercepts, and the parameters of all items."""
-        steps = np.where(items.free, items.steps, 0.0)
+        steps = np.where(items.levels.free, items.levels.steps, 0.0)
         own = np.concatenate([items.slope[:, None], steps], axis=1)
         slope, intercept = (self.turn @ own[:, :, None])[:, :, 0].T
         return Items(slope, intercept), own
@@ -174,7 +176,7 @@ class LevelPrior:
 
     def information(self, at: Values) -> PriorInformation:
         """Minus the second derivatives of the log prior."""
-        plain = self.plain(at.items)[0]  # type: ignore[arg-type]
+        plain = self.plain(at.items)[0]
         of_two = Parameterisation("2PL", len(plain.slope), learns=True)
         found = prior_information(self.weak, of_two, at._replace(items=plain), None)
         border = self.turn.swapaxes(1, 2) @ found.border
@@ -199,7 +201,7 @@ def level_estimates(
     control: Control,
     *,
     standard_errors: bool,
-) -> tuple[Estimates, LevelItems]:
+) -> tuple[Estimates, Items]:
     """Slopes and intercepts at the maximum, and all parameters."""
     engine: Any = problem.engine
     parameters = problem.parameters
@@ -208,7 +210,7 @@ def level_estimates(
     items: Any = at.items
     own, joint = None, None
     whole = items.intercepts()
-    steps = np.where(engine.free, items.steps, 0.0)
+    steps = np.where(engine.free, items.levels.steps, 0.0)
     if standard_errors:
         grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
         joint = _covariance(problem, at, grid)
@@ -237,7 +239,7 @@ def level_estimates(
 def with_levels(
     result: FitResult,
     model: ModelName,
-    items: LevelItems | None,
+    items: Items | None,
     patterns: Patterns,
     columns: Places,
     levels: NDArray[np.bool_],
@@ -251,12 +253,12 @@ def with_levels(
         steps[:, 0], steps[:, 1] = 0.0, old.intercept
         steps[np.isnan(old.intercept)] = np.nan
     else:
-        values = np.concatenate([np.zeros((len(columns), 1)), items.steps], axis=1)
+        values = np.concatenate([np.zeros((len(columns), 1)), items.levels.steps], axis=1)
         values[np.isneginf(values)] = np.nan
         part = np.full((len(columns), steps.shape[1]), np.nan)
-        np.put_along_axis(part, items.scores.astype(np.intp), values, axis=1)
+        np.put_along_axis(part, items.levels.scores.astype(np.intp), values, axis=1)
         steps[columns] = part
-    parameters = LevelParameters(old.discrimination, old.intercept, old.guessing, steps, top, model)
+    parameters = ItemParameters(old.discrimination, old.intercept, old.guessing, steps, top, model)
     status = np.array(result.status, dtype=object)
     n_reached = (~np.isnan(steps)).sum(axis=1)
     status[(n_reached == 1) & (status != "no responses")] = "no variance"
@@ -298,23 +300,25 @@ def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> floa
     return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
 
 
-def threshold_errors(parameters: LevelParameters, joint: ItemCovariance | None) -> Array:
+def threshold_errors(parameters: ItemParameters, joint: ItemCovariance | None) -> Array:
     """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
-    items, shape = parameters.items, (len(parameters.steps), parameters.steps.shape[1] - 1)
-    found = np.full(shape, np.nan)
+    items: Any = parameters.items
+    steps: Any = parameters.steps
+    found = np.full((len(steps), steps.shape[1] - 1), np.nan)
+    levels = items.levels
     if joint is None:
         return found
-    _, each = items.contrasts()
-    by = np.zeros((len(each), *items.scores.shape[1:] * 2))[:, 1:]
+    _, each = levels.contrasts()
+    by = np.zeros((len(each), *levels.scores.shape[1:] * 2))[:, 1:]
     by[:, :, 1:] = each
-    thresholds = -(each @ np.where(items.free, items.steps, 0.0)[:, :, None])[:, :, 0]
+    thresholds = -(each @ np.where(levels.free, levels.steps, 0.0)[:, :, None])[:, :, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         by[:, :, 0] = thresholds / items.slope[:, None]
         variances = np.einsum("jkp,jpq,jkq->jk", by, joint.of_items(), by)
         errors = np.sqrt(variances) / np.abs(items.slope[:, None])
-    errors[~items.free] = np.nan
-    rows, columns = np.nonzero(items.free)
-    found[rows, items.scores[rows, columns + 1].astype(np.intp) - 1] = errors[rows, columns]
+    errors[~levels.free] = np.nan
+    rows, columns = np.nonzero(levels.free)
+    found[rows, levels.scores[rows, columns + 1].astype(np.intp) - 1] = errors[rows, columns]
     return found
 
 
@@ -323,7 +327,7 @@ class LevelCells(NamedTuple):
 
     some: slice
     engine: LevelEngine
-    items: LevelItems
+    items: Items
     ability: Array
     sd: Array
 
@@ -343,15 +347,15 @@ class LevelCells(NamedTuple):
 
 
 def level_cells(
-    result: FitResult, parameters: LevelParameters, patterns: Patterns
+    result: FitResult, parameters: ItemParameters, patterns: Patterns
 ) -> Iterator[LevelCells]:
     """Go over the levels that were reached, some respondents at a time."""
     marks = parameters.top == 1
     correlation = (result.settings.trial_correlation or 0.0) * marks
     counted = patterns.with_trial_correlation(correlation)
-    engine = LevelEngine(counted, parameters.model, ~np.isnan(parameters.steps), marks)
+    engine = LevelEngine(counted, parameters.model or "GPCM", ~np.isnan(parameters.steps), marks)
     items = parameters.items
-    for some in blocks(patterns.n, len(items.slope) * items.scores.shape[1] ** 2, _AT_ONCE):
+    for some in blocks(patterns.n, len(items.slope) * engine.scores.shape[1] ** 2, _AT_ONCE):
         own = result.ability[some], result.posterior_sd[some]
         yield LevelCells(some, engine, items, *own)
 
@@ -436,9 +440,9 @@ def _covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:
     return ItemCovariance(alone, directions, core, np.zeros((2, n)))
 
 
-def _projected(engine: Any, items: LevelItems, grid: Grid, n_polynomials: int) -> Iterator[Array]:
+def _projected(engine: Any, items: Items, grid: Grid, n_polynomials: int) -> Iterator[Array]:
     """Scores by slope and steps on polynomials of each posterior, (n, n_items, k)."""
-    theta, gpcm = grid.nodes.theta, items.model == "GPCM"
+    theta, gpcm = grid.nodes.theta, items.levels.model == "GPCM"
     _, by_logit, by_step = level_curves(items, theta)
     n_items, width = engine.scores.shape
     # the score of a slope of the GPCM has k·θ; what is constant in θ has no covariance

@@ -235,7 +235,7 @@ class Parameterisation:
             known = [self.fixed.discrimination.copy(), self.fixed.intercept.copy()]
             if items.logit_guessing is not None:
                 known.append(logits_of_guessing(self.fixed.guessing))
-            for part, own in zip(known, items, strict=False):
+            for part, own in zip(known, items[:3], strict=False):
                 part[self.free] = own
             items = Items(*known)
         populations = self.populations

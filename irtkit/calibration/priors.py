@@ -597,7 +597,7 @@ class ItemPrior:
         del hyper
         terms: list[Term] = []
         densities = (self.discrimination, self.intercept, self.guessing)
-        for k, (density, x) in enumerate(zip(densities, items, strict=True)):
+        for k, (density, x) in enumerate(zip(densities, items[:3], strict=True)):
             if density is not None and x is not None:
                 at = LogDensity(*density.at(x))
                 if k == 0 and common_slope:

@@ -16,7 +16,7 @@ from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
-from irtkit.irf import ItemParameters, LevelParameters, restored_parameters
+from irtkit.irf import ItemParameters
 from irtkit.printed import InNotebooks
 from irtkit.responses import refuse_sparse
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result", 8)
+FORMAT = storage.Format("irtkit result", 9)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
@@ -358,9 +358,10 @@ class FitResult(AnyResult):
     @property
     def correlation_by_item(self) -> Any:
         """Correlation of trials: one for all items, or one for each, 0 for levels."""
-        found = self.settings.trial_correlation or 0.0
-        parameters = self.parameters
-        return found * (parameters.top == 1) if isinstance(parameters, LevelParameters) else found
+        correlation = self.settings.trial_correlation or 0.0
+        if self.parameters.steps is None:
+            return correlation
+        return correlation * (self.parameters.top == 1)
 
     @cached_property
     def answer_worth(self) -> NDArray[np.float64]:
@@ -377,8 +378,7 @@ class FitResult(AnyResult):
         weighed = self.patterns.with_trial_correlation(self.correlation_by_item)
         trials = weighed.response_sums(self.answering.astype(np.float64))
         np.divide(trials, self.n_answers, out=worth, where=self.n_answers > 0)
-        parameters = self.parameters
-        return worth / parameters.top if isinstance(parameters, LevelParameters) else worth
+        return np.asarray(worth / self.parameters.top)
 
     @cached_property
     def n_answers(self) -> NDArray[np.float64]:
@@ -388,7 +388,7 @@ class FitResult(AnyResult):
 
     @property
     def _kinds(self) -> Any:
-        if not isinstance(self.parameters, LevelParameters):
+        if self.parameters.steps is None:
             return None
         kinds = np.where(self.parameters.top > 1, "levels", "binary").astype(object)
         if self.responses is not None:
@@ -406,7 +406,7 @@ class FitResult(AnyResult):
         names = ("discrimination", "difficulty", "guessing", "intercept")
         for name, errors in zip(names, self.standard_errors.T, strict=True):
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
-        if isinstance(self.parameters, LevelParameters):
+        if self.parameters.steps is not None:
             errors = self.threshold_errors
             for k, threshold in enumerate(self.parameters.thresholds.T):
                 name = f"threshold_{k + 1}"
@@ -550,7 +550,7 @@ class FitResult(AnyResult):
         >>> result.category_probability([0.0]).shape
         (1, 2, 3)
         """
-        if not isinstance(self.parameters, LevelParameters):
+        if self.parameters.steps is None:
             raise ValueError(f"the {self.model} has no levels. Fit the GPCM or the GRM")
         theta = self.ability if abilities is None else as_numbers("abilities", abilities)
         return self.parameters.category_probability(theta)
@@ -612,7 +612,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
     made = storage.with_parts(
         record,
         settings=Settings,
-        parameters=restored_parameters,
+        parameters=ItemParameters,
         counts=Counts,
         quadrature=Quadrature,
         saved_verdict=Verdict,

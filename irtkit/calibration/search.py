@@ -30,7 +30,7 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.priors import Hyper, WeakPrior, of_some
-from irtkit.irf import Items, LevelItems
+from irtkit.irf import Items
 from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class GridSchedule:
 
     def density(
         self,
-        items: Items | LevelItems,
+        items: Items,
         patterns: Patterns,
         half_width: float = 0.0,
         populations: Sequence[Population] = STANDARD,
     ) -> NodeDensity:
         """How dense nodes must be, as far as abilities go: in SDs of the first population."""
-        if isinstance(items, LevelItems):
-            return NodeDensity.of(items, max(half_width, HALF_WIDTH), items.answered)
+        if items.levels is not None:
+            return NodeDensity.of(items, max(half_width, HALF_WIDTH), items.levels.answered)
         (mean, sd), precision = populations[0], 1.0
         if populations != STANDARD:
             items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds

@@ -25,7 +25,7 @@ import numpy as np
 
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, LevelParameters, complete_data_information, curvatures, curves_of
+from irtkit.irf import Items, complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
     Delta method: ∂b/∂a = −b/a and ∂b/∂d = −1/a as b = −d/a, and ∂c/∂γ = c(1 − c) as c = σ(γ).
     """
     variances = np.full((len(parameters.intercept), 4), np.nan)
-    if isinstance(parameters, LevelParameters) and len(variances):
+    if parameters.steps is not None and len(variances):
         whole = parameters.items.intercepts()
         covariances = whole @ covariances @ whole.swapaxes(1, 2)
     var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
@@ -356,7 +356,7 @@ def prior_information(
     independent, so that the slopes of all items move at once, then all intercepts, and so on.
     """
     n_learned, own = parameters.n_hyper, parameters.of_prior(at)
-    values = np.stack([part for part in own if part is not None])
+    values = np.stack([part for part in own[:3] if part is not None])
     size = len(values)
     blocks = np.zeros((parameters.n_items, size, size))
     border, corner = np.zeros((parameters.n_items, size, n_learned)), np.zeros((n_learned,) * 2)

@@ -9,7 +9,7 @@ import numpy as np
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
-from irtkit.irf import OF_LEVELS, Items
+from irtkit.irf import OF_LEVELS
 from irtkit.responses import refuse_scores, refuse_sparse
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Fitted(NamedTuple):
         if self.fixed_grid is not None:
             nodes = fixed_nodes(*self.fixed_grid)
         else:
-            density = NodeDensity.of(Items.of(self.items), _HALF_WIDTH)
+            density = NodeDensity.of(self.items.items, _HALF_WIDTH)
             nodes = density.nodes(interpolates=False)
         used = np.isfinite(nodes.log_width)
         return nodes.theta[used], np.exp(nodes.normal_log_weights(1.0)[used])

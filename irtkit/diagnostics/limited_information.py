@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.diagnostics.fitted import fitted
-from irtkit.irf import Items, curves_of
+from irtkit.irf import curves_of
 from irtkit.printed import p_words
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def margins_of(result: FitResult) -> BivariateMargins:
     varied = np.flatnonzero((right > 0) & (right < len(parts.cells)))
     parts = parts.of_items(varied)
     theta, weights = parts.grid()
-    s, p, c = curves_of(Items.of(parts.items), theta)
+    s, p, c = curves_of(parts.items.items, theta)
     by_logit = (1 - c) * s * (1 - s)
     kinds = [by_logit * theta, by_logit] + ([1 - s] if result.model == "3PL" else [])
     right = parts.cells.astype(np.float64)

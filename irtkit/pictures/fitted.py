@@ -119,7 +119,7 @@ def category_curves(result: FitResult, item: str) -> Picture:
     axes, ability, inside = curve_axes(result)
     place = result.places[str(item)]
     curves = result.category_probability(ability)[:, place].T
-    reached = ~np.isnan(result.parameters.steps[place])  # type: ignore[attr-defined]
+    reached = ~np.isnan(result.parameters.steps[place])
     before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
     marks = []
     parts: tuple[tuple[Shape, slice], ...]

@@ -156,7 +156,7 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
         kept = None if complete else log_wrong
         return total + log_wrong.sum(axis=0), (s, log_odds, kept)
 
-    arrays = (*inputs.items, inputs.multiplicity)
+    arrays = (*inputs.items[:3], inputs.multiplicity)
     total, (s, log_odds, log_wrong) = backend.over_items(
         step, xp.zeros(n_points), arrays, _NO_ITEM, n_points
     )

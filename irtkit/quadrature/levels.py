@@ -14,12 +14,12 @@ and of the steps of the GRM, where it is part of its neighbours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import LevelItems, level_curves, level_logs
+from irtkit.irf import Items, Levels, level_curves, log_probability
 from irtkit.quadrature.engines import Posteriors, Sums
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class LevelEngine:
         self.counts = np.take_along_axis(number, order, axis=1)
         self.complete = bool(observed.all() and (tried == 1).all())
 
-    def items(self, slope: Array, steps: Array) -> LevelItems:
+    def items(self, slope: Array, steps: Array) -> Items:
         """Items with some slopes and steps; those that an item does not have are −∞."""
         steps = np.where(self.free, steps, -np.inf)
-        return LevelItems(slope, steps, self.scores, self.model, answered=self.answered)
+        return Items.of_levels(slope, Levels(steps, self.scores, self.model, self.answered))
 
-    def sums(self, items: LevelItems, grid: Grid, *, exact: bool = True) -> Sums:
+    def sums(self, items: Any, grid: Grid, *, exact: bool = True) -> Sums:
         """Marginal log-likelihood and its derivatives by slope and every step, in 64 bits."""
         del exact
         theta, gpcm = grid.nodes.theta, self.model == "GPCM"
@@ -106,7 +106,8 @@ class LevelEngine:
                 each += self.seen(some).T @ weights
             for k in range(1, len(of_levels)):
                 of_levels[k] += self.at(k, some).T @ weights
-        total += float(self.counts[:, 1:][self.free] @ items.steps[self.free]) * gpcm
+        if gpcm:
+            total += float(self.counts[:, 1:][self.free] @ items.levels.steps[self.free])
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
             p = np.exp(log_p[part])
             p[:, 1:] *= self.free[part, :, None]
@@ -135,10 +136,10 @@ class LevelEngine:
         gradient[:, 1:] *= self.free
         return Sums(np.array([total, 0.0]), np.stack([mass, 0 * mass]), gradient, information)
 
-    def posteriors(self, items: LevelItems, grid: Grid) -> Posteriors:
+    def posteriors(self, items: Any, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         theta, found = grid.nodes.theta, np.empty((3, self.patterns.n))
-        steps = np.where(self.free, items.steps, 0.0)
+        steps = np.where(self.free, items.levels.steps, 0.0)
         for some, weights, log_marginal in self.weights(items, grid):
             mean = weights @ theta
             variance = np.maximum(weights @ theta**2 - mean**2, 0.0)
@@ -149,7 +150,7 @@ class LevelEngine:
         return Posteriors(*found)
 
     def weights(
-        self, items: LevelItems, grid: Grid, log_p: Array | None = None
+        self, items: Any, grid: Grid, log_p: Array | None = None
     ) -> Iterator[tuple[slice, Array, Array]]:
         """Posterior weights of some respondents, (n, n_nodes), and log marginal likelihoods.
 
@@ -206,8 +207,8 @@ class LevelEngine:
         table[:, self.marks] = sum(both)
         return table
 
-    def _log_p(self, items: LevelItems, theta: Array) -> Array:
+    def _log_p(self, items: Items, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""
         width = self.scores.shape[1]
         parts = blocks(len(self.scores), width * len(theta), _AT_ONCE // 4)
-        return np.concatenate([level_logs(items.chosen(k), theta) for k in parts])
+        return np.concatenate([log_probability(items.chosen(k), theta) for k in parts])

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import LevelItems, level_information
+from irtkit.irf import level_information
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, Items
@@ -156,7 +156,7 @@ class NodeDensity:
     @classmethod
     def of(
         cls,
-        items: Items | LevelItems,
+        items: Items,
         half_width: float,
         answered: float = 1.0,
         copies: Array | None = None,
@@ -172,9 +172,9 @@ class NodeDensity:
         enough.
         """
         copies = np.ones(len(items.slope)) if copies is None else copies
-        if isinstance(items, LevelItems):  # which are not interpolated
+        if items.levels is not None:  # which are not interpolated
             theta = _abilities(items.thresholds, half_width)
-            parts = blocks(len(items.slope), items.scores.shape[1] ** 2 * len(theta), 2**20)
+            parts = blocks(len(items.slope), items.levels.scores.shape[1] ** 2 * len(theta), 2**20)
             information = sum(level_information(items.chosen(k), theta).sum(axis=0) for k in parts)
             steepness = np.ones_like(theta)
         else:

@@ -22,8 +22,6 @@ from irtkit.data.patterns import BLOCK, blocks, float_blocks
 from irtkit.irf import (
     ItemParameters,
     Items,
-    LevelParameters,
-    items_of,
     level_curves,
     level_information,
     logistic,
@@ -78,7 +76,7 @@ class ItemCurves:
         """
         if answered is not None:
             return np.asarray(answered @ self.each(curve))
-        if isinstance(self.items, LevelParameters) or self.spread is not None:
+        if self.items.steps is not None or self.spread is not None:
             return np.asarray(self.each(curve).sum(axis=0)[None])
         if curve not in self._sums:  # items with the same parameters once
             of = self.items.discrimination, self.items.intercept, self.items.guessing
@@ -93,7 +91,7 @@ class ItemCurves:
 def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
     """ℓ(θ) at the nodes, (n, n_nodes), from trials, (n, n_items), where None means one each."""
     items = curves.items
-    if isinstance(items, LevelParameters):
+    if items.steps is not None:
         found = np.zeros((len(right), len(curves.theta)))
         marks, tried = items.top == 1, np.ones_like(right) if answered is None else answered
         seen = (tried > 0) & ~marks
@@ -126,7 +124,7 @@ def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False)
 
 def nodes_for(items: ItemParameters) -> Nodes:
     """Grid for posteriors of respondents who answered all of some items, with the prior N(0, 1)."""
-    known = items_of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
+    known = items.items if items.n_items else Items(np.zeros(1), np.zeros(1))
     return NodeDensity.of(known, HALF_WIDTH).nodes(interpolates=False)
 
 
@@ -165,7 +163,7 @@ def abilities(
     found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
     waiting, half_width, tails = np.arange(patterns.n), 0.0, ((1 - level) / 2, (1 + level) / 2)
     while len(waiting):
-        density = GridSchedule().density(items_of(items), patterns, half_width)
+        density = GridSchedule().density(items.items, patterns, half_width)
         nodes = density.nodes(_REFINED, interpolates=False)
         curves, unasked = (
             ItemCurves(one, nodes.theta, own)
@@ -333,7 +331,7 @@ def _slopes(
 
     and i' = ai(2 − 2s − f). No term is a difference of large numbers, so that 32 bits are enough.
     """
-    if isinstance(items, LevelParameters):
+    if items.steps is not None:
         return _slopes_of_levels(items, theta, right, answered)
     parts = (items.discrimination, items.intercept, items.guessing, theta)
     a, d, c, theta = (part.astype(np.float32) for part in parts)
@@ -372,16 +370,16 @@ def _slopes(
 
 
 def _slopes_of_levels(
-    items: LevelParameters, theta: Any, right: Array, answered: Any
+    items: ItemParameters, theta: Any, right: Array, answered: Any
 ) -> tuple[Array, Array, Array]:
     """The same of the posterior mode of levels, with the expected information."""
-    of, places = items.items, items.places
+    of = items.items
     theta, marks = theta.astype(np.float64), items.top == 1
     tried = np.ones_like(right) if answered is None else answered
     seen = np.where(marks, tried, tried > 0)
     by_logit = level_curves(of, theta)[1]
     level = np.where(marks, 0, right).astype(np.intp)
-    reached = places[np.arange(len(places)), level].T
+    reached = items.reached[np.arange(items.n_items), level].T
     slopes = np.take_along_axis(by_logit, reached[:, None], axis=1)[:, 0].T * seen
     by_mark = by_logit[marks].T
     slopes[:, marks] = (tried - right)[:, marks] * by_mark[:, 0] + right[:, marks] * by_mark[:, 1]

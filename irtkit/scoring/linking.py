@@ -14,7 +14,7 @@ import numpy as np
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items
 from irtkit.checks import check_number, check_one_of
 from irtkit.findings import Finding
-from irtkit.irf import ItemParameters, Items
+from irtkit.irf import ItemParameters, right_or_wrong
 from irtkit.printed import in_lines
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def link(
     fdr = check_number("fdr", fdr, least=0, below=1)
     both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
     for one in both:
-        Items.of(one.parameters)  # which refuses ordered levels
+        right_or_wrong(one.parameters)
     places = np.stack([items.places_of(both[0].labels or ()) for items in both])
     places = places[:, (places >= 0).all(axis=0)]
     if places.shape[1] < 2:

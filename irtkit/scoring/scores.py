@@ -25,7 +25,7 @@ from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
-from irtkit.irf import ItemParameters, LevelParameters
+from irtkit.irf import ItemParameters
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
@@ -215,9 +215,9 @@ def score_table(
 
     columns, places, findings = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
-    if isinstance(parameters := calibrated.parameters, LevelParameters):
-        _check_levels(matrix, patterns, parameters.chosen(places), columns, method)
-    of_levels = isinstance(parameters, LevelParameters)
+    of_levels = calibrated.parameters.steps is not None
+    if of_levels:
+        _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
     seen, drawn, at_random = _seen(patterns), calibrated.design in DESIGNS, None
     if random_items is not None:
@@ -287,7 +287,7 @@ def scores_of(
     rest, each = unit.chosen(unasked), calibrated.spread
     n_items = patterns.n_items + rest.n_items
     correlation: Any = calibrated.trial_correlation
-    if isinstance(calibrated.parameters, LevelParameters):  # levels are no trials
+    if calibrated.parameters.steps is not None:  # levels are no trials
         correlation = correlation * (calibrated.parameters.top[places] == 1)
     weighed = patterns.with_trial_correlation(correlation)
     about: Any = {"rest": rest, "level": level}
@@ -443,10 +443,9 @@ def expected_scores(
         log_likelihood(ItemCurves(asked, nodes.theta), right * weight, weight), nodes
     )
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
-    rest, trials = cells.answered, np.maximum(cells.tried, 1)
+    rest = cells.answered
     rest[:, places] = 0
-    if isinstance(items, LevelParameters):
-        trials = np.where(items.top[None] > 1, 1, trials)
+    trials = np.where(items.top > 1, 1, np.maximum(cells.tried, 1))
     if (rest == rest[0]).all() and (trials == trials[0]).all():
         rest, trials = rest[:1], trials[:1]
     p = items.probability(nodes.theta).T
@@ -579,7 +578,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
 
 def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[str, Any]:
     """Settings of reading, with the levels of the calibrated items where these have some."""
-    if not isinstance(calibrated.parameters, LevelParameters):
+    if calibrated.parameters.steps is None:
         return reading
     of_items = {"levels": True, "score_range": calibrated.score_ranges}
     return {name: value for name, value in of_items.items() if value} | reading
@@ -665,7 +664,7 @@ def _in_common(
 def _check_levels(
     matrix: ResponseMatrix,
     patterns: Patterns,
-    items: LevelParameters,
+    items: ItemParameters,
     columns: NDArray[np.intp],
     method: MethodName,
 ) -> None:

@@ -21,7 +21,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.search import Control, GridSchedule, Problem, maximise
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
-from irtkit.irf import LevelParameters, level_curves
+from irtkit.irf import ItemParameters, level_curves
 from irtkit.quadrature import fixed_nodes
 from irtkit.quadrature.levels import LevelEngine
 from irtkit.responses.cells import Cells
@@ -50,7 +50,7 @@ def check_gradient(objective: Any, x: Any) -> None:
 
 def drawn(
     n: int, n_items: int, model: ModelName, *, n_levels: int = 4, seed: int = 0, negative: int = 1
-) -> tuple[Any, LevelParameters, Any]:
+) -> tuple[Any, ItemParameters, Any]:
     g = np.random.default_rng(seed)
     slope = np.exp(g.normal(0, 0.25, n_items)) * (0.8 if model == "GPCM" else 1.4)
     thresholds = np.linspace(-1.5, 1.5, n_levels - 1) + g.normal(0, 0.5, (n_items, 1))
@@ -59,7 +59,7 @@ def drawn(
     slope[:negative] *= -1
     steps = np.concatenate([np.zeros((n_items, 1)), steps], axis=1)
     top = np.full(n_items, n_levels - 1.0)
-    items = LevelParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
+    items = ItemParameters(slope, steps.mean(axis=1), np.zeros(n_items), steps, top, model)
     theta = g.normal(size=n)
     return theta, items, simulate_responses(items, theta, seed=g).successes.copy()
 
@@ -70,7 +70,6 @@ def test_science_has_the_digits_of_mirt(shared_data: Path, model: ModelName, nam
     expected = json.loads((shared_data / "science_mirt.json").read_text())[name]
     result = fit(frame.to_numpy(), model, prior=None, quadrature=GRID)
     items, parameters = np.array(expected["items"]), result.parameters
-    assert isinstance(parameters, LevelParameters)
     assert result.converged
     assert result.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-3)
     assert parameters.discrimination == pytest.approx(items[:, 0], abs=1e-3)
@@ -307,7 +306,7 @@ def mixed(n: int = 300, each: int = 5) -> tuple[Any, Any, ResponseMatrix]:
     thresholds = difficulty[kinds == "levels", None] + np.array([-1.0, 0.0, 1.0])
     steps = np.cumsum(-slope[kinds == "levels", None] * thresholds, axis=1)
     steps, none = np.concatenate([np.zeros((each, 1)), steps], axis=1), np.zeros(each)
-    levels = LevelParameters(
+    levels = ItemParameters(
         slope[kinds == "levels"], steps.mean(axis=1), none, steps, none + 3, "GPCM"
     )
     cells[:, kinds == "levels"] = simulate_responses(levels, theta, seed=g).successes
@@ -389,7 +388,6 @@ def test_refits_keep_the_kinds_of_items(of_all_kinds: irtkit.FitResult) -> None:
     whole = of_all_kinds.responses
     assert whole is not None
     again = refitted(of_all_kinds, whole.part(np.arange(200)), tol=1e-6)
-    assert isinstance(again.parameters, LevelParameters)
     assert again.parameters.top.tolist() == [1.0] * 15 + [3.0] * 5
 
 
@@ -399,7 +397,7 @@ def test_whole_numbers_from_0_are_levels_by_default() -> None:
     result = fit(mixture)
     (found,) = [one for one in result.findings if one.code == "levels-taken"]
     assert (result.model, found.values["n"]) == ("GPCM", 6)
-    assert result.parameters.top.tolist() == [3.0] * 6 + [1.0] * 3  # type: ignore[attr-defined]
+    assert result.parameters.top.tolist() == [3.0] * 6 + [1.0] * 3
     assert fit(levels).log_likelihood == fit(levels, "GPCM").log_likelihood
     assert fit(levels > 1).model == "2PL"
     for other in (levels + 1, levels * 4, np.column_stack([levels + 1, levels > 1])):
