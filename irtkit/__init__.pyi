@@ -50,7 +50,7 @@ from .suspects.wrong_keys import wrong_keys
 from .systems.comparison import compare_systems
 from .systems.gate import gate
 from .systems.pass_k import pass_k
-from .systems.trend import doubling_time, horizon, trend
+from .systems.trend import horizon, trend
 
 __all__ = [
     "EM",
@@ -79,7 +79,6 @@ __all__ = [
     "diagnostics",
     "differential_functioning",
     "difficulty",
-    "doubling_time",
     "expected_performance",
     "findings",
     "fit",

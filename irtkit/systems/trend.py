@@ -1,108 +1,67 @@
 """Ability over time or compute, and the length of tasks that systems can do.
 
-Difficulty in logits is α + κ log₂(minutes) + u, u ~ N(0, ω²), which is the prior of items in turns
-of fits. The log₂ of a horizon at probability p is (aθ − α − logit(p)√(1 + ω²/2.89))/κ over all
-tasks of a length, with the mean slope a and 2.89 = 1.7², by which a normal mixture of logistic
-curves is nearly logistic. Errors of difficulties are those that known abilities would leave: what
-all difficulties share is location.
+Difficulty in logits is α + κ log₂(minutes) + u, u ~ N(0, ω²). The log₂ of a horizon at probability
+p is (aθ − α − logit(p)√(1 + ω²/2.89))/κ over all tasks of a length, with the mean slope a and 2.89
+= 1.7², by which a normal mixture of logistic curves is nearly logistic. The line and ω² are
+estimated by EM at known abilities, with the slope a for every task.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.priors import WeakPrior, prior_of
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
-from irtkit.fitting import EM, fit, silently
 from irtkit.irf import OF_LEVELS
-from irtkit.printed import in_lines, percent
 from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     import pandas as pd
-    from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
 _DAYS = 365.25  # Of a year.
-_MOST_TURNS = 100  # Of difficulties and their line.
-
-
-class Doubling(NamedTuple):
-    """In how many days something doubles; made by :func:`irtkit.doubling_time`."""
-
-    days: float  #: Negative if it halves.
-    low: float
-    high: float  #: Infinite if the data do not show growth.
-    n: int  #: Systems with a date.
-
-    @classmethod
-    def of(cls, rate: float, se: float, n: int, level: float) -> Doubling:
-        """From doublings per day."""
-        reach = _reach(n, level) * se
-        low, high = rate - reach, rate + reach
-        bounds = (1 / high, 1 / low) if low * high > 0 else (1 / high, np.inf)
-        return cls(1 / rate, *bounds, n)
+_TURNS = 500  # Of EM.
+_HARDEST, _NODES = 15.0, 121  # Of difficulties in logits.
 
 
 @dataclass(frozen=True, eq=False)
 class Trend:
     """Latent regression of ability; made by :func:`irtkit.trend`."""
 
-    slope: float  #: SDs of ability (held items: units of their scale) per year or doubling.
+    slope: float  #: SDs of ability per year, or per doubling of compute.
     se: float
     low: float
     high: float
     residual_sd: float  #: SD of ability about the line.
     level: float
-    per: Literal["year", "doubling of compute"]
+    per: str  #: "year" or "doubling of compute".
     systems: pd.DataFrame = field(repr=False)
-    """Index "respondent": x (year, or log₂ of compute), expected, ability and ability_sd given x.
-    Systems without x have a mean of their own."""
-
-    def __str__(self) -> str:
-        n, without = int(self.systems["x"].notna().sum()), int(self.systems["x"].isna().sum())
-        interval = f"{percent(self.level)} interval {self.low:.3f} to {self.high:.3f}"
-        said = f"Ability changes by {self.slope:.3f} per {self.per}, {interval} ({n} systems). "
-        said += f"The SD about this line is {self.residual_sd:.3f}."
-        said += f" {without} systems without a value have a mean of their own." * bool(without)
-        return in_lines([said])
+    """Index "respondent", those with a value: x (year, or log₂ of compute), expected, ability and
+    ability_sd given x."""
 
 
 @dataclass(frozen=True, eq=False)
 class Horizon:
     """Time horizons of systems; made by :func:`irtkit.horizon`."""
 
-    systems: pd.DataFrame
+    systems: pd.DataFrame = field(repr=False)
     """Index "respondent", longest first: p50 and p80 in minutes, each with _low and _high; status:
     "ok", "below the shortest task" or "beyond the longest task"."""
     slope: float  #: Logits of difficulty per doubling of minutes.
     se: float
     residual_sd: float  #: SD of difficulties of tasks of one length, in logits.
-    doubling: Doubling | None  #: Of p50, if dates were given.
+    doubling_time: tuple[float, float, float] | None
+    """Days in which horizons double and the ends of the interval, infinite without growth, if
+    dates were given."""
     level: float
-
-    def __str__(self) -> str:
-        best: Any = self.systems.iloc[0]
-        interval = f"{percent(self.level)} interval {best.p50_low:.3g} to {best.p50_high:.3g}"
-        said = [
-            f"Difficulty rises by {self.slope:.2f} logits per doubling of minutes.",
-            f"Tasks of one length differ with an SD of {self.residual_sd:.2f} logits.",
-            f"The longest 50 % horizon is {best.p50:.3g} minutes ({best.name}, {interval}).",
-        ]
-        if self.doubling is not None:
-            days, low, high, n = self.doubling
-            said.append(
-                f"Horizons double in {days:.0f} days ({low:.0f} to {high:.0f}, {n} systems)."
-            )
-        return in_lines([" ".join(said)])
 
 
 def trend(
@@ -139,10 +98,9 @@ def trend(
 
     Notes
     -----
-    Ability has mean 0 and SD 1 over the systems of the regression. Items of a result with ``fixed``
-    items keep their parameters, and ability its scale. Synthetic respondents take no part. Systems
-    without a value have a mean of their own. After a fit without standard errors the interval takes
-    items as known. Levels of the GPCM and the GRM are refused: fit them as scores.
+    Ability has mean 0 and SD 1 over the systems with a value. Other systems and synthetic
+    respondents take no part. Items are estimated with the line, those that the fit held fixed too.
+    Levels of the GPCM and the GRM are refused: fit them as scores.
 
     References
     ----------
@@ -154,10 +112,12 @@ def trend(
     >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 40, [k / 10 - 2 for k in range(40)])
     >>> abilities = [k / 20 - 2 + k * 7 % 11 / 5 for k in range(40)]
     >>> result = irtkit.fit(irtkit.simulate_responses(items, abilities, seed=1))
-    >>> print(irtkit.trend(result, [2022 + k / 10 for k in range(40)]))
-    Ability changes by 0.599 per year, 95% interval 0.411 to 0.719 (40 systems). The
-      SD about this line is 0.722.
+    >>> found = irtkit.trend(result, [2022 + k / 10 for k in range(40)])
+    >>> print(round(found.slope, 2), round(found.low, 2), round(found.high, 2))
+    0.61 0.42 0.73
     """
+    import pandas as pd
+
     from irtkit.calibration.regression import latent_regression
 
     _check_result(result, "trend")
@@ -165,27 +125,38 @@ def trend(
     if (date is None) == (compute is None):
         raise ValueError("date or compute must be given, and not both")
     if compute is None:
-        values = _years(result, date)
+        per = "year"
+        values = _values(result, "date", date, _year)
     else:
-        values = np.log2(_amounts("compute", compute, result, "respondent"))
+        per = "doubling of compute"
+        values = np.log2(_values(result, "compute", compute, _amount))
     found = latent_regression(result, values)
-    slope, x_sd = float(found.coefficients[1]), found.x_sd
-    reach = _reach(int(np.isfinite(values[result.answering]).sum()), level) * found.se
-    low, high = slope - reach, slope + reach
-    if x_sd:  # a correlation, divided by the SD of x (Fisher's z)
-        z, reach = np.arctanh(slope * x_sd), reach * x_sd / (1 - (slope * x_sd) ** 2)
-        low, high = (float(np.tanh(end)) / x_sd for end in (z - reach, z + reach))
-    columns = {"x": values[result.answering], "expected": found.expected}
-    columns |= {"ability": found.ability, "ability_sd": found.ability_sd}
-    per: Any = "year" if compute is None else "doubling of compute"
-    return Trend(slope, found.se, low, high, found.sd, level, per, _table(result, columns))
+    reach = _reach(len(found.x) - 2, level) * found.se
+    correlation, low, high = np.tanh([found.z, found.z - reach, found.z + reach])
+    columns = {
+        "x": values[found.places],
+        "expected": correlation * found.x,
+        "ability": found.ability,
+        "ability_sd": found.ability_sd,
+    }
+    labels = np.array(result.respondent_labels, object)[found.places]
+    residual_variance = 1 - correlation**2
+    return Trend(
+        float(correlation / found.x_sd),
+        float(found.se * residual_variance / found.x_sd),
+        float(low / found.x_sd),
+        float(high / found.x_sd),
+        float(residual_variance**0.5),
+        level,
+        per,
+        pd.DataFrame(columns, pd.Index(labels, name="respondent")),
+    )
 
 
 def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float = 0.95) -> Horizon:
     """Find the length of tasks that each system does with a probability of 50 % and 80 %.
 
-    Difficulty is regressed on log₂ of the time that people need. Tasks of one length differ. The
-    model is fitted again, with what the length says about each task.
+    Difficulty is regressed on log₂ of the time that people need. Tasks of one length differ.
 
     Parameters
     ----------
@@ -203,7 +174,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     Returns
     -------
     Horizon
-        ``systems``, ``slope``, ``se``, ``residual_sd`` and ``doubling``.
+        ``systems``, ``slope``, ``se``, ``residual_sd`` and ``doubling_time``.
 
     Raises
     ------
@@ -215,7 +186,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     -----
     Horizons are about a random task of that length. For p80 this is shorter than for a task of
     typical difficulty. Guessing is left out. Intervals contain the errors of abilities and of the
-    line. In simulation slope and SD come out a tenth too small, which cancels in horizons.
+    line, which is estimated with abilities known.
 
     References
     ----------
@@ -226,100 +197,96 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     >>> import irtkit
     >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 80, [k / 16 - 2 for k in range(80)])
     >>> result = irtkit.fit(irtkit.simulate_responses(items, [-1, 0, 0.5, 1, 2], seed=2), "1PL")
-    >>> print(irtkit.horizon(result, [2 ** (k / 8) for k in range(80)]))
-    Difficulty rises by 0.56 logits per doubling of minutes. Tasks of one length
-      differ with an SD of 0.67 logits. The longest 50 % horizon is 168 minutes
-      (respondent-5, 95% interval 71.1 to 395).
+    >>> found = irtkit.horizon(result, [2 ** (k / 8) for k in range(80)])
+    >>> print(round(found.slope, 2), round(found.systems["p50"].iloc[0]))
+    0.55 175
     """
+    import pandas as pd
+
     from irtkit.calibration.regression import latent_regression
 
     _check_result(result, "horizon")
     level = check_number("level", level, above=0, below=1)
-    dates = None if date is None else _years(result, date)
-    length = np.log2(_amounts("minutes", minutes, result, "item"))
+    length = np.log2(_values(result, "minutes", minutes, _amount, kind="item"))
     used = np.isfinite(length) & (result.counts.item_responses > 0)
     if used.sum() < 3 or np.ptp(length[used]) == 0:
         raise ValueError(
             "minutes must have two different values or more, for three items with responses"
         )
-    found, line, covariance, omega = _by_length(result, length, used)
-    if line[1] <= 0:
+    systems = np.flatnonzero(result.answering)
+    typical = float(result.parameters.discrimination[used].mean())
+    line, covariance, variance = _line(result, length, np.flatnonzero(used), typical)
+    rise, rise_se = float(line[1]), float(covariance[1, 1] ** 0.5)
+    if rise <= 0:
         raise ValueError("difficulty does not rise with minutes, so there is no horizon")
-    who, typical = found.answering, float(found.parameters.discrimination[used].mean())
-    reach = float(t_quantile(np.float64(np.inf), level))
+    ability = typical * result.ability[systems]
+    ability_variance = (typical * result.board_se[systems]) ** 2
+    reach = _reach(np.inf, level)
     table: dict[str, Any] = {}
-    for name, odds in (("p50", 0.0), ("p80", np.log(4.0) * np.sqrt(1 + omega**2 / 2.89))):
-        log2 = (typical * found.ability[who] - line[0] - odds) / line[1]
-        by = np.stack([np.ones_like(log2), log2])
-        variance = (typical * found.board_se[who]) ** 2 + (by * (covariance @ by)).sum(axis=0)
-        off = reach * np.sqrt(variance) / line[1]
-        ends = (("", log2), ("_low", log2 - off), ("_high", log2 + off))
-        table |= {name + end: np.exp2(value) for end, value in ends}
-    shortest, longest = np.exp2(length[used].min()), np.exp2(length[used].max())
-    beyond = ["below the shortest task", "beyond the longest task"]
-    table["status"] = np.select([table["p50"] < shortest, table["p50"] > longest], beyond, "ok")
-    doubling = None
-    if dates is not None:
-        dates[np.flatnonzero(who)[table["status"] != "ok"]] = np.nan
-        of = latent_regression(found, dates)
-        # of the same items: their scale cancels
-        kappa = -float(np.polyfit(length[used], of.items.intercept[used], 1)[0])
-        slope = float(of.coefficients[1])
-        rate = float(of.items.slope[used].mean()) * slope / kappa / _DAYS
-        error = np.hypot(of.se_known / slope, covariance[1, 1] ** 0.5 / line[1])
-        n = int(np.isfinite(dates[who]).sum())
-        doubling = Doubling.of(rate, abs(rate) * float(error), n, level)
-    systems = _table(found, table)
-    order = np.argsort(-np.round(np.log(systems["p50"].to_numpy()), 9), kind="stable")
-    systems = systems.iloc[order]  # Ties stay in the order of the responses.
-    se = float(covariance[1, 1]) ** 0.5
-    return Horizon(systems, float(line[1]), se, omega, doubling, level)
+    for name, logit in (("p50", 0.0), ("p80", np.log(4.0))):
+        log2 = (ability - line[0] - logit * np.sqrt(1 + variance / 2.89)) / rise
+        design = np.stack([np.ones_like(log2), log2])
+        of_line = (design * (covariance @ design)).sum(axis=0)
+        half_width = reach * np.sqrt(ability_variance + of_line) / rise
+        table[name] = np.exp2(log2)
+        table[f"{name}_low"] = np.exp2(log2 - half_width)
+        table[f"{name}_high"] = np.exp2(log2 + half_width)
+    shortest, longest = np.exp2([length[used].min(), length[used].max()])
+    outside = ["below the shortest task", "beyond the longest task"]
+    table["status"] = np.select([table["p50"] < shortest, table["p50"] > longest], outside, "ok")
+    doubling_time = None
+    if date is not None:
+        years = _values(result, "date", date, _year)
+        years[systems[table["status"] != "ok"]] = np.nan
+        growth = latent_regression(result, years)
+        correlation = float(np.tanh(growth.z))
+        rate = growth.typical_slope * correlation / growth.x_sd / rise  # doublings per year
+        relative_error = np.hypot(growth.se_known / correlation, rise_se / rise)
+        half_width = _reach(len(growth.x) - 2, level) * abs(rate) * relative_error
+        ends = np.array([rate, rate + half_width, rate - half_width])
+        days = _DAYS / np.where(ends * rate > 0, ends, 0.0)
+        doubling_time = tuple(days.tolist())
+    labels = np.array(result.respondent_labels, object)[systems]
+    frame = pd.DataFrame(table, pd.Index(labels, name="respondent"))
+    # ties stay in the order of the responses
+    order = np.argsort(-np.round(np.log(frame["p50"].to_numpy()), 9), kind="stable")
+    return Horizon(frame.iloc[order], rise, rise_se, variance**0.5, doubling_time, level)
 
 
-def doubling_time(values: Any, date: Any, *, level: float = 0.95) -> Doubling:
-    """Fit a line to log₂ of published values by date.
+def _line(
+    result: FitResult, length: Array, used: Places, slope: float
+) -> tuple[Array, Array, float]:
+    """Line of difficulties in logits by length, its covariance, and the variance about it.
 
-    Parameters
-    ----------
-    values : array
-        Such as published horizons, above 0, shape (n,).
-    date : array or list
-        As many dates, as in :func:`irtkit.trend`.
-    level : float, default 0.95
-        Coverage of the interval.
-
-    Returns
-    -------
-    Doubling
-        ``days``, ``low``, ``high`` and ``n``, by ordinary least squares and Student's t.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value is not above 0, a date cannot be read, or there are fewer than three.
-
-    Examples
-    --------
-    >>> import irtkit
-    >>> found = irtkit.doubling_time([1, 2, 4.2, 8], ["2024-01-01", "2024-07-01", 2025, 2025.5])
-    >>> round(found.days)
-    182
+    By EM, with abilities known.
     """
-    from scipy.stats import linregress
+    answers = result.patterns.chosen(np.flatnonzero(result.answering)).with_columns(used)
+    answers = answers.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    right, answered = answers.dense()
+    difficulty = np.linspace(-_HARDEST, _HARDEST, _NODES)
+    logits = slope * result.ability[result.answering, None] - difficulty
+    log_likelihood = right.T @ logits - answered.T @ np.logaddexp(0, logits)
+    design = np.stack([np.ones(used.size), length[used]], axis=1)
+    line, variance = np.zeros(2), 1.0
+    for _ in range(_TURNS):
+        last = line
+        squares = (difficulty - (design @ line)[:, None]) ** 2
+        log_posterior = log_likelihood - squares / (2 * variance)
+        posterior = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        mean = posterior @ difficulty
+        variances = posterior @ difficulty**2 - mean**2
+        line = np.linalg.lstsq(design, mean)[0]
+        variance = float(np.mean((mean - design @ line) ** 2 + variances))
+        if np.abs(design @ (line - last)).max() < 1e-6:
+            break
+    weights = (1 - variances / variance) / variance
+    return line, np.linalg.inv(design.T @ (weights[:, None] * design)), variance
 
-    level = check_number("level", level, above=0, below=1)
-    numbers, dates = list(values), list(date)
-    places = [*range(max(len(numbers), len(dates)))]
-    if len(numbers) != len(dates):
-        raise ValueError(
-            f"values and date must have one length, got {len(numbers)} and {len(dates)}"
-        )
-    y, x = np.log2(_above_0("values", numbers, places)), _DAYS * _as_years(dates, places)
-    x, y = x[kept := np.isfinite(x + y)], y[kept]
-    if len(x) < 3 or np.ptp(x) == 0:
-        raise ValueError("date must have two different values or more, for three systems")
-    line = linregress(x, y)
-    return Doubling.of(float(line.slope), float(line.stderr), len(x), level)
+
+def _reach(df: float, level: float) -> float:
+    """Half-width of an interval in standard errors."""
+    return float(t_quantile(np.float64(df), level))
 
 
 def _check_result(result: Any, needed_by: str) -> None:
@@ -331,97 +298,39 @@ def _check_result(result: Any, needed_by: str) -> None:
         )
 
 
-def _reach(n: int, level: float) -> float:
-    """Standard errors that an interval reaches, of a line through so many systems."""
-    return float(t_quantile(np.float64(n - 2), level))
-
-
-def _table(result: FitResult, columns: dict[str, Any]) -> pd.DataFrame:
-    """Columns of the respondents that count."""
+def _values(
+    result: FitResult,
+    name: str,
+    given: Any,
+    read: Callable[[str, Any], float],
+    kind: str = "respondent",
+) -> Array:
+    """Number of every respondent or item, NaN where it is missing."""
     import pandas as pd
 
-    labels = np.array(result.respondent_labels, object)[result.answering]
-    return pd.DataFrame(columns, pd.Index(labels, name="respondent"))
-
-
-def _years(result: FitResult, date: Any) -> Array:
-    """Decimal year of every respondent, NaN where it is missing."""
-    labels = result.respondent_labels
-    return _as_years(by_label("date", date, labels, result.responses, "date"), labels)
-
-
-def _as_years(given: list[Any], labels: Sequence[Any]) -> Array:
-    import pandas as pd
-
-    found = np.full(len(given), np.nan)
-    for k, value in enumerate(given):
-        if pd.isna(value) or value == "":
-            continue
-        rule = f"date of {short(labels[k])} must be a date such as '2025-03-31' or a decimal year"
-        try:
-            if isinstance(value, int | float | np.number):
-                found[k] = value
-            else:
-                days = (pd.Timestamp(value).tz_localize(None) - pd.Timestamp(1970, 1, 1)).days
-                found[k] = 1970 + days / _DAYS
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{rule}, got {short(value)}") from error
-        if not 1000 < found[k] < 3000:  # seconds, or 20250331
-            raise ValueError(f"{rule} between 1000 and 3000, got {short(value)}")
-    return found
-
-
-def _amounts(name: str, given: Any, result: FitResult, kind: str) -> Array:
-    """Number of every respondent or item."""
     labels = result.respondent_labels if kind == "respondent" else result.item_labels
-    return _above_0(name, by_label(name, given, labels, result.responses, "number", kind), labels)
+    values = by_label(name, given, labels, result.responses, "number", kind)
+    return np.array([
+        np.nan if pd.isna(value) or value == "" else read(f"{name} of {short(label)}", value)
+        for label, value in zip(labels, values, strict=True)
+    ])  # fmt: skip
 
 
-def _above_0(name: str, values: list[Any], labels: Sequence[Any]) -> Array:
-    """Numbers, NaN where they are missing."""
+def _amount(name: str, value: Any) -> float:
+    return check_number(name, value, above=0)
+
+
+def _year(name: str, value: Any) -> float:
+    """Decimal year of a date."""
     import pandas as pd
 
-    found = np.full(len(values), np.nan)
-    for k, value in enumerate(values):
-        if not pd.isna(value):
-            found[k] = check_number(f"{name} of {short(labels[k])}", value, above=0)
-    return found
-
-
-def _by_length(
-    result: FitResult, length: Array, used: NDArray[np.bool_]
-) -> tuple[FitResult, Array, Array, float]:
-    """The fit by length, the line of difficulties, its covariance, and the SD about it."""
-    import pandas as pd
-
-    labels, known = np.array(result.item_labels, object)[used], length[used]
-    x = np.stack([np.ones_like(known), known], axis=1)
-    prior: Any = prior_of(result.settings.prior, result.item_labels, result.item_labels)
-    prior = prior if isinstance(prior, WeakPrior) else WeakPrior()
-    model = "1PL" if result.model == "Rasch" else result.model
-    line: Any = np.zeros(2)
-    found, omega = result, 1.0
-    for turn in range(_MOST_TURNS):
-        last, own = line, found.parameters.standardised(found.latent_sd, found.latent_mean)
-        some = found.patterns.chosen(np.flatnonzero(found.answering))
-        some = some.with_trial_correlation(found.settings.trial_correlation or 0.0)
-        p = found.parameters.probability(found.ability[found.answering])
-        information = (some.dense()[1] * p * (1 - p)).sum(axis=0)[used]
-        variance = 1 / (information + 1 / omega**2)
-        line = np.linalg.lstsq(x, -own.intercept[used])[0]
-        omega = float(np.sqrt(np.mean((own.intercept[used] + x @ line) ** 2 + variance)))
-        settled = turn > 1 and float(np.abs(x @ (line - last)).max()) < 0.01
-        expected: Any = {"difficulty_mean": pd.Series(x @ line, labels), "difficulty_sd": omega}
-        with silently():
-            found = fit(
-                found.responses,
-                model,
-                prior=replace(prior, **expected),
-                method=EM(tol=1e-4),
-                standard_errors=settled,
-                progress=False,
-            )
-        if settled:
-            break
-    weights = information / (1 + information * omega**2)  # 1/ω² less what posteriors miss of it
-    return found, line, np.linalg.inv(x.T @ (weights[:, None] * x)), omega
+    year = value
+    if not isinstance(value, int | float | np.number):
+        day = pd.to_datetime(value, errors="coerce").tz_localize(None)
+        year = 1970 + (day - pd.Timestamp(1970, 1, 1)).days / _DAYS
+    if not 1000 < year < 3000:  # seconds, or 20250331
+        raise ValueError(
+            f"{name} must be a date such as '2025-03-31' or a decimal year between 1000 and 3000, "
+            f"got {short(value)}"
+        )
+    return float(year)

@@ -1,20 +1,18 @@
-"""Claims about trends of ability, time horizons and doubling times."""
+"""Claims about trends of ability and time horizons."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import linregress
 
 import irtkit
 from irtkit.calibration.regression import latent_regression
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from irtkit.irf import Array
 
 ITEMS = irtkit.ItemParameters.from_difficulty(np.tile([0.8, 1.2], 20), np.linspace(-2, 2, 40))
@@ -33,62 +31,30 @@ def board(seed: int, n: int = 60, *, missing: float = 0.7) -> tuple[Array, Any]:
     return 2024 + x, values
 
 
-def known_items(labels: tuple[str, ...]) -> pd.DataFrame:
-    parameters = {"discrimination": ITEMS.discrimination, "difficulty": ITEMS.difficulty}
-    return pd.DataFrame(parameters, pd.Index(labels, name="item"))
-
-
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-@pytest.mark.parametrize(("held", "most"), [(True, 0.05), (False, 0.1)])
-def test_the_slope_is_that_of_ability_and_not_of_its_estimates(held: bool, most: float) -> None:
+def test_the_slope_is_that_of_ability_and_not_of_its_estimates() -> None:
     slopes, naive = [], []
-    for seed in range(16):
+    for seed in range(8):
         year, values = board(seed)
         result = irtkit.fit(values)
         naive.append(np.polyfit(year, result.ability, 1)[0])
-        if held:
-            result = irtkit.fit(values, fixed=known_items(result.item_labels))
         slopes.append(irtkit.trend(result, year).slope)
-    assert np.mean(slopes) == pytest.approx(0.8, rel=most)
+    assert np.mean(slopes) == pytest.approx(0.8, rel=0.1)
     assert np.mean(naive) < 0.65
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_errors_with_items_known_are_those_of_the_likelihood() -> None:
-    # curvature by differences, the residual SD held
-    year, values = board(1)
-    labels = tuple(f"item-{k + 1}" for k in range(40))
-    result = irtkit.fit(values, fixed=known_items(labels))
+def test_the_error_is_that_of_a_line_where_abilities_are_nearly_known() -> None:
+    year, _ = board(1)
+    ability = 0.8 * (year - 2024) + 0.6 * np.random.default_rng(2).normal(size=60)
+    items = irtkit.ItemParameters.from_difficulty(np.full(200, 2.0), np.linspace(-3, 3, 200))
+    result = irtkit.fit(irtkit.simulate_responses(items, ability, seed=1))
     found = latent_regression(result, year)
-    theta = np.linspace(-8, 8, 400)
-    p = ITEMS.probability(theta)[:, None]
-    y, seen = np.nan_to_num(values), ~np.isnan(values)
-    log = (np.where(seen, y * np.log(p) + (1 - y) * np.log1p(-p), 0.0)).sum(axis=2)
-
-    def marginal(at: Any) -> float:
-        line = at[0] + at[1] * (year - year.mean())
-        prior = -0.5 * ((theta[:, None] - line) / found.sd) ** 2
-        return float(np.log(np.exp(log + prior).sum(axis=0)).sum())
-
-    best, h = found.coefficients, 1e-3
-    for k in (0, 1):  # a maximum
-        step = h * np.eye(2)[k]
-        rise = marginal(best + step) - marginal(best - step)
-        assert abs(rise / (2 * h)) < 0.05
-    second = [
-        [
-            sum(
-                i * j * marginal(best + h * (i * np.eye(2)[a] + j * np.eye(2)[b]))
-                for i in (-1, 1)
-                for j in (-1, 1)
-            )
-            / (4 * h**2)
-            for a in (0, 1)
-        ]
-        for b in (0, 1)
-    ]
-    error = np.linalg.inv(-np.array(second))[1, 1] ** 0.5
-    assert found.se == pytest.approx(error, rel=1e-3)
+    line = linregress(year, ability)
+    assert np.tanh(found.z) == pytest.approx(line.rvalue, abs=0.02)
+    ratio = 1 / (1 / line.rvalue**2 - 1)  # of variances: on the line, about it
+    error = ((1 + ratio / 2) / (1 + ratio) / 58) ** 0.5  # of artanh r, given x
+    assert found.se == pytest.approx(error, rel=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
@@ -106,11 +72,9 @@ def test_dates_and_compute_come_in_several_ways_and_some_may_be_missing() -> Non
     assert irtkit.trend(in_table, "released").slope == pytest.approx(found.slope, rel=0.01)
     by_compute = irtkit.trend(in_table, compute="flop")
     assert by_compute.slope == pytest.approx(found.slope / 10, rel=1e-3)
-    assert "per doubling of compute" in str(by_compute)
+    assert by_compute.per == "doubling of compute"
     part = irtkit.trend(result, dict(zip(labels[5:], year[5:], strict=True)))
-    assert part.systems["x"].isna().sum() == 5
-    assert np.ptp(part.systems["expected"].head(5)) == 0
-    assert "5 systems without a value" in " ".join(str(part).split())
+    assert part.systems.index.tolist() == list(labels[5:])
     table = found.systems
     assert (table["expected"].var(ddof=0) + found.residual_sd**2) == pytest.approx(1)
     shrunk = (table["ability"] - table["expected"]).std()
@@ -142,21 +106,6 @@ def test_what_is_no_date_is_named(given: dict[str, Any], words: str) -> None:
     result = irtkit.fit([[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1]], "1PL")
     with pytest.raises(ValueError, match=words):
         irtkit.trend(result, **given)
-
-
-@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_errors_allow_for_dispersions_of_scores() -> None:
-    generator = np.random.default_rng(0)
-    year = 2020 + np.arange(30) / 5
-    ability = year - 2023 + generator.normal(size=30)
-    p = 1 / (1 + np.exp(-ability[:, None] - generator.normal(size=(30, 20))))
-    result = irtkit.fit(np.round(p, 3))
-    assert result.dispersion is not None
-    found = irtkit.trend(result, year)
-    wide = irtkit.trend(replace(result, dispersion=3 * result.dispersion), year)
-    narrow = irtkit.trend(replace(result, dispersion=None), year)
-    assert wide.slope == narrow.slope == found.slope
-    assert wide.se > 1.05 * narrow.se
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
@@ -192,25 +141,11 @@ def test_horizons_of_systems_and_their_doubling_time_are_found() -> None:
     assert ratio == pytest.approx(ratio[0])
     p = 1 / (1 + np.exp(-found.slope * ratio[0] - found.residual_sd * z))
     assert (weight * p).sum() / weight.sum() == pytest.approx(0.8, abs=0.01)
-    assert found.doubling is not None
-    assert found.doubling.n == kept.sum()
-    assert found.doubling.low < 365.25 * 0.6 / 1.5 < found.doubling.high
-    assert "Horizons double in" in str(found)
+    assert found.doubling_time is not None
+    days, low, high = found.doubling_time
+    assert low < days < high
+    assert low < 365.25 * 0.6 / 1.5 < high
     with pytest.raises(ValueError, match="does not rise"):
         irtkit.horizon(result, 2.0**-length)
     with pytest.raises(ValueError, match="minutes of 'item-1' must be above 0"):
         irtkit.horizon(result, -(2.0**length))
-
-
-def test_the_published_doubling_time_is_that_of_least_squares(shared_data: Path) -> None:
-    table = pd.read_csv(shared_data / "metr_horizons_published.csv")
-    best = table[table["state_of_the_art"] & (table["release_date"] >= "2023")]
-    found = irtkit.doubling_time(best["p50_minutes"], best["release_date"])
-    assert found.n == 14
-    assert found.days == pytest.approx(128.744, abs=0.01)
-    slower = irtkit.doubling_time([1, 3, 2, 2.5], [2020, 2021, 2022, 2023])
-    assert slower.high == np.inf
-    with pytest.raises(ValueError, match="must have one length"):
-        irtkit.doubling_time([1, 2], [2020])
-    with pytest.raises(ValueError, match="three systems"):
-        irtkit.doubling_time([1, 2], [2020, 2021])
