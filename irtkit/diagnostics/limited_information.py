@@ -217,14 +217,10 @@ def _correlations(both: Array) -> Array:
     return np.asarray((both - np.outer(mean, mean)) / np.outer(sd, sd))
 
 
-def _inner(x: Array, y: Array) -> float:
-    """Sum of products over margins, each pair once."""
-    return float(np.vdot(x, y) + np.diag(x) @ np.diag(y)) / 2
-
-
 def m_2(margins: BivariateMargins) -> float:
     """M2 by conjugate gradients in the null space of Δᵀ, NaN if Δ is singular or they fail."""
     from scipy.linalg import cho_solve
+    from scipy.sparse.linalg import LinearOperator, cg
 
     p, weights = margins.p, margins.weights
     n_items, variance = len(p), p * (1 - p)
@@ -260,27 +256,22 @@ def m_2(margins: BivariateMargins) -> float:
             along = gathered(np.einsum("kij,ij->ki", rows, x).ravel()) / length
             t = cho_solve((corner, True), along, check_finite=False) / length
             t = np.concatenate([np.repeat(t[:1], n_shared), t[1:]]).reshape(len(rows), n_items)
-            own = np.einsum("kij,ki->ij", rows, t)
-            x = x - _with_diagonal(own + own.T, np.diag(own))
+            taken = np.einsum("kij,ki->ij", rows, t)
+            x = x - _with_diagonal(taken + taken.T, np.diag(taken))
         return x
 
-    def image(x: Array) -> Array:
-        return within(scale * _covariance_times(margins, scale * x, squares))
+    # With its diagonal times √2, the sum of squares of a matrix counts each margin twice.
+    once = np.where(np.eye(n_items, dtype=bool), 2**0.5, 1.0)
 
-    start = within(scale * (margins.observed - margins.expected))
-    residual = direction = start
-    solution, size = np.zeros_like(start), _inner(start, start)
-    least = _TOLERANCE**2 * size
-    for _ in range(_MOST_STEPS):
-        if size <= least:
-            break
-        along = image(direction)
-        step = size / _inner(direction, along)
-        solution, residual = solution + step * direction, residual - step * along
-        before, size = size, _inner(residual, residual)
-        direction = residual + size / before * direction
-    off = start - image(solution)
-    return margins.n * _inner(start, solution) if _inner(off, off) <= 100 * least else float("nan")
+    def image(x: Array) -> Array:
+        margin = scale * x.reshape(n_items, n_items) / once
+        covariance = scale * _covariance_times(margins, margin, squares)
+        return np.asarray((once * within(covariance)).ravel())
+
+    residual = (once * within(scale * (margins.observed - margins.expected))).ravel()
+    operator = LinearOperator((residual.size, residual.size), matvec=image, dtype=np.float64)
+    solution, failed = cg(operator, residual, rtol=_TOLERANCE, maxiter=_MOST_STEPS)
+    return float("nan") if failed else margins.n * float(residual @ solution) / 2
 
 
 def _covariance_times(margins: BivariateMargins, x: Array, squares: Array) -> Array:
