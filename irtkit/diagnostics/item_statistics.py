@@ -24,6 +24,8 @@ from irtkit.irf import logistic, softplus
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -109,8 +111,8 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     import pandas as pd
 
     parts = fitted(result, "item_fit")
-    statistic, df = found = s_x2(parts, result.model)
-    p = p_values(result, parts, found)
+    statistic, df = s_x2(parts, result.model)
+    p = p_values(result, parts, statistic, df)
     status = np.full(parts.items.n_items, "ok", dtype=object)
     status[np.isnan(p)] = "missing responses" if parts.mostly_incomplete else "too few respondents"
     values = {
@@ -126,13 +128,13 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     return table.assign(status=table["status"].fillna("no responses"))
 
 
-def p_values(result: FitResult, parts: Fitted, found: tuple[Array, Array]) -> Array:
-    """P-value of every S-X², NaN without S-X²."""
+def p_values(result: FitResult, parts: Fitted, statistic: Array, df: Array) -> Array:
+    """P-value of every S-X², NaN without S-X² or with few respondents."""
     from scipy.special import chdtrc
 
-    statistic, df = found
-    few = parts.complete.sum() < _LEAST_RESPONDENTS
-    p = chdtrc(df, np.nan if few else result.evidence * statistic)
+    if parts.complete.sum() < _LEAST_RESPONDENTS:
+        return np.full(len(statistic), np.nan)
+    p = chdtrc(df, result.evidence * statistic)
     return np.where(np.isnan(statistic), np.nan, p)
 
 
@@ -146,8 +148,8 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
     called = np.zeros(len(result.item_labels), dtype=bool)
     places = parts.places
     while True:
-        statistic, df = found = s_x2(parts, result.model)
-        p = p_values(result, parts, found)
+        statistic, df = s_x2(parts, result.model)
+        p = p_values(result, parts, statistic, df)
         if np.isnan(p).all():
             return called if called.any() else None
         bad = np.flatnonzero(false_discovery(p) < fdr)
@@ -166,44 +168,61 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
 
 def mean_squares(parts: Fitted, *, by_respondent: bool = False) -> dict[str, Array]:
     """Infit and outfit of every item, or of every respondent, and their transforms."""
-    rows, axis = [], int(by_respondent)
+    axis = int(by_respondent)
+    sums = []
     for _, cells, p in parts.parts():
         answered = cells >= 0
-        variance = np.maximum(p * (1 - p), _LEAST_VARIANCE)
+        product = p * (1 - p)
+        variance = np.maximum(product, _LEAST_VARIANCE)
         square = (cells - p) ** 2
-        fourth = p * (1 - p) * (1 - 3 * p * (1 - p))  # the fourth central moment of a response
+        fourth = product * (1 - 3 * product)  # the fourth central moment of a response
         terms = (
-            *(np.ones_like(p), square, variance, square / variance),
-            *(fourth - variance**2, fourth / variance**2 - 1),
+            np.ones_like(p),
+            square,
+            variance,
+            square / variance,
+            fourth - variance**2,
+            fourth / variance**2 - 1,
         )
-        rows.append(np.stack([(term * answered).sum(axis=axis) for term in terms]))
-    totals = np.concatenate(rows, axis=1) if by_respondent else np.sum(rows, axis=0)
+        sums.append(np.stack([(term * answered).sum(axis=axis) for term in terms]))
+    totals = np.concatenate(sums, axis=1) if by_respondent else np.sum(sums, axis=0)
     n, square, variance, relative, spread, relative_spread = totals
-    found = {"infit": square / variance, "outfit": relative / n}
-    for name, of_mean in (("infit", spread / variance**2), ("outfit", relative_spread / n**2)):
-        sd = np.minimum(np.sqrt(np.maximum(of_mean, 1e-12)), _MOST_SD)
-        found[f"{name}_z"] = (found[name] ** (1 / 3) - 1) * 3 / sd + sd / 3
-    return found
+    infit, outfit = square / variance, relative / n
+    return {
+        "infit": infit,
+        "outfit": outfit,
+        "infit_z": _cube_root_z(infit, spread / variance**2),
+        "outfit_z": _cube_root_z(outfit, relative_spread / n**2),
+    }
+
+
+def _cube_root_z(mean_square: Array, variance: Array) -> Array:
+    """Wilson and Hilferty's transform of a mean square with this variance."""
+    sd = np.minimum(np.sqrt(np.maximum(variance, _LEAST)), _MOST_SD)
+    return np.asarray((mean_square ** (1 / 3) - 1) * 3 / sd + sd / 3)
 
 
 def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     """S-X² and its df of every item by complete respondents, NaN without a degree of freedom."""
-    cells, n_items = parts.cells[parts.complete], parts.items.n_items
+    cells = parts.cells[parts.complete]
+    n_items = parts.items.n_items
     score = cells.sum(axis=1, dtype=np.intp)
     inside = np.flatnonzero((score > 0) & (score < n_items))
-    scores, place = np.unique(score[inside], return_inverse=True)
+    inside = inside[np.argsort(score[inside], kind="stable")]
+    scores, starts, counts = np.unique(score[inside], return_index=True, return_counts=True)
     if parts.mostly_incomplete or len(scores) < 2:
         return np.full(n_items, np.nan), np.full(n_items, np.nan)
-    n = np.bincount(place).astype(np.float64)
+    n = counts.astype(np.float64)
     first = _first_of_groups(n)
     expected = expected_right(parts.items, scores, n, first, parts.grid())
-    group = np.searchsorted(first, place, side="right") - 1
-    order = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
-    right = np.stack([cells[inside[some]].sum(axis=0, dtype=np.float64) for some in order], axis=1)
-    n = np.add.reduceat(n, first)
-    found = [_chi_square(n, o, e) for o, e in zip(right, expected, strict=True)]
-    statistic, groups = np.array(found, dtype=np.float64).T
-    df = groups - _PARAMETERS[model] - (1 / n_items if model in {"Rasch", "1PL"} else 0.0)
+    right = np.add.reduceat(cells[inside], starts[first], axis=0, dtype=np.float64).T
+    sizes = np.add.reduceat(n, first)
+    tests = [_chi_square(sizes, o, e) for o, e in zip(right, expected, strict=True)]
+    statistic, n_groups = np.array(tests, dtype=np.float64).T
+    n_parameters: float = _PARAMETERS[model]
+    if model in {"Rasch", "1PL"}:
+        n_parameters += 1 / n_items
+    df = n_groups - n_parameters
     statistic[df < 1] = np.nan
     return statistic, np.where(df < 1, np.nan, df)
 
@@ -231,12 +250,15 @@ def _chi_square(n: Array, right: Array, expected: Array) -> tuple[float, int]:
         if len(groups) == 1 or min(e, size - e) >= _LEAST_EXPECTED:
             k += 1
             continue
-        at_end = k in (0, len(groups) - 1)
-        below = k > 0 if at_end else groups[k - 1][0] <= groups[k + 1][0]
-        to = k - 1 if below else k + 1
-        groups[to] = [a + b for a, b in zip(groups[to], groups[k], strict=True)]
+        if k == 0:
+            neighbour = 1
+        elif k == len(groups) - 1 or groups[k - 1][0] <= groups[k + 1][0]:
+            neighbour = k - 1
+        else:
+            neighbour = k + 1
+        groups[neighbour] = [a + b for a, b in zip(groups[neighbour], groups[k], strict=True)]
         del groups[k]
-        k = min(k, to)
+        k = min(k, neighbour)
     total = sum((o - e) ** 2 * (1 / e + 1 / (size - e)) for size, o, e in groups if 0 < e < size)
     return total, len(groups)
 
@@ -254,21 +276,23 @@ def expected_right(
     """
     nodes, weights = grid
     p = np.clip(items.probability(nodes).T, _LEAST, 1 - _LEAST)
+    knots = scores.astype(np.float64)
     if items.n_items < _MANY_ITEMS:
         shares = by_recursion(p, weights)[:, scores - 1]
-        return np.asarray(np.add.reduceat(shares * n, first, axis=1))
-    if len(scores) <= _MOST_KNOTS:
-        shares = by_saddlepoint(p, weights, scores.astype(np.float64))
+    else:
+        if len(scores) > _MOST_KNOTS:
+            knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS))))
+        shares = by_saddlepoint(p, weights, knots)
+    if len(knots) == len(scores):
         return np.asarray(np.add.reduceat(shares * n, first, axis=1))
     from scipy.interpolate import CubicSpline
     from scipy.special import expit, logit
 
-    knots = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, _MOST_KNOTS))))
-    shares = by_saddlepoint(p, weights, knots)
     expected = np.empty((items.n_items, len(first)))
-    for some in blocks(items.n_items, len(scores)):
-        curve = CubicSpline(knots, logit(np.clip(shares[some], _LEAST, 1 - _LEAST)), axis=1)
-        expected[some] = np.add.reduceat(expit(curve(scores)) * n, first, axis=1)
+    for block in blocks(items.n_items, len(scores)):
+        logits = logit(np.clip(shares[block], _LEAST, 1 - _LEAST))
+        curve = CubicSpline(knots, logits, axis=1)
+        expected[block] = np.add.reduceat(expit(curve(scores)) * n, first, axis=1)
     return expected
 
 
@@ -281,56 +305,76 @@ def by_recursion(p: Array, weights: Array) -> Array:
         score[1 : k + 2] = score[1 : k + 2] * (1 - right) + score[: k + 1] * right
         score[0] *= 1 - right
     low = p <= 0.5
-    up, down = np.where(low, p, 0.5), np.where(low, 0.5, p)
-    weight_up, weight_down = (p * weights * part for part in (low, ~low))
-    both = np.zeros((n, n - 1))
-    others = score[0] / (1 - up)
-    for k in range(1, n):
-        both[:, k - 1] = np.einsum("jq,jq->j", others, weight_up)
-        others = (score[k] - up * others) / (1 - up)
-    others = score[n] / down
-    for k in range(n - 1, 0, -1):
-        others = (score[k] - (1 - down) * others) / down
-        both[:, k - 1] += np.einsum("jq,jq->j", others, weight_down)
-    return np.asarray(np.clip(both / (score[1:n] @ weights), 0.0, 1.0))
+    right = np.zeros((n, n))
+    weight = p * weights * low
+    for k, others in enumerate(_others(score, np.where(low, p, 0.5))):
+        right[:, k] = np.einsum("jq,jq->j", others, weight)
+    # Downwards, wrong answers are counted in place of right ones.
+    weight = p * weights * ~low
+    for k, others in enumerate(_others(score[::-1], np.where(low, 0.5, 1 - p)), 1):
+        right[:, n - k] += np.einsum("jq,jq->j", others, weight)
+    return np.asarray(np.clip(right[:, :-1] / (score[1:n] @ weights), 0.0, 1.0))
+
+
+def _others(score: Array, p: Array) -> Iterator[Array]:
+    """Probability of 0, 1, … answers to all items but each one, (n_items, n_nodes)."""
+    others = score[0] / (1 - p)
+    yield others
+    for of_all in score[1:-1]:
+        others = (of_all - p * others) / (1 - p)
+        yield others
 
 
 def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     """E_jk at some scores. ``p`` is P(right), (n_items, n_nodes)."""
-    total, mass = np.zeros((len(scores), len(p))), np.zeros(len(scores))
-    peak = np.full(len(scores), -np.inf)
-    mean, sd = p.sum(axis=0), np.sqrt((p * (1 - p)).sum(axis=0))
+    from scipy.special import softmax
+
+    mean = p.sum(axis=0)
+    sd = np.sqrt((p * (1 - p)).sum(axis=0))
     distance = np.abs(scores[:, None] - mean) / sd
     near = (distance < _REACH) | (distance == distance.min(axis=1, keepdims=True))
-    for q in np.flatnonzero(near.any(axis=0)):
-        some = np.flatnonzero(near[:, q])
-        log_density, share = _at_node(p[:, q], scores[some])
-        log_density = log_density + np.log(weights[q])
-        higher = np.maximum(peak[some], log_density)
-        before, now = np.exp(peak[some] - higher), np.exp(log_density - higher)
-        total[some] = total[some] * before[:, None] + share * now[:, None]
-        mass[some] = mass[some] * before + now
-        peak[some] = higher
-    return np.asarray((total / mass[:, None]).T)
-
-
-def _at_node(p: Array, scores: Array) -> tuple[Array, Array]:
-    """Log of S_k, and Pr(y_j = 1 | k) of every item, (n_scores, n_items)."""
     logits = np.log(p) - np.log1p(-p)
+    used = np.flatnonzero(near.any(axis=0))
+    log_density = np.full(near.shape, -np.inf)
+    tilts = np.zeros(near.shape)
+    for q in used:
+        rows = near[:, q]
+        tilt, variance = _tilt(logits[:, q], scores[rows])
+        tilts[rows, q] = tilt
+        log_sum = np.log1p(p[:, q] * np.expm1(tilt)[:, None]).sum(axis=1)
+        log_normal = tilt * scores[rows] + 0.5 * np.log(2 * np.pi * variance)
+        log_density[rows, q] = log_sum - log_normal + np.log(weights[q])
+    posterior = softmax(log_density, axis=1)
+    shares = np.zeros((len(scores), len(p)))
+    for q in used:
+        rows = near[:, q]
+        share = _at_tilt(logits[:, q] + tilts[rows, q, None])
+        shares[rows] += share * posterior[rows, q, None]
+    return shares.T
+
+
+def _tilt(logits: Array, scores: Array) -> tuple[Array, Array]:
+    """Shift of logits that makes each score the expected one, and the variance there."""
+    p = logistic(logits)
     tilt = (scores - p.sum()) / (p * (1 - p)).sum()
     for _ in range(_STEPS):
         tilted = logistic(logits + tilt[:, None])
-        variance = tilted * (1 - tilted)
-        v = variance.sum(axis=1)
-        step = np.clip((scores - tilted.sum(axis=1)) / v, -4, 4)
+        variance = (tilted * (1 - tilted)).sum(axis=1)
+        step = np.clip((scores - tilted.sum(axis=1)) / variance, -4, 4)
         if np.abs(step).max() < 1e-6:  # the error is its square, times at most 1
             break
         tilt += step
-    skew = (variance * (1 - 2 * tilted)).sum(axis=1)
-    log_sum = np.log1p(p * np.expm1(tilt)[:, None]).sum(axis=1)
-    density = log_sum - tilt * scores - 0.5 * np.log(2 * np.pi * v)
-    raised = (2 * tilted - 1) / (2 * v[:, None]) + (skew / (2 * v**2))[:, None]
-    return density, logistic(logits + tilt[:, None] + raised)
+    return tilt, variance
+
+
+def _at_tilt(logits: Array) -> Array:
+    """Pr(y_j = 1) of every item given the expected score, (n_scores, n_items)."""
+    tilted = logistic(logits)
+    variance = tilted * (1 - tilted)
+    total = variance.sum(axis=1, keepdims=True)
+    skew = (variance * (1 - 2 * tilted)).sum(axis=1, keepdims=True)
+    raised = (2 * tilted - 1) / (2 * total) + skew / (2 * total**2)
+    return np.asarray(logistic(logits + raised))
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:
@@ -386,10 +430,10 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     import pandas as pd
 
     parts = fitted(result, "respondent_fit")
-    found = [
-        _deviations(cells, parts.items, parts.ability[some]) for some, cells, _ in parts.parts()
+    deviations = [
+        _deviations(cells, parts.items, parts.ability[block]) for block, cells, _ in parts.parts()
     ]
-    zh, lz, p = np.concatenate(found, axis=1)
+    zh, lz, p = np.concatenate(deviations, axis=1)
     squares = mean_squares(parts, by_respondent=True)
     columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
     labels = [result.respondent_labels[k] for k in parts.respondents]
@@ -409,34 +453,43 @@ def _deviations(
     s = logistic(np.multiply.outer(ability, a) + items.intercept)
     p = np.clip(c + (1 - c) * s, _LEAST, 1 - _LEAST)
     rise = a * (1 - c) * s * (1 - s)
-    answered, variance = cells >= 0, p * (1 - p)
-    w, r = np.log(p) - np.log1p(-p), rise / variance
+    variance = p * (1 - p)
+    answered = cells >= 0
+    w = np.log(p) - np.log1p(-p)
+    r = rise / variance
     information = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
-    corrected = w - (rise * w * answered).sum(axis=1, keepdims=True) / information * r
-    found = []
-    for weight in (w * answered, corrected * answered):
-        spread = np.sqrt((variance * weight**2).sum(axis=1, keepdims=True))
-        spread[spread <= _LEAST**0.5] = np.nan
-        unit = weight / spread
-        found.append(((cells - p) * unit).sum(axis=1))
-    bend = (rise * a * (1 - 2 * s) * unit).sum(axis=1)
+    slope = (rise * w * answered).sum(axis=1, keepdims=True) / information
+    residual = cells - p
+    of_zh = _with_variance_1(w * answered, variance)
+    of_lz = _with_variance_1((w - slope * r) * answered, variance)
+    lz = (residual * of_lz).sum(axis=1)
+    bend = (rise * a * (1 - 2 * s) * of_lz).sum(axis=1)
     bias = -0.5 * bend / (information[:, 0] + 1)
-    return found[0], found[1], _lower_tail(found[1] - bias, w, unit)
+    return (residual * of_zh).sum(axis=1), lz, _lower_tail(lz - bias, w, of_lz)
+
+
+def _with_variance_1(weight: Array, variance: Array) -> Array:
+    """Weights of sums of residuals with variance 1, NaN without any variance."""
+    spread = np.sqrt((variance * weight**2).sum(axis=1, keepdims=True))
+    spread[spread <= _LEAST**0.5] = np.nan
+    return np.asarray(weight / spread)
 
 
 def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     """P(Σ(y − P)·weight ≤ z) of independent y, with variance 1, (n,)."""
     from scipy.special import ndtr
 
-    z, p = np.copysign(np.maximum(np.abs(z), _NEAREST), z), logistic(logit)
+    z = np.copysign(np.maximum(np.abs(z), _NEAREST), z)
+    mean = (logistic(logit) * weight).sum(axis=1)
     tilt = np.zeros_like(z)
     for step in range(_STEPS + 1):
         moved = logit + tilt[:, None] * weight
         tilted = logistic(moved)
         variance = np.maximum((tilted * (1 - tilted) * weight**2).sum(axis=1), _LEAST)
         if step < _STEPS:
-            off = z - ((tilted - p) * weight).sum(axis=1)
+            off = z + mean - (tilted * weight).sum(axis=1)
             tilt = np.clip(tilt + np.clip(off / variance, -1, 1), -10, 10)
-    cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * (p * weight).sum(axis=1)
+    cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * mean
     root = np.copysign(np.sqrt(np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)), z)
-    return np.asarray(ndtr(root + np.log(tilt * np.sqrt(variance) / root) / root))
+    ratio = tilt * np.sqrt(variance) / root
+    return np.asarray(ndtr(root + np.log(ratio) / root))
