@@ -45,7 +45,7 @@ _MOST_KNOTS = 64  # Scores at which it is computed. Splines of logits lie betwee
 _REACH = 6.0  # SDs of the score, at a node, beyond which its density is 1e-8.
 _LEAST = 1e-12  # Least distance of a probability from 0 and 1, and least divisor.
 _NEAREST = 0.02  # Least distance of lz from the mean: the formula for the tail is 0/0 there.
-_STEPS = 12  # Newton steps for a saddlepoint.
+_STEPS, _MOST_TILT = 12, 10.0  # Newton steps for a saddlepoint, and how far it may lie.
 
 
 def item_fit(result: FitResult) -> pd.DataFrame:
@@ -334,13 +334,15 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     distance = np.abs(scores[:, None] - mean) / sd
     near = (distance < _REACH) | (distance == distance.min(axis=1, keepdims=True))
     logits = np.log(p) - np.log1p(-p)
+    one = np.ones(len(p))
     used = np.flatnonzero(near.any(axis=0))
     log_density = np.full(near.shape, -np.inf)
     tilts = np.zeros(near.shape)
     for q in used:
         rows = near[:, q]
-        tilt, variance = _tilt(logits[:, q], scores[rows])
+        tilt, tilted = _tilted(logits[:, q], one, scores[rows])
         tilts[rows, q] = tilt
+        variance = (tilted * (1 - tilted)).sum(axis=1)
         log_sum = np.log1p(p[:, q] * np.expm1(tilt)[:, None]).sum(axis=1)
         log_normal = tilt * scores[rows] + 0.5 * np.log(2 * np.pi * variance)
         log_density[rows, q] = log_sum - log_normal + np.log(weights[q])
@@ -353,18 +355,20 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     return shares.T
 
 
-def _tilt(logits: Array, scores: Array) -> tuple[Array, Array]:
-    """Shift of logits that makes each score the expected one, and the variance there."""
-    p = logistic(logits)
-    tilt = (scores - p.sum()) / (p * (1 - p)).sum()
+def _tilted(logits: Array, weight: Array, target: Array) -> tuple[Array, Array]:
+    """Multiples of weights that, added to logits, give sums their targets, and P(right) there.
+
+    Newton's method for E[Σ y · weight] = target of independent answers y, (n_targets,).
+    """
+    tilt = np.zeros_like(target)
     for _ in range(_STEPS):
-        tilted = logistic(logits + tilt[:, None])
-        variance = (tilted * (1 - tilted)).sum(axis=1)
-        step = np.clip((scores - tilted.sum(axis=1)) / variance, -4, 4)
+        p = logistic(logits + tilt[:, None] * weight)
+        variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
+        step = np.clip((target - (p * weight).sum(axis=1)) / variance, -1, 1)
         if np.abs(step).max() < 1e-6:  # the error is its square, times at most 1
             break
-        tilt += step
-    return tilt, variance
+        tilt = np.clip(tilt + step, -_MOST_TILT, _MOST_TILT)
+    return tilt, p
 
 
 def _at_tilt(logits: Array) -> Array:
@@ -481,14 +485,10 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
 
     z = np.copysign(np.maximum(np.abs(z), _NEAREST), z)
     mean = (logistic(logit) * weight).sum(axis=1)
-    tilt = np.zeros_like(z)
-    for step in range(_STEPS + 1):
-        moved = logit + tilt[:, None] * weight
-        tilted = logistic(moved)
-        variance = np.maximum((tilted * (1 - tilted) * weight**2).sum(axis=1), _LEAST)
-        if step < _STEPS:
-            off = z + mean - (tilted * weight).sum(axis=1)
-            tilt = np.clip(tilt + np.clip(off / variance, -1, 1), -10, 10)
+    tilt, _ = _tilted(logit, weight, z + mean)
+    moved = logit + tilt[:, None] * weight
+    p = logistic(moved)
+    variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
     cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * mean
     root = np.copysign(np.sqrt(np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)), z)
     ratio = tilt * np.sqrt(variance) / root

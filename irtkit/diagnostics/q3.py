@@ -7,7 +7,7 @@ covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ. Item j has the variance ∫ P�
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
-    from irtkit.irf import Array, ItemParameters
+    from irtkit.diagnostics.fitted import Fitted
+    from irtkit.irf import Array
 
+    Places = NDArray[np.intp]
     Singles = NDArray[np.float32]
 
 _ITEMS_AT_ONCE = 1024  # Compared with as many others: 4 MiB of correlations.
@@ -93,58 +95,64 @@ def local_dependence(
     if top is not None:
         check_whole("top", top, 1)
     parts = fitted(result, "local_dependence")
-    complete, (nodes, weights) = bool(parts.complete.all()), parts.grid()
-    information = np.zeros(len(nodes))
-    for some in blocks(parts.items.n_items, len(nodes)):
-        information += parts.items.chosen(some).information(nodes).sum(axis=1)
-    information *= (parts.cells >= 0).mean()
-
-    def block(start: int) -> _Block:
-        some = slice(start, start + _ITEMS_AT_ONCE)
-        cells, p = parts.cells[:, some], parts.items.chosen(some).probability(parts.ability)
-        residual = (cells - p).astype(np.float32)
-        varied = np.minimum((cells == 1).sum(axis=0), (cells == 0).sum(axis=0)) >= _LEAST_COMMON
-        if not complete:
-            answered = ((cells >= 0) & varied).astype(np.float32)
-            return _Block(start, residual * answered, answered)
-        residual -= residual.mean(axis=0)
-        squares = (residual**2).sum(axis=0)
-        size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
-        return _Block(start, (residual / size).astype(np.float32), None)
-
-    found, least = np.empty((4, 0)), threshold
-    starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
-    for first in starts:
-        here = block(first)
-        for second in range(first, starts.stop, _ITEMS_AT_ONCE):
-            more = _of_blocks(here, here if second == first else block(second), least)
-            if not more.shape[1]:
-                continue
-            found = np.hstack([found, more])
-            order = np.argsort(-np.abs(found[2]), kind="stable")[:top]
-            found = found[:, order]
-            if len(order) == top:
-                least = max(threshold, float(np.abs(found[2, -1])))
-    q3, n = found[2:]
-    which, pairs = np.unique(found[:2].astype(np.intp), return_inverse=True)
-    drawn = _drawn(parts.items.chosen(which), nodes, weights, information)
-    one, other = pairs.reshape(2, -1)
-    expected = np.empty_like(q3)
-    for some in blocks(len(q3), len(nodes)):
-        expected[some] = -(drawn[one[some]] * drawn[other[some]]).sum(axis=1)
+    pairs = _largest(parts, threshold, top)
+    items, others = pairs[:2].astype(np.intp)
+    q3, n = pairs[2:]
+    expected = _expected(parts, items, others)
     bound = np.clip(q3, -1 + 1e-12, 1 - 1e-12)
-    share = result.evidence
-    z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(np.maximum(share * n - 3, 1))
+    error = 1 / np.sqrt(np.maximum(result.evidence * n - 3, 1))
+    z = (np.arctanh(bound) - np.arctanh(expected)) / error
     labels = np.array(result.item_labels, dtype=object)[parts.places]
     columns = {
-        "item": labels[which[one]],
-        "other": labels[which[other]],
+        "item": labels[items],
+        "other": labels[others],
         "q3": q3,
         "excess": q3 - expected,
         "n_respondents": n.astype(np.int64),
         "p_value": erfc(np.abs(z) / np.sqrt(2)),
     }
     return pd.DataFrame(columns)
+
+
+def _largest(parts: Fitted, threshold: float, top: int | None) -> Array:
+    """Item, other item, Q3 and number of respondents of the pairs with the largest Q3, (4, n)."""
+    complete = bool(parts.complete.all())
+    pairs = np.empty((4, 0))
+    least = threshold
+    starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
+    for first in starts:
+        block = _block(parts, first, complete=complete)
+        for second in range(first, starts.stop, _ITEMS_AT_ONCE):
+            other = block if second == first else _block(parts, second, complete=complete)
+            more = _of_blocks(block, other, least)
+            if not more.shape[1]:
+                continue
+            pairs = np.hstack([pairs, more])
+            order = np.argsort(-np.abs(pairs[2]), kind="stable")[:top]
+            pairs = pairs[:, order]
+            if len(order) == top:
+                least = max(threshold, float(np.abs(pairs[2, -1])))
+    return pairs
+
+
+def _expected(parts: Fitted, items: Places, others: Places) -> Array:
+    """Q3 of pairs if the model holds, (n_pairs,)."""
+    nodes, weights = parts.grid()
+    p = parts.items.probability(nodes)
+    variance = p * (1 - p)
+    information = parts.items.information(nodes)
+    rise = np.sqrt(information * variance) * np.sign(parts.items.discrimination)
+    # What fitted abilities take from residuals, (n_nodes, n_items).
+    answered = (parts.cells >= 0).mean()
+    total = answered * information.sum(axis=1, keepdims=True)
+    taken = np.sqrt(weights[:, None] / (total + 1)) * rise
+    left = weights @ variance - (taken**2).sum(axis=0)
+    taken /= np.sqrt(np.maximum(left, _LEAST_SQUARES))
+    expected = np.empty(len(items))
+    for block in blocks(len(items), len(nodes)):
+        product = taken[:, items[block]] * taken[:, others[block]]
+        expected[block] = -product.sum(axis=0)
+    return expected
 
 
 class _Block(NamedTuple):
@@ -155,29 +163,37 @@ class _Block(NamedTuple):
     answered: Singles | None  # None if all were.
 
 
-def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Array) -> Array:
-    """What fitted abilities take from residuals, (n_items, n_nodes). Products are correlations."""
-    p = items.probability(nodes)
-    variance = p * (1 - p)
-    rise = np.sqrt(items.information(nodes) * variance) * np.sign(items.discrimination)
-    taken = np.sqrt(weights / (information + 1))[:, None] * rise
-    left = weights @ variance - (taken**2).sum(axis=0)
-    return np.asarray((taken / np.sqrt(np.maximum(left, _LEAST_SQUARES))).T)
+def _block(parts: Fitted, start: int, *, complete: bool) -> _Block:
+    """Residuals of the items from a place on."""
+    block = slice(start, start + _ITEMS_AT_ONCE)
+    cells = parts.cells[:, block]
+    p = parts.items.chosen(block).probability(parts.ability)
+    residual = (cells - p).astype(np.float32)
+    n_right = (cells == 1).sum(axis=0)
+    n_wrong = (cells == 0).sum(axis=0)
+    varied = np.minimum(n_right, n_wrong) >= _LEAST_COMMON
+    if not complete:
+        answered = ((cells >= 0) & varied).astype(np.float32)
+        return _Block(start, residual * answered, answered)
+    residual -= residual.mean(axis=0)
+    squares = (residual**2).sum(axis=0)
+    size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
+    return _Block(start, (residual / size).astype(np.float32), None)
 
 
 def _of_blocks(one: _Block, other: _Block, least: float) -> Array:
     """Item, other item, Q3 and number of respondents of pairs of two blocks, (4, n)."""
-    n: Any = np.float32(len(one.residual))
     if one.answered is None or other.answered is None:
         q3 = one.residual.T @ other.residual
+        n = np.full(q3.shape, len(one.residual), dtype=np.float32)
     else:
         q3, n = _over_common(one.residual, one.answered, other.residual, other.answered)
     large = np.abs(q3) >= least  # not where it is NaN
     if one.start == other.start:
         large &= ~np.tri(len(q3), dtype=np.bool_)
     j, k = np.nonzero(large & (n >= _LEAST_COMMON))
-    values = (one.start + j, other.start + k, np.clip(q3[j, k], -1, 1))
-    return np.stack([*values, np.broadcast_to(n, q3.shape)[j, k]], dtype=np.float64)
+    values = (one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k])
+    return np.stack(values, dtype=np.float64)
 
 
 def _over_common(
@@ -186,7 +202,8 @@ def _over_common(
     """Correlations over the respondents who answered both, and how many these are."""
     n = answered.T @ theirs
     count = np.maximum(n, 1)
-    sums, their_sums = residual.T @ theirs, answered.T @ others
+    sums = residual.T @ theirs
+    their_sums = answered.T @ others
     squares = (residual**2).T @ theirs - sums**2 / count
     their_squares = answered.T @ (others**2) - their_sums**2 / count
     common = residual.T @ others - sums * their_sums / count

@@ -176,26 +176,36 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
     """Information of every item, in the population and among the most able."""
     import pandas as pd
 
-    parameters, right = result.parameters.chosen(known), np.full(len(known), np.nan)
     density = np.exp(-0.5 * _GRID[::10] ** 2)
     population = result.latent_mean + result.latent_sd * _GRID[::10]
-    columns: dict[str, Array] = {}
-    for name, theta, weight in (
-        ("information", population, density / density.sum()),
-        ("information_top", result.ability[ablest], np.full(len(ablest), 1 / len(ablest))),
-    ):
-        parts = blocks(len(theta), parameters.n_items)
-        columns[name] = np.full(len(known), np.nan)
-        columns[name][known] = sum(weight[k] @ parameters.information(theta[k]) for k in parts)
-        columns[name] *= result.answer_worth
+    of_top = _mean_information(result, known, result.ability[ablest], np.ones(len(ablest)))
+    right_top = np.full(len(known), np.nan)
     if result.responses is not None:
         margins = result.patterns.chosen(ablest).margins
         tried = margins.item_responses.sum(axis=0)
-        np.divide(margins.item_right.sum(axis=0), tried, out=right, where=tried > 0)
+        right = margins.item_right.sum(axis=0)
+        np.divide(right, tried, out=right_top, where=tried > 0)
     separates = np.zeros(len(known), dtype=bool)
-    separates[_fewest(np.nan_to_num(columns["information_top"]))] = True
-    index = pd.Index(result.item_labels, name="item")
-    return pd.DataFrame({**columns, "right_top": right, "separates_top": separates}, index=index)
+    separates[_fewest(np.nan_to_num(of_top))] = True
+    columns = {
+        "information": _mean_information(result, known, population, density),
+        "information_top": of_top,
+        "right_top": right_top,
+        "separates_top": separates,
+    }
+    return pd.DataFrame(columns, index=pd.Index(result.item_labels, name="item"))
+
+
+def _mean_information(
+    result: FitResult, known: NDArray[np.bool_], theta: Array, weight: Array
+) -> Array:
+    """Weighted mean over abilities of the information of every item, NaN if it is not known."""
+    items = result.parameters.chosen(known)
+    share = weight / weight.sum()
+    information = np.full(len(known), np.nan)
+    parts = blocks(len(theta), items.n_items)
+    information[known] = sum(share[part] @ items.information(theta[part]) for part in parts)
+    return np.asarray(information * result.answer_worth)
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:
