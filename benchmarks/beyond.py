@@ -10,8 +10,6 @@ each group and size:
 - closed_coverage, closed_width: the same, and the mean width, if no interval is opened upwards
 - width: mean width in percentage points
 - beyond: share of systems with the status "beyond"
-- second_coverage, second_width: after ten more items each, drawn at random from the rest, for
-  systems with the status "beyond" before
 
 "outlier": a system with all answers right is added to the systems that are fitted.
 
@@ -42,7 +40,7 @@ REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits
 """Matrices, and how many splits of each."""
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
 ORDINARY, ORDINARY_SETS = (30, 60, 200), 50
-SIZES, MORE = (20, 50), 10
+SIZES = (20, 50)
 HELD, CALIBRATED = 200, 800
 """Most systems held out in a group, and most calibrated."""
 
@@ -121,13 +119,13 @@ def split(name: str, data: Path, seed: int, *, outlier: bool) -> list[dict[str, 
     is_best = score >= np.quantile(score, 0.9)
     others, quarter = order[~is_best], len(order) // 4
     held = {"best": order[is_best][:HELD], "rest": others[: len(others) // 4][:HELD]}
-    found = scored(table, others[len(others) // 4 :], held, generator, outlier=outlier)
+    found = scored(table, others[len(others) // 4 :], held, outlier=outlier)
     held = {"any": order[:quarter][:HELD]}
-    return found + scored(table, order[quarter:], held, generator, outlier=outlier)
+    return found + scored(table, order[quarter:], held, outlier=outlier)
 
 
 def scored(
-    table: pd.DataFrame, rows: Any, held: dict[str, Any], generator: Any, *, outlier: bool
+    table: pd.DataFrame, rows: Any, held: dict[str, Any], *, outlier: bool
 ) -> list[dict[str, Any]]:
     """Figures of the systems held out when others are fitted."""
     known, found = table.iloc[rows[:CALIBRATED]], []
@@ -137,19 +135,12 @@ def scored(
     for k in SIZES:
         selection = irtkit.select_items(result, k, folds=5)
         is_asked = table.columns.isin(selection.items)
-        rest = np.flatnonzero(~is_asked)
         for group, places in held.items():
             new = table.iloc[places]
             asked = ResponseMatrix.from_frame(new.loc[:, is_asked])
-            more = np.tile(is_asked, (len(new), 1))
-            for row in more:
-                row[generator.choice(rest, min(MORE, len(rest)), replace=False)] = True
-            answers = ResponseMatrix(np.where(more, new, -1), items=list(new.columns))
-            names = list(new.columns[rest])
             ways = {
                 "": irtkit.score(asked, selection),
                 "closed_": irtkit.score(asked, replace(items_for_scores(selection), best=None)),
-                "second_": irtkit.score(answers, selection, random_items=names),
             }
             truth = new.mean(axis=1).to_numpy()
             for way, scores in ways.items():
@@ -167,12 +158,11 @@ def summary(rows: list[dict[str, Any]], **about: Any) -> list[dict[str, Any]]:
     for group in ("best", "rest", "any"):
         for k in SIZES:
             record: dict[str, Any] = {**about, "group": group, "k": k}
-            for way in ("", "closed_", "second_"):
+            for way in ("", "closed_"):
                 some = [r for r in rows if (r["group"], r["k"], r["way"]) == (group, k, way)]
                 beyond = np.concatenate([row["beyond"] for row in some])
                 for figure in ("coverage", "width"):
                     values = np.concatenate([row[figure] for row in some])
-                    values = values[beyond] if way == "second_" else values
                     record[way + figure] = float(np.mean(values)) if len(values) else None
                 record["systems"], record["beyond"] = len(beyond), float(beyond.mean())
             print(shown(record), flush=True)

@@ -451,8 +451,8 @@ systems × tasks × items of each {size} | coverage {coverage:.1%}
 
 beyond = beyond
 board {board} | asked {k} | closed intervals cover {closed_coverage:.1%} |
-intervals cover {coverage:.1%} | width {width:.0f} | with 10 more {second_coverage:.1%} |
-width then {second_width:.0f} | other systems, wider {wider:.1%}
+intervals cover {coverage:.1%} | width {width:.0f} |
+other systems, wider {wider:.1%}
 
 fit of items = model_fit/null
 data {data} | items {n_items:,} | S-X² below 0.05 {s_x2_05:.1%} | lz below 0.05 {lz_05:.1%} |

@@ -301,7 +301,6 @@ PURPOSES = {  # What settings do, by code.
     "known-anchors": "with items known to be the same for both groups",
     # From suspects
     # From scoring
-    "random-items": "after asking 10 more items, drawn at random from the rest",
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.

@@ -75,7 +75,7 @@ class CalibratedItems:
     """Variance of scores that the model does not explain if the items at some places are asked."""
     end: Callable[[Places], float] | None = None
     """The score on the items at some places that fewer than 5 % of those calibrated exceed."""
-    design: str | None = None  # "random" or "stratified" if drawn, "chosen", None if unknown.
+    selected: bool = False  # Whether they are items that were selected, to be asked of new systems.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
     score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
 

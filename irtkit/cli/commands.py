@@ -316,8 +316,6 @@ def _select(given: SimpleNamespace) -> None:
 
     select RESPONSES
     -k K=*  Items to select.
-    --design {DRAWN}  Draw the items at random. Scores are then unbiased for all systems, and less
-      precise.
     {FAMILIES}
     --folds PARTS=10  Parts to hold out.
     --out TABLE|NPZ  File for the items, such as .csv, or .npz for irtkit score.
@@ -333,8 +331,9 @@ def _select(given: SimpleNamespace) -> None:
         column_or_name(given, "families"),
         result_of(given, standard_errors=False, several=True),
     )
-    settings: Any = {"design": given.design, "folds": given.folds, "seed": given.seed}
-    selection = irtkit.select_items(result, given.k, families=families or SIMILAR, **settings)
+    selection = irtkit.select_items(
+        result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
+    )
     out, known = given.out, None if result.responses is None else result.responses.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
         click.echo(outputs.selection_text(selection))
@@ -484,9 +483,6 @@ def _score(given: SimpleNamespace) -> None:
     --method EAP|MAP|ML|WLE=EAP  Posterior mean or mode, maximum likelihood, or Warm's weighted
       likelihood.
     --level NUMBER=0.95  Coverage of the intervals.
-    --design {DRAWN}  How the items were drawn. Expected scores are then unbiased for all systems.
-    --random-items FILE  Text file of items, one per line, that were drawn at random from the rest
-      and asked after the others. They bound scores from above.
     --out TABLE  File for all scores, such as .csv or .json.
     {READING}
 
@@ -500,14 +496,8 @@ def _score(given: SimpleNamespace) -> None:
     if as_abilities(given.items) is None:
         how = reading_for(items_for_scores(given.items), how)
     matrix = read_rows(given.responses, **how)
-    at_random = None
-    if given.random_items is not None:
-        lines = given.random_items.read_text(encoding="utf-8-sig").splitlines()
-        at_random = [*filter(None, lines)]
-    settings: Any = {"level": given.level, "design": given.design, "random_items": at_random}
-    scores = irtkit.score(matrix, given.items, given.method, **settings)
-    whom = "under any model" if given.design else "for systems like the calibrated ones"
-    click.echo(outputs.scores_text(scores, given.level, whom))
+    scores = irtkit.score(matrix, given.items, given.method, level=given.level)
+    click.echo(outputs.scores_text(scores, given.level))
     write(scores, given.out)
 
 

@@ -23,7 +23,6 @@ from irtkit.io.logs import stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.irf import EXTREME, MODELS
 from irtkit.printed import in_lines
-from irtkit.scoring import DESIGNS
 from irtkit.systems.gate import MAX_DROP
 
 if TYPE_CHECKING:
@@ -89,7 +88,6 @@ INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
 DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an
   item is extreme."""
 DROP = f"--max-drop NUMBER={MAX_DROP}  Allowed drop in accuracy: 0.02 is 2 percentage points."
-DRAWN = "|".join(DESIGNS)
 
 
 class _Text(click.types.StringParamType):

@@ -201,7 +201,7 @@ def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str
     return plain(table_of(first.set_axis(labels).rename_axis(kind), ["other"])) + more
 
 
-def scores_text(scores: pd.DataFrame, level: float, whom: str) -> str:
+def scores_text(scores: pd.DataFrame, level: float) -> str:
     """The first scores, and what their columns are."""
     if "status" not in scores:  # several abilities
         columns = scores.columns.drop(["accuracy", "n_responses"])
@@ -210,7 +210,7 @@ def scores_text(scores: pd.DataFrame, level: float, whom: str) -> str:
     if "expected_score" in scores:
         legend.append(
             "score: proportion correct that is expected on all calibrated items, with a "
-            f"{percent(level)} interval from low to high {whom}"
+            f"{percent(level)} interval from low to high for systems like the calibrated ones"
         )
     if "beyond" in set(scores["status"]):
         legend.append("beyond: the score may be above those of nearly all calibrated systems")

@@ -138,9 +138,6 @@ class Abilities(NamedTuple):
     rest: Array  # Expected number right of the items not answered.
     rest_variance: Array  # Its variance: of ability, and of each answer.
     above: Array  # Probability that more of these items than a limit are right.
-    expected_right: Array  # Sum over the items answered of their probability p, averaged over θ.
-    noise: Array  # Sum over the items answered of p(1 − p).
-    squares: Array  # Sum over the items answered of (proportion right − p)².
 
 
 def abilities(
@@ -150,14 +147,13 @@ def abilities(
     *,
     rest: ItemParameters,
     level: float,
-    residuals: bool = False,
     limit: tuple[Array, Array] | None = None,
     spread: tuple[Array, Array] | None = None,
 ) -> Abilities:
     """Ability of every respondent, in a population with abilities N(0, 1).
 
-    ``rest`` are further items of the benchmark, which nobody answered. The last three fields need
-    ``residuals``, and ``above`` a ``limit``: a number right and unexplained variance, each (n,).
+    ``rest`` are further items of the benchmark, which nobody answered. ``above`` needs a
+    ``limit``: a number right and unexplained variance, each (n,).
     ``spread`` is the variance of an answer to each item and to each of ``rest``, in P(1 − P).
     """
     found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
@@ -195,16 +191,6 @@ def abilities(
                 beyond = ndtr((by_node[0] - number) / sd)
                 heavy = posterior_of(likelihood, nodes, heavy_tailed=True)
                 found.above[rows] = (heavy * beyond).sum(axis=1)
-            if residuals:
-                p, share = posterior @ curves.each(_probability).T, right
-                if answered is not None:
-                    given = (right, answered)
-                    dense = (x if isinstance(x, np.ndarray) else x.toarray() for x in given)
-                    share, tried = dense
-                    share, p = share / np.maximum(tried, 1), p * (tried > 0)
-                sums = p, p * (1 - p), (share - p) ** 2
-                for room, values in zip(found[-3:], sums, strict=True):
-                    room[rows] = values.sum(axis=1)
             left.append(rows[at_end])
         waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER

@@ -23,13 +23,13 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
-from irtkit.findings import Finding, Remedy, warn
+from irtkit.findings import Finding, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -43,16 +43,13 @@ if TYPE_CHECKING:
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
-Design = Literal["random", "stratified"]
-DESIGNS: tuple[Design, ...] = get_args(Design)
-_FORMAT = storage.Format("irtkit selection", 3)
+_FORMAT = storage.Format("irtkit selection", 4)
 _ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
 _RANK, _MARGIN = 3, 0.02  # Rank of the score that sets the limit, and how far below (beyond.py).
 _LEVEL = 0.045  # Share of ordinary respondents beyond, at most; 0.05 gave 0.050 (beyond.py).
 _FEWEST, _MOST = 8, 512  # Respondents that misfit is measured on: its SD is off by 25 to 3 %.
 _MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
 _ROUNDING = 1e-6  # Of sums of proportions right, in 32 bits.
-_TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
 
 
 def score(
@@ -62,8 +59,6 @@ def score(
     *,
     level: float = 0.95,
     latent_sd: float | None = None,
-    design: Design | None = None,
-    random_items: Collection[Any] | None = None,
     **reading: Any,
 ) -> pd.DataFrame:
     """Score respondents on calibrated items.
@@ -86,12 +81,6 @@ def score(
         Coverage of the intervals, between 0 and 1.
     latent_sd : float, optional
         SD of ability in the population, on the scale of a table of items. The default is 1.
-    design : {"random", "stratified"}, optional
-        How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
-        Expected scores are then unbiased for all respondents. A selection has its own default.
-    random_items : list of str, optional
-        Labels of items drawn at random from those not asked before. They bound the expected score
-        of respondents who answered some (Clopper–Pearson).
     **reading : optional
         Settings of :func:`irtkit.read_responses`, for responses that are not a ResponseMatrix.
 
@@ -135,11 +124,6 @@ def score(
     posterior, whatever the method (p-IRT: Polo et al. 2024). Intervals include the uncertainty of
     ability and of each answer not seen, and misfit measured on the calibrated respondents.
 
-    With a design, the expected score is the mean probability of all items plus the mean residual of
-    the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is √((1 − k/J)/k
-    · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals. Intervals use the
-    t distribution with k − 1 degrees of freedom.
-
     Scores between 0 and 1 count as in the result that items come from, and scores not seen vary as
     there. On a table of items each counts for one answer.
 
@@ -157,7 +141,6 @@ def score(
     References
     ----------
     Polo et al. (2024), *tinyBenchmarks: evaluating LLMs with fewer examples*, arXiv 2402.14992.
-    Särndal, Swensson & Wretman (1992), *Model Assisted Survey Sampling*, Springer.
     Vovk, Gammerman & Shafer (2005), *Algorithmic Learning in a Random World*, Springer.
     Warm (1989), *Psychometrika* 54, 427–450.
 
@@ -179,25 +162,20 @@ def score(
     llama         -0.16        0.70            0.33
     """
     check_one_of("method", method, METHODS)
-    if design is not None:
-        check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
     from irtkit.abilities.result import as_abilities
 
     if (several := as_abilities(items)) is not None:
-        given: tuple[object, ...] = latent_sd, design, random_items
-        if method != "EAP" or any(one is not None for one in given):
+        if method != "EAP" or latent_sd is not None:
             raise ValueError(
-                "items have several abilities: method must be EAP, and latent_sd, design and "
-                "random_items are for one ability"
+                "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
         return several.scored(as_responses(responses, **reading), level)
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)
     matrix = as_responses(responses, **reading)
-    calibrated = replace(calibrated, design=design or calibrated.design)
-    table, findings = score_table(matrix, calibrated, method, level, random_items)
+    table, findings = score_table(matrix, calibrated, method, level)
     for finding in findings:
         warn(finding)
     return table
@@ -208,7 +186,6 @@ def score_table(
     calibrated: CalibratedItems,
     method: MethodName = "EAP",
     level: float = 0.95,
-    random_items: Collection[Any] | None = None,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Table of :func:`irtkit.score`, with what limits it."""
     import pandas as pd
@@ -219,19 +196,8 @@ def score_table(
     if of_levels:
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
-    seen, drawn, at_random = _seen(patterns), calibrated.design in DESIGNS, None
-    if random_items is not None:
-        if drawn or calibrated.best is None:
-            raise ValueError("random_items needs a result or a selection for items, and no design")
-        names, wanted = [matrix.items[k] for k in columns], set(random_items)
-        if strange := sorted(wanted.difference(names), key=str):
-            rule = "random_items must be calibrated items of the responses"
-            raise ValueError(f"{rule}, got {first_names(strange)}")
-        which = np.flatnonzero([name in wanted for name in names])
-        at_random = _seen(patterns.with_columns(which))
-    found, scores, beyond = scores_of(
-        patterns, places, calibrated, method, seen, level=level, at_random=at_random
-    )
+    seen = _seen(patterns)
+    found, scores, beyond = scores_of(patterns, places, calibrated, method, seen, level=level)
 
     counts = patterns.points if of_levels else patterns.counts
     sd, mean = calibrated.latent_sd, calibrated.latent_mean
@@ -243,7 +209,7 @@ def score_table(
         "ability_se": sd * found.se,
         "ability_low": mean + sd * found.low,
         "ability_high": mean + sd * found.high,
-        **({} if calibrated.design == "chosen" else {"accuracy": counts.accuracy}),
+        **({} if calibrated.selected else {"accuracy": counts.accuracy}),
         "n_responses": counts.respondent_responses,
         **dict(zip(columns_of_scores, scores, strict=True)),
         "status": np.where(nothing, "no responses", status).astype(object),
@@ -254,15 +220,14 @@ def score_table(
     if of is not None and of > n_items:
         findings.append(Finding("selected-items", "warning", {"n": n_items, "of": of}))
         return table.drop(columns=list(columns_of_scores)), findings
-    if drawn or (seen[1] == n_items).all():
+    if (seen[1] == n_items).all():
         return table, findings
     if calibrated.misfit is None:
         findings.append(Finding("unknown-misfit", "warning", {"least": _FEWEST}))
-    if beyond.any() and random_items is None:
+    if beyond.any():
         names = list(table.index[beyond])
         about = {"n": len(names), "of": len(table), "respondents": names}
-        remedy = Remedy({"random_items": ...}, "random-items")
-        findings.append(Finding("beyond", "warning", about, (remedy,)))
+        findings.append(Finding("beyond", "warning", about))
     return table, findings
 
 
@@ -274,7 +239,6 @@ def scores_of(
     seen: Seen,
     *,
     level: float,
-    at_random: Seen | None = None,
 ) -> tuple[Abilities, Array, NDArray[np.bool_]]:
     """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
 
@@ -293,10 +257,6 @@ def scores_of(
     about: Any = {"rest": rest, "level": level}
     about["spread"] = None if each is None else (each[places], each[unasked])
     estimates = partial(_dispersed, weighed, calibrated, places, method, **about)
-    if calibrated.design in DESIGNS:
-        found = estimates(residuals=True)
-        scores = _model_assisted(right, n_asked, n_items, found, level)
-        return found, scores, np.zeros(patterns.n, np.bool_)
     misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
@@ -307,9 +267,9 @@ def scores_of(
     may_exceed = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
     end = of_each(patterns, places, calibrated.end, n_asked, n_items)
     beyond = may_exceed & (right > n_asked * end + _ROUNDING)
-    some_left &= may_exceed if at_random is None else may_exceed | (at_random[1] > 0)
-    opened = _opened(scores, seen, n_items, at_random, level)
-    return found, np.where(some_left, opened, scores), beyond
+    most = 1 - (n_asked - right) / n_items  # all items not asked are right
+    scores[2] = np.where(may_exceed, most, scores[2])
+    return found, scores, beyond
 
 
 def _dispersed(
@@ -354,44 +314,6 @@ def bounded(right: Array, n_asked: Array, n_items: int, mean: Array, half: Array
     return np.stack(
         [np.clip(mean, least, most), np.maximum(mean - half, least), np.minimum(mean + half, most)]
     )
-
-
-def _opened(scores: Array, seen: Seen, n_items: int, at_random: Seen | None, level: float) -> Array:
-    """Scores whose upper bounds do not depend on the model, (3, n).
-
-    Items asked at random bound the proportion correct of the rest (Clopper & Pearson 1934).
-    """
-    from scipy.special import betaincinv
-
-    (mean, low, _), (right, n_asked) = scores, seen
-    most = 1 - (n_asked - right) / n_items
-    if at_random is None:
-        return np.stack([mean, low, most])
-    of_random, n_random = at_random
-    wrong, tail = n_random - of_random, (1 - level) / 2
-    least = np.where(of_random > 0, betaincinv(np.maximum(of_random, _TINY), wrong + 1, tail), 0)
-    largest = betaincinv(of_random + 1, np.maximum(wrong, _TINY), 1 - tail)
-    rest, before = n_items - n_asked + n_random, right - of_random
-    high = np.minimum((before + rest * np.where(wrong > 0, largest, 1)) / n_items, most)
-    least = (before + rest * least) / n_items
-    low = np.where(high < low, least, np.maximum(least, low))
-    low = np.maximum(low, right / n_items)
-    return np.stack([np.clip(mean, low, high), low, high])
-
-
-def _model_assisted(
-    right: Array, n_asked: Array, n_items: int, found: Abilities, level: float
-) -> Array:
-    """Scores from items drawn at random, with bounds, (3, n). One item gives bounds of 0 and 1."""
-    from scipy.special import stdtrit
-
-    n, freedom = np.maximum(n_asked, 1), np.maximum(n_asked - 1, 1)
-    residual = (right - found.expected_right) / n
-    spread = np.maximum(found.squares - n * residual**2, 0) / freedom
-    variance = (1 - n / n_items) / n * np.maximum(spread, found.noise / n)
-    half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
-    mean = (found.rest + found.expected_right) / n_items + residual
-    return bounded(right, n_asked, n_items, mean, np.where(n_asked > 1, half, 1.0))
 
 
 class Cells(NamedTuple):
@@ -571,9 +493,7 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
     table: Any = given
     if "selected_of" not in getattr(table, "columns", ()):
         return items
-    design = str(table["design"].iloc[0])
-    of = int(table["selected_of"].iloc[0])
-    return replace(items, design=design if design in DESIGNS else "chosen", selected_of=of)
+    return replace(items, selected=True, selected_of=int(table["selected_of"].iloc[0]))
 
 
 def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[str, Any]:
@@ -589,16 +509,14 @@ def save_items(
 ) -> None:
     """Write items to one file.
 
-    ``misfit`` has one value per size and ``ends`` one per number of items asked, none if items
-    were drawn.
+    ``misfit`` has one value per size and ``ends`` one per number of items asked.
     """
     record = {
-        "items": storage.fields_of(replace(items, best=None, misfit=None, end=None, design=None)),
+        "items": storage.fields_of(replace(items, best=None, misfit=None, end=None)),
         "best": np.nan if items.best is None else items.best(),
         "sizes": sizes,
         "misfit": misfit,
         "ends": ends,
-        "design": None if items.design == "chosen" else items.design,
     }
     storage.write(path, _FORMAT, record)
 
@@ -606,14 +524,11 @@ def save_items(
 def _loaded(record: dict[str, Any]) -> CalibratedItems:
     sizes, best = record["sizes"], record["best"]
     items = CalibratedItems(**storage.with_parts(record["items"], parameters=ItemParameters))
-    if record["design"] is not None:
-        return replace(items, design=record["design"])
     return replace(
         items,
         best=lambda: best,
         misfit=lambda places: float(np.interp(len(places), sizes, record["misfit"])),
         end=lambda places: float(record["ends"][: len(places)][-1]),
-        design="chosen",
     )
 
 

@@ -311,8 +311,6 @@ def adaptive(
         raise ValueError(
             f"adaptive is for right and wrong answers, not for the {selection.result.model}"
         )
-    if selection.design is not None:
-        raise ValueError("items drawn at random are not ranked: select with design=None")
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)

@@ -1,4 +1,4 @@
-"""A fixed subset of items: chosen for the score, or drawn at random.
+"""A fixed subset of items, chosen for the score.
 
 Items are chosen one by one, each that which most lowers the variance of the mean of all items given
 those taken, under the covariance
@@ -29,11 +29,11 @@ import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_one_of, check_seed, check_type, check_whole, one_ability_only, short
+from irtkit.checks import check_seed, check_type, check_whole, one_ability_only, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted, refitted_abilities
 from irtkit.printed import in_lines
-from irtkit.scoring import DESIGNS, items_for_scores, score
+from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
 from irtkit.suspects.families import dense_responses
 from irtkit.suspects.flags import flag_items, flagged
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.scoring import Design
     from irtkit.selection.adaptive import Pool
 
     Single = NDArray[np.float32]
@@ -139,22 +138,6 @@ class ItemCovariance(NamedTuple):
             taken.append(pivot)
         return np.array(taken, dtype=np.intp)
 
-    def drawn(self, k: int, design: Any, generator: np.random.Generator) -> Places:
-        """Places of k items drawn at random, or one from each of k strata of difficulty.
-
-        Strata begin anywhere, so that one may hold the easiest and the hardest items. All items are
-        then equally likely, though strata differ by one in size.
-        """
-        n_items = len(self.known)
-        if design == "random":
-            return generator.permutation(n_items)[:k]
-        error = 1 - self.weight @ self.p if self.items is None else self.items.expected_error()
-        order = np.argsort(error, kind="stable")
-        start = generator.random() * n_items
-        bounds = np.ceil(start + np.arange(k) * (n_items / k)).astype(np.intp)
-        ends = np.append(bounds[1:], bounds[0] + n_items)
-        return order[generator.integers(bounds, ends) % n_items]
-
 
 def _one_ability(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Items in SDs of ability, which of them rise, P(right) at abilities, and their weights."""
@@ -223,8 +206,6 @@ class Selection:
     """Labels, the first to be asked first."""
     result: FitResult | AbilitiesResult = field(repr=False)
     covariance: ItemCovariance = field(repr=False)
-    design: Design | None = None
-    """How they were drawn, or None if they were chosen."""
     families: Any = field(default=SIMILAR, repr=False)
     folds: int = 10
     seed: int = 0
@@ -244,8 +225,8 @@ class Selection:
         """Errors by the number of items asked, from the first on, with index "n_items".
 
         Columns: expected_error (as above), model_error (by the model), and misfit (the square root
-        of the variance added to the variance of the model). The last two are NaN for random items
-        and for several abilities.
+        of the variance added to the variance of the model). The last two are NaN for several
+        abilities.
         """
         return self._table.copy()
 
@@ -254,9 +235,7 @@ class Selection:
         import pandas as pd
 
         rows: list[tuple[float, float, float]] = []
-        if self.design is not None:
-            rows = [(_rms(self._errors_drawn()), np.nan, np.nan)]
-        elif isinstance(self.result, AbilitiesResult):
+        if isinstance(self.result, AbilitiesResult):
             rows = [(_rms(error), np.nan, np.nan) for error in self._errors_of_several()]
         else:
             for error, variance in zip(*self._errors(), strict=True):
@@ -269,19 +248,17 @@ class Selection:
     def item_table(self) -> pd.DataFrame:
         """The items in the order of the ranking, with index "item".
 
-        Columns: rank (from 1 on), the columns of ``result.items``, selected_of (number of items
-        selected from) and design ("chosen" if not drawn). By these :func:`irtkit.score` recognises
-        a selection.
+        Columns: rank (from 1 on), the columns of ``result.items``, and selected_of (number of items
+        selected from). By it :func:`irtkit.score` recognises a selection.
         """
         table = self.result.items.loc[list(self.items)]
         table.insert(0, "rank", range(1, len(table) + 1))
-        of, design = len(self.covariance.known), self.design or "chosen"
-        return table.assign(selected_of=of, design=design)
+        return table.assign(selected_of=len(self.covariance.known))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
 
-        It holds the parameters of all items and, for chosen items by the number asked, the
+        It holds the parameters of all items and, by the number of items asked, the
         cross-validated misfit and the score that few calibrated respondents exceed. It holds
         neither responses nor names of respondents.
         """
@@ -290,21 +267,17 @@ class Selection:
                 "save is for items of a fit with one ability. Use result.save(…): irtkit.score "
                 "takes its path for items, with answers to the items selected"
             )
-        sizes, misfit, ends = np.zeros((3, 0))
-        if self.design is None:
-            sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
-            end_of_items, places = end_of(self.result), self.result.places
-            chosen = np.array([places[label] for label in self.items])
-            ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
-        save_items(path, self.calibrated, sizes, misfit, ends)
+        misfit = self._table["misfit"].to_numpy() ** 2
+        end_of_items = end_of(self.result)
+        chosen = np.array([self.result.places[label] for label in self.items])
+        ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
+        save_items(path, self.calibrated, np.array(self._sizes), misfit, ends)
 
     @property
     def calibrated(self) -> CalibratedItems:
         """All items of the fit, with the misfit of scores from those selected."""
         whole = items_for_scores(self.result)
-        if self.design is not None:
-            return replace(whole, design=self.design)
-        return replace(whole, design="chosen", misfit=self._misfit)
+        return replace(whole, selected=True, misfit=self._misfit)
 
     @cached_property
     def pool(self) -> Pool:
@@ -333,8 +306,6 @@ class Selection:
 
     @property
     def _sizes(self) -> list[int]:
-        if self.design is not None:
-            return [len(self.items)]
         return [*(size for size in _SIZES if size < len(self.items)), len(self.items)]
 
     def _errors(self) -> tuple[Array, Array]:
@@ -363,20 +334,6 @@ class Selection:
             found.append(np.array(scores) - score_of)
         return np.concatenate(found, axis=1)
 
-    def _errors_drawn(self) -> Array:
-        """Errors of held-out scores from items drawn again in every fold, (n,)."""
-        responses = dense_responses(self.result, "cross-validation")
-        known, found = self.covariance.known, []
-        generator = np.random.default_rng(self.seed)
-        for fold, rows in refits(self.result, self.families, self.folds, self.seed):
-            covariance = ItemCovariance.of(fold, self.covariance)
-            drawn = covariance.drawn(len(self.items), self.design, generator)
-            answers = responses.part(rows, known[drawn])
-            several = isinstance(fold, AbilitiesResult)
-            scores = score(answers, fold, design=None if several else self.design)["expected_score"]
-            found.append(scores.to_numpy() - self.cells.chosen(rows).score)
-        return np.concatenate(found)
-
     def _misfit(self, asked: Places) -> float:
         """Variance that the model does not explain, if the first of the items were asked.
 
@@ -391,18 +348,16 @@ class Selection:
         return 0.0 if whole is None else whole(asked)
 
     def __str__(self) -> str:
-        drawn = "" if self.design is None else f", {self.design}"
         errors = self._table["expected_error"]
         listed = ", ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
         about = f"error of the score in percentage points, cross-validated (RMSE): {listed}"
-        return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items{drawn}", about])
+        return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items", about])
 
 
 def select_items(
     result: FitResult | AbilitiesResult,
     k: int,
     *,
-    design: Design | None = None,
     families: Any = SIMILAR,
     folds: int = 10,
     seed: int = 0,
@@ -415,16 +370,14 @@ def select_items(
         A result of :func:`irtkit.fit` with its responses. With several abilities the items are
         chosen for the score on all items, and :func:`irtkit.adaptive` does not take them.
     k : int
-        Number of items to ask.
-    design : {"random", "stratified"}, optional
-        None takes the first k items, ranked by the uncertainty they leave about the mean of all.
-        "random" draws with equal probability, "stratified" one from each of k strata of difficulty.
+        Number of items to ask: the first k, ranked by the uncertainty they leave about the mean of
+        all.
     families : str, mapping or list, default "similar"
         Families of respondents, which are left out together: "similar" joins the pairs of
         :func:`irtkit.similar_respondents`. A mapping or list is as in :func:`irtkit.flag_items`.
     folds, seed : int, default 10 and 0
         Number of parts of the families, each left out by one fit, to estimate the error. The same
-        seed makes the same parts and draws the same items.
+        seed makes the same parts.
 
     Returns
     -------
@@ -442,8 +395,7 @@ def select_items(
     Notes
     -----
     The items for k are the first in the ranking of 2k. Items that :func:`irtkit.flag_items` lists,
-    and items with a slope of 0 or below, are never chosen. Draws are from all items. Scores from
-    drawn items are also unbiased for respondents unlike the calibrated ones, with a larger error.
+    and items with a slope of 0 or below, are never chosen.
 
     See Also
     --------
@@ -471,22 +423,18 @@ def select_items(
         if len(np.unique(codes)) < 2:
             raise ValueError(_ONE_FAMILY)
     covariance = ItemCovariance.of(result)
-    if design is None:
-        places, what = covariance.ranking(k), "fit to be chosen"
-        there = len(places)
-    else:
-        check_one_of("design", design, DESIGNS)
-        there, what = len(covariance.known), "calibrated"
-        places = covariance.drawn(min(k, there), design, np.random.default_rng(seed))
-    if not there:
+    places = covariance.ranking(k)
+    if not len(places):
         raise ValueError(
             "no item can be chosen: all are suspect (irtkit.flag_items lists them), or their "
             "slopes are not above 0"
         )
-    if k > there:
-        raise ValueError(f"k must be at most {there}, the number of items {what}, got {short(k)}")
+    if k > len(places):
+        raise ValueError(
+            f"k must be at most {len(places)}, the number of items fit to be chosen, got {short(k)}"
+        )
     labels = tuple(result.item_labels[place] for place in covariance.known[places])
-    return Selection(labels, result, covariance, design, families, folds, seed)
+    return Selection(labels, result, covariance, families, folds, seed)
 
 
 def _rms(error: Array) -> float:

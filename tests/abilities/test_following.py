@@ -180,8 +180,6 @@ def test_selected_items_predict_the_score_better_than_random_ones(abilities: Any
     assert error(selection.items) < np.mean(random)
     assert 0.5 < error(selection.items) / selection.expected_error < 1.5
     assert irtkit.select_items(result, 40, folds=3).items[:20] == selection.items
-    drawn_items = irtkit.select_items(result, 20, folds=3, design="stratified")
-    assert selection.expected_error < drawn_items.expected_error
     with pytest.raises(ValueError, match="adaptive is for a fit with one ability"):
         irtkit.adaptive(selection)
     with pytest.raises(ValueError, match="save is for items of a fit with one ability"):

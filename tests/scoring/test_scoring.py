@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.interpolate import CubicSpline
-from scipy.stats import binomtest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
@@ -253,7 +252,6 @@ def test_an_unknown_misfit_is_warned_of_if_items_are_left(tmp_path: Path) -> Non
     for given in (result.items, tmp_path / "r.npz"):
         with pytest.warns(UserWarning, match="Unknown misfit"):
             score(half, given)
-        score(half, given, design="random")
         score(responses, given)
 
 
@@ -291,54 +289,3 @@ def test_few_systems_like_the_calibrated_ones_are_beyond_them(saved: bool, tmp_p
         new = simulate_responses(items, generator.normal(shift, size=500), seed=2)
         found = score(part(new, slice(None, None, 3)), result)
         assert low <= (found["status"] == "beyond").mean() <= high
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_items_asked_at_random_bound_the_share_of_the_rest() -> None:
-    result = fit(simulate_responses(spread(100), np.linspace(-2, 0.5, 80), seed=1))
-    values = np.full((3, 100), -1)
-    values[:, :20] = 1
-    values[:, 50:60] = np.arange(10) < np.array([[10], [7], [0]])
-    asked, drawn = ResponseMatrix(values), [f"item-{j}" for j in range(51, 61)]
-    found = score(asked, result, random_items=drawn)
-    model = score(asked, replace(items_for_scores(result), best=None))
-    for row, right in enumerate((10, 7, 0)):
-        ends = binomtest(right, 10).proportion_ci(0.95, "exact")
-        low, high = ((20 + 80 * end) / 100 for end in (ends.low, ends.high))
-        least = model["expected_score_low"].iloc[row]
-        mean, *end = found.iloc[row].filter(like="expected_score")
-        assert end[0] == pytest.approx(max(low, least) if least <= high else low)
-        assert end[1] == pytest.approx(min(high, 1 - (10 - right) / 100))
-        assert end[0] <= mean <= end[1]
-    values[:, 50:60] = -1  # nothing was asked at random
-    without = score(ResponseMatrix(values), result, random_items=drawn)
-    pd.testing.assert_frame_equal(without, score(ResponseMatrix(values), result))
-    with pytest.raises(ValueError, match=r"random_items must be calibrated items .*, got nine"):
-        score(asked, result, random_items=["nine"])
-    with pytest.raises(ValueError, match="random_items needs a result or a selection"):
-        score(asked, result.items, random_items=drawn)
-
-
-def test_a_score_of_drawn_items_is_the_formula() -> None:
-    items = spread(30)
-    matrix = simulate_responses(items, [0.3, -1.0, 2.0], seed=0)
-    table = pd.DataFrame({"a": 1.0, "b": items.difficulty}, matrix.items)
-    found = score(part(matrix, slice(5, 15)), table, design="random")
-    theta = np.linspace(-8, 8, 1601)
-    p = items.probability(theta)
-    for row, answers in enumerate(matrix.values[:, 5:15]):
-        likelihood = np.where(answers == 1, p[:, 5:15], 1 - p[:, 5:15]).prod(axis=1)
-        weight = np.exp(-0.5 * theta**2) * likelihood
-        mean = weight @ p / weight.sum()
-        residual = answers - mean[5:15]
-        spread_of_all = max(residual.var(ddof=1), (mean[5:15] * (1 - mean[5:15])).mean())
-        expected = mean.mean() + residual.mean()
-        half = 2.2621572 * np.sqrt((1 - 10 / 30) / 10 * spread_of_all)  # t, 9 degrees of freedom
-        least, most = answers.sum() / 30, 1 - (10 - answers.sum()) / 30
-        assert found["expected_score"].iloc[row] == pytest.approx(np.clip(expected, least, most))
-        low = max(expected - half, least)
-        assert found["expected_score_low"].iloc[row] == pytest.approx(low, abs=1e-5)
-    whole = score(matrix, table, design="random")["expected_score_low"]
-    assert whole.tolist() == pytest.approx(matrix.values.mean(axis=1))
-    with pytest.raises(ValueError, match="design must be one of random, stratified"):
-        score(matrix, table, design="best")

@@ -131,7 +131,5 @@ def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> N
         adaptive(result)
     with pytest.raises(ValueError, match="k must be the number of items selected, 15, got 3"):
         adaptive(selection, 3)
-    with pytest.raises(ValueError, match="are not ranked"):
-        adaptive(select_items(result, 5, design="random"))
     with pytest.raises(ValueError, match="an answer must be True or False"):
         adaptive(selection, order="adaptive").answer(0.5)

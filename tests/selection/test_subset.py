@@ -100,43 +100,6 @@ def test_the_expected_error_holds_for_new_respondents(
     assert 0.93 <= held.mean() <= 0.975
 
 
-@pytest.mark.parametrize("k", [7, 79])
-def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int) -> None:
-    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
-    drawn = np.array([covariance.drawn(k, "stratified", generator) for _ in range(2000)])
-    assert all(len(set(row)) == k for row in drawn)
-    share = np.bincount(drawn.ravel(), minlength=80) / 2000
-    # 80 shares, each with a standard error of 0.011 at most
-    np.testing.assert_allclose(share, k / 80, atol=0.045)
-
-
-def test_drawn_items_are_unbiased_for_systems_better_than_all_before() -> None:
-    weak = fit(simulated(abilities=np.linspace(-2, 0.5, 200)), standard_errors=False)
-    strong = simulated(100, abilities=np.full(100, 2.5), second=1.0, seed=5)
-    truth, held, errors = strong.values.mean(axis=1), [], []
-    for seed in range(20):
-        drawn = select_items(weak, 20, design="random", seed=seed)
-        found = score(answers_to(strong, drawn.items), drawn)
-        held.append(
-            (found["expected_score_low"] <= truth) & (truth <= found["expected_score_high"])
-        )
-        errors.append(found["expected_score"] - truth)
-    assert np.mean(held) >= 0.93
-    assert abs(np.mean(errors)) < 0.01
-    with pytest.warns(UserWarning, match="Beyond the calibration: 100 of 100 systems may score"):
-        by_model = score(answers_to(strong, drawn.items), weak)
-    assert (by_model["status"] == "beyond").mean() > 0.9
-    covered = (by_model["expected_score_low"] <= truth) & (truth <= by_model["expected_score_high"])
-    assert covered.mean() >= 0.9
-
-
-def test_the_error_of_drawn_items_is_cross_validated(one_ability: FitResult) -> None:
-    drawn = select_items(one_ability, 20, design="random")
-    # p(1 − p) of about 0.2, of 20 of 80 items; the draws of ten folds differ
-    assert drawn.expected_error == pytest.approx(np.sqrt(0.75 * 0.16 / 20), rel=0.25)
-    assert drawn.table["misfit"].isna().all()
-
-
 def test_families_are_left_out_whole(one_ability: FitResult) -> None:
     groups = dict(zip(one_ability.respondent_labels, np.repeat(np.arange(25), 8), strict=True))
     seen = []
@@ -163,11 +126,10 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
     assert np.sqrt(np.mean(error**2)) < 0.15
 
 
-@pytest.mark.parametrize("design", [None, "random"])
 def test_scores_are_estimated_from_the_file_of_a_selection(
-    two_abilities: FitResult, tmp_path: Any, design: Any
+    two_abilities: FitResult, tmp_path: Any
 ) -> None:
-    selection = quietly(lambda: select_items(two_abilities, 20, design=design))
+    selection = quietly(lambda: select_items(two_abilities, 20))
     quietly(lambda: selection.save(tmp_path / "s.npz"))
     for items in (selection.items, selection.items[:10], selection.items[:7]):
         answers = answers_to(simulated(20, second=1.5, seed=3), items)
@@ -183,8 +145,7 @@ def test_scores_are_estimated_from_the_file_of_a_selection(
 def test_bad_arguments_are_refused(one_ability: FitResult, tmp_path: Any) -> None:
     for arguments, message in (
         ({"k": 0}, "k must be a whole number, 1 or more"),
-        ({"k": 81, "design": "random"}, "k must be at most 80, the number of items calibrated"),
-        ({"k": 5, "design": "easiest"}, "design must be one of random, stratified"),
+        ({"k": 81}, "k must be at most .*, the number of items fit to be chosen, got 81"),
         ({"k": 5, "families": ["all"] * 200}, "at least two are needed"),
     ):
         with pytest.raises(ValueError, match=message):
