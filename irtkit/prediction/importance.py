@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_times, short
-from irtkit.prediction.predictor import by_label, fitted, in_one_thread, model_of, training_of
-from irtkit.prediction.targets import TARGETS
+from irtkit.checks import check_seed, short
+from irtkit.prediction.predictor import by_label, pipeline_of, training_of
+from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -46,13 +46,13 @@ def feature_importances(
         Predicts difficulty, see :class:`DifficultyPredictor`.
     task_model : classifier or regressor, optional
         Predicts labels: any classifier or regressor of scikit-learn. By default a random forest
-        classifier, or a regressor if labels are numbers with a fraction.
+        classifier.
     target_name : str, default "1PL"
         Column of the targets, if they are a table.
     held_out : float, default 0.3
         Fraction of the items for the importances. The models are fitted to the others.
     repeats : int, default 10
-        Number of permutations of each feature, at most 100,000.
+        Number of permutations of each feature.
     allow : list of str, optional
         Features that are allowed although they reveal what is predicted.
     seed : int, default 0
@@ -70,8 +70,7 @@ def feature_importances(
     Raises
     ------
     ValueError
-        If a feature reveals what is predicted, an item lacks a label, or fewer than 2 items are to
-        train on.
+        If a feature reveals what is predicted, or an item lacks a label.
 
     Examples
     --------
@@ -88,46 +87,30 @@ def feature_importances(
     """
     import pandas as pd
 
-    check_number("held_out", held_out, above=0, below=1)
-    check_times("repeats", repeats, 1)
     check_seed(seed)
-    check_one_of("target_name", target_name, TARGETS)
-    training = training_of(features, target, target_name, allow=allow)
-    table, n = training.features, len(training.target)
-    n_held = max(2, round(held_out * n))
-    if n - n_held < 2:
-        raise ValueError(
-            f"held_out={held_out:g} of {n} items leaves {n - n_held} to train on, and 2 are needed"
-        )
-    held, rest = np.split(np.random.default_rng(seed).permutation(n), [n_held])
-    models = {"difficulty": (model_of(regressor, table, seed), training.target)}
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    table, target = training_of(features, target, target_name, allow=allow)
+    models = {"difficulty": (pipeline_of(regressor, seed), target[target_name])}
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.inspection import permutation_importance
+    from sklearn.model_selection import train_test_split
 
     if labels is not None:
         known = by_label(labels, "labels").reindex(table.index)
         if known.isna().any():
             raise ValueError(f"labels lacks a label of item {short(table.index[known.isna()][0])}")
-        values = np.asarray(known)
-        if task_model is None:
-            fraction = values.dtype.kind == "f" and (values % 1 != 0).any()
-            kind = RandomForestRegressor if fraction else RandomForestClassifier
-            task_model = kind(random_state=seed)
-        models["task"] = model_of(task_model, table, seed), values
-
-    columns: dict[str, Any] = {}
-    scores: dict[str, float] = {}
+        classifier = RandomForestClassifier(random_state=seed) if task_model is None else task_model
+        models["task"] = (pipeline_of(classifier, seed), known)
+    train, held = train_test_split(np.arange(len(table)), test_size=held_out, random_state=seed)
+    importances = pd.DataFrame(index=table.columns.rename("feature"))
     for name, (model, wanted) in models.items():
-        one, outside = fitted(model, table.iloc[rest], wanted[rest]), table.iloc[held]
-        with in_one_thread():
-            found = permutation_importance(
-                one, outside, wanted[held], n_repeats=repeats, random_state=seed
-            )
-            scores[name] = float(one.score(outside, wanted[held]))
-        columns |= {name: found.importances_mean, f"{name}_sd": found.importances_std}
-    importances = pd.DataFrame(columns, index=pd.Index(table.columns, name="feature"))
+        outside = table.iloc[held], wanted.iloc[held]
+        with one_thread(user_api=None):
+            model.fit(table.iloc[train], wanted.iloc[train])
+            found = permutation_importance(model, *outside, n_repeats=repeats, random_state=seed)
+            importances.attrs[name] = float(model.score(*outside))
+        importances[name] = found.importances_mean
+        importances[f"{name}_sd"] = found.importances_std
     if labels is not None:
-        scores["spearman"] = importances["difficulty"].corr(importances["task"], "spearman")
-    importances = importances.sort_values("difficulty", ascending=False, kind="stable")
-    importances.attrs.update(scores)
-    return importances
+        ranks = importances["difficulty"].corr(importances["task"], "spearman")
+        importances.attrs["spearman"] = ranks
+    return importances.sort_values("difficulty", ascending=False, kind="stable")

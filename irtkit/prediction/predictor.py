@@ -1,9 +1,9 @@
 """A regressor that predicts difficulty, with intervals, and makes a prior of its predictions.
 
-Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
-jackknife+"). Fit K models, each without one fold, and let R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)|. The interval
-of a new x reaches from the ⌊α(n + 1)⌋-th smallest of μ₋ₖ₍ᵢ₎(x) − R_i to the ⌈(1 − α)(n + 1)⌉-th
-smallest of μ₋ₖ₍ᵢ₎(x) + R_i. It holds about 1 − α of similar items in practice.
+An interval reaches from a prediction to both sides as far as cross-validated predictions err. With
+R_i = |y_i − μ₋ₖ₍ᵢ₎(x_i)| by the model without the fold of item i, it is the ⌈(1 − α)(n + 1)⌉-th
+smallest R_i of n (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
+jackknife+"). It holds about 1 − α of similar items in practice.
 
 Regressors are the same as in Martínez-Plumed et al. (AAAI 2022), with the defaults of scikit-learn.
 But the penalty of the elastic net is cross-validated, and linear regression is not stepwise.
@@ -13,21 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import (
-    check_number,
-    check_one_of,
-    check_seed,
-    check_unique,
-    check_whole,
-    first_names,
-    short,
-)
-from irtkit.prediction.features import as_features, check_leaks, columns_by_kind, like
+from irtkit.checks import check_number, check_one_of, check_seed, check_unique, first_names, short
+from irtkit.prediction.features import as_features, check_categories, check_leaks
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.responses.tables import by_item
 from irtkit.threads import one_thread
@@ -37,7 +29,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.irf import Array
     from irtkit.prediction.features import Embedding
 
 REGRESSORS = (
@@ -48,18 +39,8 @@ REGRESSORS = (
     "random forest",
 )
 """Names of the regressors."""
-_LEAST_SHARE = 0.1  # Of a variance, kept if errors of difficulty seem to explain all of it.
-_BLOCK = 2**22  # Numbers of the intervals worked on at once, 32 MiB.
 _ROUNDING = 1e-9  # Within which a rank such as 0.7 · 10 is whole.
-
-
-class Training(NamedTuple):
-    """Items with features and a target, in one order."""
-
-    features: pd.DataFrame
-    target: Array
-    errors: Array | None  # Standard errors of the target, NaN where unknown.
-    logits: float | None  # Logits in a unit of the target, None if unknown.
+_LEAST_SHARE = 0.1  # Of a variance, kept if errors of difficulty seem to explain all of it.
 
 
 def training_of(
@@ -67,61 +48,30 @@ def training_of(
     target: object,
     name: str,
     *,
-    errors: object = None,
-    least: int = 2,
     embed: Embedding | None = None,
     allow: Collection[str] = (),
-) -> Training:
-    """Items that have features and a finite target, the column ``name`` of a table of targets."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Features and targets of the items with features and a finite target ``name``."""
     import pandas as pd
 
-    given: Any = difficulty_targets(target) if isinstance(target, FitResult) else target
-    if not isinstance(given, pd.Series) and not hasattr(given, "columns"):
-        raise TypeError(
-            "target must be a FitResult, a table of targets or a Series by item label, got "
-            f"{type(given).__name__}"
-        )
-    given = by_label(given, "target")
-    targets = given.to_frame(name) if isinstance(given, pd.Series) else given
+    check_one_of("target", name, TARGETS)
+    targets = difficulty_targets(target) if isinstance(target, FitResult) else target
+    targets = by_label(targets, "target")
+    if isinstance(targets, pd.Series):
+        targets = targets.to_frame(name)
     if name not in targets.columns:
         raise ValueError(
             f"target lacks the column {short(name)}, it has {first_names(targets.columns)}"
         )
-    known = targets[name].astype(np.float64)
-    logits = 1.0 if name == "Rasch" else None
-    if name == "1PL" and "Rasch" in targets.columns:
-        ratio = (targets["Rasch"] / targets["1PL"]).replace([np.inf, -np.inf], np.nan)
-        if np.allclose(ratio.dropna(), ratio.median()) and ratio.notna().any():
-            logits = float(ratio.median())
-    table = as_features(features, list(known.index), embed)
-    measures = targets[[one for one in TARGETS if one in targets.columns]]
-    check_leaks(table, target=measures, allow=allow)
-    for column in columns_by_kind(table)[1]:
-        texts, n = table[column], table[column].nunique()
-        if n >= max(2, 0.9 * len(texts)) and texts.str.contains(" ").mean() > 0.5:
-            if column in allow:
-                continue
-            raise ValueError(
-                f"features: {short(column)} holds {n} different texts of {len(texts)} items. As "
-                "categories they are useless for other items. Call the column text and give "
-                "embed=, or leave it out"
-            )
-    usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
-    if len(usable) < max(2, least):
-        raise ValueError(
-            f"features and target have {len(usable)} items in common with a finite target, and "
-            f"{max(2, least)} are needed"
-        )
-    errors = targets.get(f"{name}_se") if errors is None else errors
-    se = None
-    if errors is not None:
-        se = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
-        if (se < 0).any():
-            label = usable[int(np.argmax(se < 0))]
-            raise ValueError(
-                f"errors must be 0 or more, and the error of item {short(label)} is not"
-            )
-    return Training(table.loc[usable], np.asarray(known[usable]), se, logits)
+    table = as_features(features, list(targets.index), embed)
+    measures = [measure for measure in TARGETS if measure in targets.columns]
+    check_leaks(table, target=targets[measures], allow=allow)
+    check_categories(table)
+    targets = targets[np.isfinite(targets[name].astype(float))]
+    usable = targets.index.intersection(table.index, sort=False)
+    if not len(usable):
+        raise ValueError("features and target have no item in common with a finite target")
+    return table.loc[usable], targets.loc[usable]
 
 
 def by_label(values: Any, name: str) -> Any:
@@ -130,12 +80,11 @@ def by_label(values: Any, name: str) -> Any:
 
     if isinstance(values, Mapping):
         values = pd.Series(dict(values))
-    if hasattr(values, "columns"):
+    if not isinstance(values, pd.Series):
         values = by_item(values, name)
-    if not isinstance(values, pd.Series | pd.DataFrame):
-        raise TypeError(f"{name} must be a Series by item label, got {type(values).__name__}")
-    check_unique(f"{name} must have one value per item", values.index.map(str))
-    return values.set_axis(pd.Index(values.index.map(str), name="item"), axis=0)
+    values = values.rename(index=str).rename_axis("item")
+    check_unique(f"{name} must have one value per item", values.index)
+    return values
 
 
 class DifficultyPredictor:
@@ -167,11 +116,11 @@ class DifficultyPredictor:
     ----------
     model_
         The fitted pipeline.
-    training_
-        Features, target and its standard errors, of the items that have both.
+    targets_
+        Targets of the items that have features and a target.
     cross_validated_
-        DataFrame of these items: target, predicted (by the model without the fold of the item) and
-        fold. Empty without folds.
+        DataFrame of these items: target and predicted (by the model without the fold of the item,
+        NaN without folds).
     rmse_
         Root mean square error of these predictions, NaN without folds.
 
@@ -213,28 +162,25 @@ class DifficultyPredictor:
     ) -> None:
         check_one_of("target", target, TARGETS)
         check_seed(seed)
-        check_whole("folds", folds, 0)
-        if folds == 1:
-            raise ValueError("folds must be 2 or more, or 0 for no intervals, got 1")
-        self.regressor, self.target = regressor, target
-        self.level = check_number("level", level, above=0, below=1)
-        self.folds, self.embed, self.seed = folds, embed, seed
-        self.allow = (allow,) if isinstance(allow, str) else tuple(allow)
+        self.regressor = regressor
+        self.target = target
+        self.level = level
+        self.folds = folds
+        self.embed = embed
+        self.allow = allow
+        self.seed = seed
 
-    def fit(self, features: object, target: object, *, errors: object = None) -> Self:
+    def fit(self, features: object, target: object) -> Self:
         """Learn from items whose difficulty is known.
 
         Parameters
         ----------
-        features : DataFrame, array, list, Series, ResponseMatrix or FitResult
+        features : DataFrame, array, list or Series
             A DataFrame by item label, an array whose first axis is the items in the order of the
-            target (images are flattened), a list or Series of texts, or a ResponseMatrix or
-            FitResult whose item table has a text.
+            target (images are flattened), or a list or Series of texts.
         target : FitResult, DataFrame or Series
             A FitResult with its responses, the table of :func:`difficulty_targets`, or a Series by
             item label. Items without a finite target or without features are left out.
-        errors : Series, optional
-            Standard errors of a Series, by item label.
 
         Returns
         -------
@@ -244,38 +190,55 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If a feature reveals what is predicted (:func:`check_leaks`) or holds texts, fewer than
-            2 items (or than folds) have both features and a target, or an error is below 0.
+            If a feature reveals what is predicted (:func:`check_leaks`) or holds texts, or fewer
+            items than folds have both features and a target.
         """
         import pandas as pd
 
-        settings: Any = {"least": self.folds, "embed": self.embed, "allow": self.allow}
-        training = training_of(features, target, self.target, errors=errors, **settings)
-        table, y = training.features, training.target
-        model = model_of(self.regressor, table, self.seed)
-        self.model_ = fitted(model, table, y)
-        self.training_, self._of_folds = training, []
-        held, fold_of = np.full(len(y), np.nan), np.empty(len(y), dtype=np.intp)
-        order = np.random.default_rng(self.seed).permutation(len(y))
-        fold_of[order] = np.arange(len(y)) % max(self.folds, 1)
-        for k in range(self.folds):
-            seen = fold_of != k
-            one = fitted(model, table[seen], y[seen])
-            held[~seen] = predicted(one, table[~seen])
-            self._of_folds.append(one)
-        shown = {"target": y, "predicted": held, "fold": fold_of}
-        tried = pd.DataFrame(shown, index=table.index)
-        self.cross_validated_ = tried if self.folds else tried.iloc[:0]
-        self.rmse_ = float(np.sqrt(np.mean((y - held) ** 2)))
+        model = pipeline_of(self.regressor, self.seed)
+        from sklearn.model_selection import KFold, cross_val_predict
+
+        table, self.targets_ = training_of(
+            features, target, self.target, embed=self.embed, allow=self.allow
+        )
+        known = self.targets_[self.target].astype(float)
+        held = np.full(len(known), np.nan)
+        with one_thread(user_api=None):
+            if self.folds:
+                folds = KFold(self.folds, shuffle=True, random_state=self.seed)
+                held = cross_val_predict(model, table, known, cv=folds)
+            self.model_ = model.fit(table, known)
+        self.features_ = list(table.columns)
+        self.cross_validated_ = pd.DataFrame({"target": known, "predicted": held})
+        self.rmse_ = float(np.sqrt(np.mean((known - held) ** 2)))
         return self
 
     def predict(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
-        """Predict how hard items are, answered or not.
+        """Predict how hard items are, answered or not, with intervals at ``level``.
 
         Parameters
         ----------
-        features : DataFrame, array, list, Series, ResponseMatrix or FitResult
+        features, items : optional
+            As in :meth:`predict_intervals`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from :meth:`predict_intervals`.
+        """
+        return self.predict_intervals(features, level=self.level, items=items)
+
+    def predict_intervals(
+        self, features: object, *, level: float, items: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Predict how hard items are, with intervals at a level.
+
+        Parameters
+        ----------
+        features : DataFrame, array, list or Series
             As in :meth:`fit`. Further columns are ignored.
+        level : float
+            Coverage of the intervals.
         items : list of str, optional
             Labels of the rows of an array or of a list of texts.
 
@@ -283,19 +246,20 @@ class DifficultyPredictor:
         -------
         pandas.DataFrame
             Index "item", columns predicted, low and high, in units of the target. The interval (NaN
-            without folds) covers the estimated target of similar items with probability ``level``.
-
-        Raises
-        ------
-        ValueError
-            If nothing was fitted, or a feature is missing or holds text instead of numbers.
+            without folds, infinite with too few items for the level) covers the estimated target of
+            similar items with probability ``level``.
         """
         import pandas as pd
 
-        table = self._table(features, items)
-        found = predicted(self.model_, table) if len(table) else np.zeros(0)
-        low, high = self._interval(table)
-        columns = {"predicted": found, "low": low, "high": high}
+        check_number("level", level, above=0, below=1)
+        table = as_features(features, items, self.embed)[self.features_]
+        with one_thread(user_api=None):
+            predicted = self.model_.predict(table)
+        tried = self.cross_validated_
+        errors = np.sort((tried["target"] - tried["predicted"]).abs())
+        rank = math.ceil(level * (len(errors) + 1) - _ROUNDING)
+        reach = errors[rank - 1] if rank <= len(errors) else np.inf
+        columns = {"predicted": predicted, "low": predicted - reach, "high": predicted + reach}
         return pd.DataFrame(columns, index=table.index)
 
     def prior_mean(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
@@ -312,86 +276,40 @@ class DifficultyPredictor:
         -------
         pandas.DataFrame
             Index "item", columns mean (predicted difficulty in logits) and sd. The sd is the same
-            for all: the root mean square error in cross-validation, less the errors of the target.
+            for all: the root mean square error in cross-validation, less the errors of the target
+            (its column "Rasch_se").
 
         Raises
         ------
         ValueError
-            If the target is neither "Rasch" nor "1PL", there were no folds, or difficulties of the
-            1PL came without difficulties of Rasch, which show how many logits an SD is.
+            If the target is not "Rasch", or there were no folds.
         """
-        if self.target not in {"Rasch", "1PL"} or not self.folds:
+        if self.target != "Rasch" or not self.folds:
             raise ValueError(
-                "prior_mean needs the target 'Rasch' or '1PL' and folds of 2 or more, got "
-                f"{self.target!r} and {self.folds}"
+                "prior_mean needs difficulties in logits and their errors: "
+                "DifficultyPredictor(target='Rasch') with folds"
             )
         if items is None and isinstance(features, list | tuple | np.ndarray):
             raise ValueError(
                 "prior_mean: rows of an array or a list lack labels, by which a fit finds its "
                 "items. Give labels as items="
             )
-        found = self.predict(features, items=items)
-        logits = self.training_.logits
-        if logits is None:
-            raise ValueError(
-                "prior_mean: the difficulties are in SDs of ability, and the number of logits per "
-                "SD is unknown. Give difficulties in logits with target='Rasch', or a FitResult"
-            )
-        own, errors = self.rmse_**2, self.training_.errors
-        if errors is not None:
-            known = errors[np.isfinite(errors)]
-            own -= float(np.mean(known**2)) if len(known) else 0.0
-        sd = np.sqrt(max(own, _LEAST_SHARE * self.rmse_**2))
-        return found[["predicted"]].set_axis(["mean"], axis=1).assign(sd=sd) * logits
-
-    def _table(self, features: object, items: Sequence[str] | None) -> pd.DataFrame:
-        if not hasattr(self, "model_"):
-            raise ValueError("the predictor knows no items yet: call fit first")
-        table = as_features(features, items, self.embed)
-        known = self.training_.features.columns
-        if isinstance(features, np.ndarray) and table.shape[1] != len(known):
-            raise ValueError(
-                f"features have {table.shape[1]} numbers an item, and the predictor was fitted to "
-                f"{len(known)}: images must be of one size"
-            )
-        if missing := [name for name in known if name not in table.columns]:
-            raise ValueError(
-                f"features lack {first_names(missing)}, which the predictor was fitted to"
-            )
-        return like(table, self.training_.features)
-
-    def _interval(self, table: pd.DataFrame) -> tuple[Array, Array]:
-        """CV+ intervals of new items."""
-        known, n_new = self.cross_validated_, len(table)
-        low, high = np.full((2, n_new), np.nan)
-        if not self.folds or not n_new:
-            return low, high
-        n, fold = len(known), known["fold"].to_numpy()
-        off = (known["target"] - known["predicted"]).abs().to_numpy()
-        above = math.ceil(self.level * (n + 1) - _ROUNDING)
-        below = n + 1 - above
-        if above > n:  # too few items for the level
-            return np.full(n_new, -np.inf), np.full(n_new, np.inf)
-        by_fold = np.stack([predicted(one, table) for one in self._of_folds], axis=1)
-        step = max(1, _BLOCK // n)
-        for start in range(0, n_new, step):
-            some = slice(start, start + step)
-            at = by_fold[some][:, fold]
-            low[some] = np.partition(at - off, below - 1)[:, below - 1]
-            high[some] = np.partition(at + off, above - 1)[:, above - 1]
-        return low, high
+        variance = self.rmse_**2
+        of_targets = np.asarray(self.targets_.get("Rasch_se", 0.0)) ** 2
+        unexplained = max(variance - np.nanmean(of_targets), _LEAST_SHARE * variance)
+        predicted = self.predict(features, items=items)["predicted"]
+        return predicted.to_frame("mean").assign(sd=np.sqrt(unexplained))
 
 
-def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
+def pipeline_of(regressor: Any, seed: int) -> Any:
     """A pipeline from a table of features to difficulty.
 
-    A regressor gets numbers: missing ones are the median of their column, with an indicator, and
-    categories are columns of 0 and 1. k nearest neighbours and the elastic net get standardised
-    numbers. A pipeline gets the table as it is.
+    A regressor gets standardised numbers: missing ones are the median of their column, with an
+    indicator, and categories are columns of 0 and 1. A pipeline gets the table as it is.
     """
     try:
         from sklearn.base import clone
-        from sklearn.compose import ColumnTransformer
+        from sklearn.compose import make_column_selector, make_column_transformer
         from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import ElasticNetCV, LinearRegression
@@ -407,45 +325,17 @@ def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
         return clone(regressor)
     if isinstance(regressor, str):
         check_one_of("regressor", regressor, REGRESSORS)
-        last = {
+        regressor = {
             "linear": LinearRegression(),
             "elastic net": ElasticNetCV(cv=5, max_iter=10_000, random_state=seed),
             "gradient boosting": HistGradientBoostingRegressor(random_state=seed),
             "k nearest neighbours": KNeighborsRegressor(),
             "random forest": RandomForestRegressor(random_state=seed),
         }[regressor]
-    elif hasattr(regressor, "fit") and hasattr(regressor, "predict"):
-        last = clone(regressor)
-    else:
-        raise TypeError(
-            f"regressor must be one of {', '.join(REGRESSORS)}, or a regressor or pipeline of "
-            f"scikit-learn, got {short(regressor)}"
-        )
-    numeric, categorical = columns_by_kind(features)
     imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    scaled = isinstance(regressor, str) and regressor in {"elastic net", "k nearest neighbours"}
-    numbers = make_pipeline(imputer, StandardScaler()) if scaled else imputer
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    columns = [("numeric", numbers, numeric), ("categories", encoder, categorical)]
-    return Pipeline([("numbers", ColumnTransformer(columns)), ("regressor", last)])
-
-
-def fitted(model: Any, features: Any, target: Any) -> Any:
-    """Fit a fresh copy of a pipeline."""
-    from sklearn.base import clone
-
-    with in_one_thread():
-        return clone(model).fit(features, target)
-
-
-def predicted(model: Any, features: Any) -> Any:
-    """Predictions of a fitted model, (n,)."""
-    with in_one_thread():
-        return np.asarray(model.predict(features), dtype=np.float64)
-
-
-def in_one_thread() -> Any:
-    """Hold scikit-learn to one thread, as a fit does with linear algebra."""
-    import sklearn.ensemble  # noqa: F401  # its threads are among those looked up
-
-    return one_thread(user_api=None)
+    columns = make_column_transformer(
+        (make_pipeline(imputer, StandardScaler()), make_column_selector(dtype_include="number")),
+        (encoder, make_column_selector(dtype_exclude="number")),
+    )
+    return make_pipeline(columns, clone(regressor))
