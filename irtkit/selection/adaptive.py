@@ -7,17 +7,17 @@ item is the one after which the expectation of this variance over the answer is 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import as_number, check_number, check_one_of, check_type, short
+from irtkit.checks import as_number, check_number, check_one_of, check_type, one_ability_only, short
 from irtkit.findings import Finding, warn
 from irtkit.irf import OF_LEVELS
 from irtkit.scoring.scores import added_variance, bounded, expected_scores, number_right
-from irtkit.selection.subset import Selection, select_items
+from irtkit.selection.subset import Selection, root_mean_square, select_items
 from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
@@ -97,51 +97,34 @@ class Tried(NamedTuple):
     fixed_error: float  # The same with the first k items of the ranking.
 
 
-class Pool:
-    """Items that may be asked, and what cross-validation says of tests with them."""
-
-    def __init__(self, selection: Selection) -> None:
-        self.selection, self.k = selection, len(selection.items)
-        covariance, labels = selection.covariance, selection.result.item_labels
-        self.n_items = len(covariance.known)
-        places = covariance.ranking(2 * self.k)
-        self.labels = [labels[place] for place in covariance.known[places]]
-        self.start, self.p = begun(covariance.items, places)
-
-    def misfit(self, order: str) -> Array:
-        """Variance of the score that the model does not explain, after 0, 1, …, k items."""
-        if order == "adaptive":
-            return self.tried.misfit
-        table = self.selection.table
-        return np.asarray(np.interp(np.arange(self.k + 1), table.index, table["misfit"] ** 2))
-
-    @cached_property
-    def tried(self) -> Tried:
-        """Tests of some held-out respondents."""
-        selection = self.selection
-        share = min(1.0, _MOST / sum(len(fold.rows) for fold in selection.held))
-        generator = np.random.default_rng(selection.seed)
-        errors, variances, fixed = [], [], []
-        for fold in selection.held:
-            enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= self.k
-            size = max(1, round(share * len(fold.rows)))
-            cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
-            if not len(cells.right):
-                continue
-            path, variance = _simulated(fold.items, cells, fold.ranking, self.k)
-            errors.append(path - cells.score)
-            variances.append(variance)
-            of_first, _ = expected_scores(fold.items, cells, fold.ranking[: self.k])
-            fixed.append(of_first - cells.score)
-        if not errors:
-            raise ValueError(
-                f"no respondent of the fit answered {self.k} of the {len(self.labels)} items that "
-                "may be asked, so the error of tests is unknown. Use a smaller k"
-            )
-        error, variance = np.concatenate(errors, axis=1), np.concatenate(variances, axis=1)
-        misfit = [added_variance(e, v) for e, v in zip(error, variance, strict=True)]
-        rms = (float(np.sqrt(np.mean(e**2))) for e in (error[-1], np.concatenate(fixed)))
-        return Tried(np.array(misfit), *rms)
+def cross_validated(selection: Selection) -> Tried:
+    """Test some respondents who were held out of the fit and the ranking."""
+    k = len(selection.items)
+    share = min(1.0, _MOST / sum(len(fold.rows) for fold in selection.held))
+    generator = np.random.default_rng(selection.seed)
+    errors, variances, fixed = [], [], []
+    for fold in selection.held:
+        enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= k
+        size = max(1, round(share * len(fold.rows)))
+        cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
+        if not len(cells.right):
+            continue
+        path, variance = _simulated(fold.items, cells, fold.ranking, k)
+        errors.append(path - cells.score)
+        variances.append(variance)
+        of_first, _ = expected_scores(fold.items, cells, fold.ranking[:k])
+        fixed.append(of_first - cells.score)
+    if not errors:
+        raise ValueError(
+            f"no respondent of the fit answered {k} of the {len(selection.pool)} items that "
+            "may be asked, so the error of tests is unknown. Use a smaller k"
+        )
+    error = np.concatenate(errors, axis=1)
+    variance = np.concatenate(variances, axis=1)
+    misfit = [added_variance(*each) for each in zip(error, variance, strict=True)]
+    return Tried(
+        np.array(misfit), root_mean_square(error[-1]), root_mean_square(np.concatenate(fixed))
+    )
 
 
 def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tuple[Array, Array]:
@@ -172,28 +155,44 @@ class AdaptiveTest:
         Labels of the items asked so far, and the answers to them.
     """
 
-    def __init__(self, pool: Pool, order: str, wanted: float | None, level: float) -> None:
-        self.order, self.asked, self.answers = order, [], []  # type: tuple[str, list[str], list[int]]
-        self._pool, self._wanted, self._level = pool, wanted, level
-        self._state, self._misfit = pool.start, pool.misfit(order)
+    def __init__(
+        self, selection: Selection, order: str, largest_error: float | None, level: float
+    ) -> None:
+        self.order = order
+        self.asked: list[str] = []
+        self.answers: list[int] = []
+        self._k = len(selection.items)
+        self._largest_error = largest_error
+        self._level = level
+        items = selection.covariance.items
+        labels = selection.result.item_labels
+        self._labels = [labels[place] for place in selection.covariance.known[selection.pool]]
+        self._n_items = len(selection.covariance.known)
+        self._state, self._p = begun(items, selection.pool)
+        if order == "adaptive":
+            self._misfit = selection.tried.misfit
+        else:
+            table = selection.table
+            sizes = np.arange(self._k + 1)
+            self._misfit = np.interp(sizes, table.index, table["misfit"] ** 2)
 
     @property
     def done(self) -> bool:
         """Whether k items were asked, or the error is small enough."""
-        if len(self.asked) >= self._pool.k:
+        if len(self.asked) >= self._k:
             return True
-        return self._wanted is not None and self.error <= self._wanted
+        return self._largest_error is not None and self.error <= self._largest_error
 
     @property
     def next_item(self) -> str | None:
         """Label of the item to ask next, or None when the test is done."""
-        return None if self.done else self._pool.labels[self._next]
+        return None if self.done else self._labels[self._next]
 
     @property
     def _next(self) -> int:
         if self.order == "fixed":
             return len(self.asked)
-        return int(self._state.next_items(self._pool.p)[0])
+        return int(self._state.next_items(self._p)[0])
 
     def answer(self, right: int) -> None:
         """Take the answer to :attr:`next_item`: True or 1 if it is right, False or 0 if not.
@@ -208,20 +207,19 @@ class AdaptiveTest:
         if self.done:
             raise ValueError("the test is done: no item is waiting for an answer")
         place = self._next
-        self.asked.append(self._pool.labels[place])
+        self.asked.append(self._labels[place])
         self.answers.append(int(right))
-        given = np.array([float(right)])
-        self._state = self._state.after(np.array([place]), given, self._pool.p)
+        self._state = self._state.after(np.array([place]), np.array([float(right)]), self._p)
 
     @property
     def expected_score(self) -> float:
         """Expected proportion right of all items."""
-        return float(self._state.moments[0][0]) / self._pool.n_items
+        return float(self._state.moments[0][0] / self._n_items)
 
     @property
     def error(self) -> float:
         """Standard error of the score, from ability, unseen answers and misfit."""
-        variance = self._state.moments[1][0] / self._pool.n_items**2
+        variance = self._state.moments[1][0] / self._n_items**2
         return float(np.sqrt(variance + self._misfit[len(self.asked)]))
 
     @property
@@ -229,15 +227,16 @@ class AdaptiveTest:
         """Interval of the score, within what the answers so far leave possible."""
         from scipy.special import ndtri
 
-        half = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
-        n_asked, score = np.array([len(self.asked)]), np.array([self.expected_score])
-        _, low, high = bounded(self._state.right, n_asked, self._pool.n_items, score, half)
+        half_width = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
+        n_asked = np.array([len(self.asked)])
+        score = np.array([self.expected_score])
+        _, low, high = bounded(self._state.right, n_asked, self._n_items, score, half_width)
         return float(low[0]), float(high[0])
 
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"AdaptiveTest({len(self.asked)} of at most {self._pool.k} items, {self.order}: score "
+            f"AdaptiveTest({len(self.asked)} of at most {self._k} items, {self.order}: score "
             f"{self.expected_score:.3f} [{low:.3f}, {high:.3f}])"
         )
 
@@ -316,10 +315,16 @@ def adaptive(
     level = check_number("level", level, above=0, below=1)
     if order is not None:
         check_one_of("order", order, ORDERS)
-    pool = selection.pool
+    if isinstance(selection.result, AbilitiesResult):
+        raise one_ability_only("adaptive")
     if order is None:
-        order = "adaptive" if pool.tried.error <= pool.tried.fixed_error else "fixed"
+        tried = selection.tried
+        order = "adaptive" if tried.error <= tried.fixed_error else "fixed"
         if order == "fixed":
-            errors = {"fixed": pool.tried.fixed_error, "adaptive": pool.tried.error}
-            warn(Finding("fixed-order", "warning", {"n": pool.k, **errors}))
-    return AdaptiveTest(pool, order, error, level)
+            values = {
+                "n": len(selection.items),
+                "fixed": tried.fixed_error,
+                "adaptive": tried.error,
+            }
+            warn(Finding("fixed-order", "warning", values))
+    return AdaptiveTest(selection, order, error, level)

@@ -29,7 +29,7 @@ import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_seed, check_type, check_whole, one_ability_only, short
+from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted, refitted_abilities
 from irtkit.printed import in_lines
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.selection.adaptive import Pool
+    from irtkit.selection.adaptive import Tried
 
     Single = NDArray[np.float32]
 
@@ -236,11 +236,13 @@ class Selection:
 
         rows: list[tuple[float, float, float]] = []
         if isinstance(self.result, AbilitiesResult):
-            rows = [(_rms(error), np.nan, np.nan) for error in self._errors_of_several()]
+            rows = [
+                (root_mean_square(error), np.nan, np.nan) for error in self._errors_of_several()
+            ]
         else:
             for error, variance in zip(*self._errors(), strict=True):
                 misfit = np.sqrt(added_variance(error, variance))
-                rows.append((_rms(error), float(np.sqrt(np.mean(variance))), misfit))
+                rows.append((root_mean_square(error), float(np.sqrt(np.mean(variance))), misfit))
         columns = ["expected_error", "model_error", "misfit"]
         return pd.DataFrame(rows, pd.Index(self._sizes, name="n_items"), columns)
 
@@ -280,13 +282,16 @@ class Selection:
         return replace(whole, selected=True, misfit=self._misfit)
 
     @cached_property
-    def pool(self) -> Pool:
-        """The items that :func:`irtkit.adaptive` may ask."""
-        from irtkit.selection.adaptive import Pool
+    def pool(self) -> Places:
+        """Places among the known items of those that :func:`irtkit.adaptive` may ask."""
+        return self.covariance.ranking(2 * len(self.items))
 
-        if isinstance(self.result, AbilitiesResult):
-            raise one_ability_only("adaptive")
-        return Pool(self)
+    @cached_property
+    def tried(self) -> Tried:
+        """Cross-validated errors of tests by :func:`irtkit.adaptive`."""
+        from irtkit.selection.adaptive import cross_validated
+
+        return cross_validated(self)
 
     @cached_property
     def cells(self) -> Cells:
@@ -437,5 +442,6 @@ def select_items(
     return Selection(labels, result, covariance, families, folds, seed)
 
 
-def _rms(error: Array) -> float:
+def root_mean_square(error: Array) -> float:
+    """Root mean square of some errors."""
     return float(np.sqrt(np.mean(error**2)))

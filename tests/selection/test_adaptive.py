@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
-from irtkit.selection.adaptive import Pool
+from irtkit.selection import Selection
 
 if TYPE_CHECKING:
     from irtkit import FitResult
-    from irtkit.selection import Selection
 
 ITEMS = ItemParameters.from_difficulty(
     np.random.default_rng(1).lognormal(0, 0.3, 80), np.random.default_rng(2).normal(size=80)
@@ -115,9 +114,9 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     selection: Selection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert adaptive(selection).order == "adaptive"
-    tried = selection.pool.tried
+    tried = selection.tried
     assert 0.8 < tried.error / tried.fixed_error < 1
-    monkeypatch.setattr(Pool, "tried", tried._replace(fixed_error=0.0))
+    monkeypatch.setattr(Selection, "tried", tried._replace(fixed_error=0.0))
     selection = select_items(selection.result, 15)
     with pytest.warns(UserWarning, match="Fixed order: the first"):
         test = adaptive(selection)
