@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import WEAK, item_means, of_items
+from irtkit.abilities.engine import WEAK, item_means, items_turned_by
 from irtkit.abilities.likelihood import MOST_DIMENSIONS, PER_ABILITY, log_density, nodes_of
 from irtkit.calibration.standard_errors import ItemCovariance
 from irtkit.data.patterns import blocks
@@ -62,7 +62,7 @@ def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
 
 def turned(joint: ItemCovariance, theta: Array) -> ItemCovariance:
     """Return the covariance of items with abilities θ @ theta."""
-    by = of_items(theta)
+    by = items_turned_by(theta)
     return joint._replace(own=by @ joint.own @ by.T, moves=by @ joint.moves)
 
 
@@ -194,7 +194,7 @@ def _in_common(cells: Cells, fitted: Fitted, free: NDArray[np.bool_]) -> ItemCov
     alone = _less(known + fixed, missing)
     inverses = np.linalg.inv(alone) * both
     if fitted.prior:
-        missing_along += _of_means(spanned, of_prior, fitted, free)
+        missing_along += _of_means(spanned, of_prior, fitted)
 
     gram = np.tensordot(spanned, alone @ spanned, ((0, 1), (0, 1)))
     lengths = np.sqrt(np.diag(gram))
@@ -226,9 +226,9 @@ def _less(known: Array, missing: Array) -> Array:
     return np.asarray((turned * left[:, None]) @ turned.transpose(0, 2, 1))
 
 
-def _of_means(moves: Array, of_prior: Array, fitted: Fitted, free: NDArray[np.bool_]) -> Array:
+def _of_means(moves: Array, of_prior: Array, fitted: Fitted) -> Array:
     """What the prior does not say of directions, since its mean follows the items."""
-    means = [item_means(one, fitted.design, free) for one in np.moveaxis(moves, 2, 0)]
+    means = [item_means(one, fitted.design) for one in np.moveaxis(moves, 2, 0)]
     return np.asarray(np.tensordot(moves, of_prior @ np.stack(means, axis=2), ((0, 1), (0, 1))))
 
 
@@ -309,7 +309,7 @@ def _louis(cells: Cells, fitted: Fitted, free: NDArray[np.bool_], pairs: Any) ->
         whole -= rooted.T @ rooted - mean.T @ mean
     whole += _own_blocks(own, free, len(whole))
     if fitted.prior:
-        whole[:n_free, :n_free] -= _of_means(_each(free), of_prior, fitted, free)
+        whole[:n_free, :n_free] -= _of_means(_each(free), of_prior, fitted)
     # of Σ log φ(θ; R): −∂²/∂r∂s = tr(R⁻¹ E_r R⁻¹ E_s R⁻¹ S) − n/2 tr(R⁻¹ E_r R⁻¹ E_s)
     units = []
     for one, other in zip(*pairs, strict=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import Side, fold_in
+from irtkit.abilities.engine import Normals, fold_in
 from irtkit.data.patterns import blocks
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
     options: Any = {"maxiter": 200, "ftol": 1e-8, "maxcor": 20}
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
     b, unit, _ = moved(found.x)
-    items = Side(b, fitted.items.covariance)
+    items = Normals(b, fitted.items.covariance)
     return replace(fitted, items=items, correlations=unit @ unit.T), -float(found.fun)
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.abilities.engine import fit_design, fold_in, probabilities
+from irtkit.abilities.engine import Cells, fit_design, fold_in, probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from irtkit.abilities.engine import Cells, Design, Fitted
+    from irtkit.abilities.engine import Design, Fitted
     from irtkit.irf import Array
 
 MOST_ABILITIES = 6  # That "auto" tries.
@@ -69,7 +69,7 @@ def held_out_losses(
             fitted = fit_design(cells.chosen(~held), design, max_iterations=100)
             shown = half[held][:, copies]
             new = cells.chosen(held)
-            people = fold_in(cells.chosen(held, shown), fitted)
+            people = fold_in(Cells(new.y, np.where(shown, new.weights, np.float32(0))), fitted)
             p = np.clip(probabilities(people, fitted.known_items), 1e-6, 1 - 1e-6)
             each = new.weights * ~shown * -(new.y * np.log(p) + (1 - new.y) * np.log(1 - p))
             loss += np.bincount(families[held], each.sum(axis=1), n_families)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.abilities.engine import Cells, Design, Fitted, Side, fold_in, probabilities
+from irtkit.abilities.engine import Cells, Design, Fitted, Normals, fold_in, probabilities
 from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
 from irtkit.checks import counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
@@ -190,7 +190,7 @@ class AbilitiesResult(AnyResult):
         """Expected shares right of some items, and their errors by missing answers."""
         right, trials = (part[:, chosen] for part in self.patterns.dense())
         items = self.fitted.known_items
-        items = Side(items.mean[chosen], items.covariance[chosen])
+        items = Normals(items.mean[chosen], items.covariance[chosen])
         return _expected(right, trials, self.fitted.respondents, items)
 
     def scored(self, responses: ResponseMatrix, level: float = 0.95) -> pd.DataFrame:
@@ -373,7 +373,7 @@ class AbilitiesResult(AnyResult):
         return f"AbilitiesResult({self.structure}, {self.n_abilities}, {n} × {n_items}, {state})"
 
 
-def _expected(right: Array, trials: Array, side: Side, items: Side) -> tuple[Array, Array]:
+def _expected(right: Array, trials: Array, side: Normals, items: Normals) -> tuple[Array, Array]:
     """Expected shares right of respondents, and their errors by missing answers."""
     seen, share, p = trials > 0, right / np.maximum(trials, 1), probabilities(side, items)
     missing = ~seen * p * (1 - p)
@@ -438,7 +438,7 @@ def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
     for rows in blocks(*cells.y.shape):
         some, people = (
             cells.chosen(rows),
-            Side(fitted.respondents.mean[rows], fitted.respondents.covariance[rows]),
+            Normals(fitted.respondents.mean[rows], fitted.respondents.covariance[rows]),
         )
         squares = (theta[rows, :, None] * theta[rows, None, :]).reshape(-1, k * k)
         sums += some.weights.T @ np.column_stack([np.ones(len(squares)), theta[rows], squares])
@@ -480,7 +480,7 @@ def restored(record: dict[str, Any]) -> AbilitiesResult:
     """Put a result together again."""
     from irtkit.calibration.standard_errors import ItemCovariance
 
-    fitted = storage.with_parts(record["fitted"], design=Design, respondents=Side, items=Side)
+    fitted = storage.with_parts(record["fitted"], design=Design, respondents=Normals, items=Normals)
     parts: Any = {"settings": Settings, "counts": Counts, "item_covariance": ItemCovariance}
     made = storage.with_parts(record, **parts)
     made["fitted"] = Fitted(**fitted)
