@@ -93,6 +93,13 @@ class Cells:
         """Return some rows."""
         return Cells(self.y[rows], None if self.weight is None else self.weight[rows])
 
+    def residual(self, p: Any) -> Any:
+        """Weighted differences of scores from probabilities at nodes, (n, n_nodes, n_items)."""
+        residual = self.y[:, None, :] - p
+        if self.weight is not None:
+            residual *= self.weight[:, None, :]
+        return residual
+
 
 @dataclass(frozen=True)
 class Normals:
@@ -116,14 +123,12 @@ class Normals:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit: posteriors, the correlations of abilities, and the distribution of items."""
+    """A fit: posteriors, and the correlations of abilities."""
 
     design: Design
     respondents: Normals
     items: Normals
     correlations: Array  # (K, K)
-    mean: Array  # Prior mean of every item, (n_items, K + 1).
-    spread: Array  # Prior covariance of every item, (n_items, K + 1, K + 1); 0 if not estimated.
     prior: bool  # Whether the item distribution took part, else plain maximum likelihood.
     converged: bool
     n_iterations: int
@@ -154,8 +159,6 @@ class Fitted:
             respondents=self.respondents.moved(of_abilities),
             items=self.items.moved(of_items),
             correlations=theta.T @ self.correlations @ theta,
-            mean=self.mean @ of_items.T,
-            spread=of_items @ self.spread @ of_items.T,
         )
 
 
@@ -193,7 +196,7 @@ def fit_design(
         respondents, items = _expanded(respondents, items, mean, covariance, design)
         if design.correlated:
             correlations = _correlations(covariance, len(cells.y), prior=prior)
-        item_mean, precision = _item_prior(items, design, prior=prior)
+        item_mean, precision = item_prior(items, design, prior=prior)
         items = steps_of_items.step(
             items if prior else items.without_errors(), respondents, item_mean, precision
         )
@@ -202,18 +205,8 @@ def fit_design(
             report(iteration, change)
         if change < tol:
             break
-    mean, spread = _item_distribution(items, design)
     fitted = Fitted(
-        design,
-        respondents,
-        items,
-        correlations,
-        mean,
-        spread,
-        prior,
-        change < tol,
-        iteration,
-        change,
+        design, respondents, items, correlations, prior, change < tol, iteration, change
     )
     return replace(fitted, respondents=fold_in(cells, fitted, respondents))
 
@@ -423,7 +416,7 @@ def _correlations(covariance: Array, n: int, *, prior: bool) -> Array:
     return np.asarray((n * correlations + (k + 1) * equal) / (n + k + 1))
 
 
-def _item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Array]:
+def item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Array]:
     """Mean and precision of the distribution that every item is drawn from."""
     if not prior:
         return 0.0, WEAK * np.eye(items.mean.shape[1])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result of several abilities", 3)
+FORMAT = storage.Format("irtkit result of several abilities", 4)
 _USUAL = 1.0  # Pseudo-items of each kind: regular, negative, and without a slope.
 _FLOOR = 0.05  # Pseudo-variance of slopes, of one item.
 _STEPS = 50  # Of the EM for the share of negative items.

@@ -550,13 +550,22 @@ def in_common(
     answers = inverses @ coupling[known][:, own]
     spanned = np.concatenate([moved[known][:, own], answers], axis=2)
     gram = np.tensordot(spanned, times[known] * blocks @ spanned, ((0, 1), (0, 1)))
-    lengths = np.sqrt(np.diag(gram))
+    turn = unit_directions(gram)
+    directions = np.zeros((n_items, size, turn.shape[1]))
+    directions[known, own] = spanned @ turn
+    return directions, alone
+
+
+def unit_directions(information: Array) -> Array:
+    """Combinations of directions, as columns, that have an information of 1 and share none.
+
+    Directions that others make up are left out.
+    """
+    lengths = np.sqrt(np.diag(information))
     lengths[lengths == 0] = np.inf
-    values, vectors = np.linalg.eigh(gram / np.outer(lengths, lengths))
+    values, vectors = np.linalg.eigh(information / np.outer(lengths, lengths))
     kept = values > _SAME
-    found = np.zeros((n_items, size, int(kept.sum())))
-    found[known, own] = spanned / lengths @ (vectors[:, kept] / np.sqrt(values[kept]))
-    return found, alone
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / lengths[:, None])
 
 
 def _missing_along(
