@@ -263,13 +263,14 @@ def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
     """Whether dates or numbers lie from the cut on, −1 where missing."""
     import pandas as pd
 
-    given, at = pd.Series(values, dtype=object), cut
+    given = pd.Series(values, dtype=object)
+    at = cut
     try:
         if isinstance(cut, Real):
             numbers = pd.to_numeric(given)
         else:
-            at, numbers = pd.Timestamp(cut), pd.to_datetime(given, format="mixed", utc=True)
-            at = at.tz_localize("UTC") if at.tz is None else at
+            numbers = pd.to_datetime(given, format="mixed", utc=True)
+            at = pd.to_datetime(cut, utc=True)
     except (TypeError, ValueError) as error:
         rule = f"groups and cut must all be dates, or all numbers, and cut is {short(cut)}"
         raise ValueError(rule) from error
@@ -285,11 +286,10 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     whole = near_duplicates(patterns)
     if not whole.found:
         return 1.0
-    parts = [patterns.chosen(np.flatnonzero(group)) for group in (~focal, focal)]
-    each = [near_duplicates(part) for part in parts]
-    variance = sum(1 / max(own.n_eff, 1.0) for own in each)
-    by_group = variance / sum(1 / own.n for own in each)
-    effect = max(by_group, whole.n / whole.n_eff)
+    groups = [near_duplicates(patterns.chosen(np.flatnonzero(group))) for group in (~focal, focal)]
+    independent = sum(1 / group.n for group in groups)
+    variance = sum(1 / max(group.n_eff, 1.0) for group in groups)
+    effect = max(variance / independent, whole.n / whole.n_eff)
     values = {"n": whole.n, "n_eff": round(whole.n_eff), "effect": effect}
     warn(Finding("design-effect", "warning", values))
     return effect
@@ -353,7 +353,8 @@ class Matching:
             weight = weights[block]
             excess += right @ weight - answered @ (weight * self.p[block])
             variance += answered @ np.where(usable[block], information[block], 0.0)
-        n_strata = min(self.n_strata, _PER_ANCHOR * max(int(usable.sum()), 1))
+        n_anchors = max(int(usable.sum()), 1)
+        n_strata = min(self.n_strata, _PER_ANCHOR * n_anchors)
         shared = _strata(excess / variance, n_strata)
         values = np.full((3, len(self.p)), np.nan)
         for block, right, answered in _item_blocks(self.patterns):
@@ -361,12 +362,13 @@ class Matching:
             # An item that is no anchor enters the score that it is matched on.
             for j in np.flatnonzero(~anchors[block] & self.varied[block]):
                 item = block.start + j
-                slope = self.slopes[item]
-                moved = excess + slope * (right[:, j] - answered[:, j] * self.p[item])
-                widened = variance + answered[:, j] * information[item]
+                y = right[:, [j]]
+                a = answered[:, [j]]
+                residual = y - a * self.p[item]
+                moved = excess + self.slopes[item] * residual[:, 0]
+                widened = variance + information[item] * a[:, 0]
                 strata = _strata(moved / widened, n_strata)
-                cells = right[:, [j]], answered[:, [j]]
-                values[:, [item]] = mantel_haenszel(strata, self.focal, *cells)
+                values[:, [item]] = mantel_haenszel(strata, self.focal, y, a)
         values[:, ~self.varied] = np.nan
         return values
 
@@ -398,9 +400,10 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
         mean = (rest * answered).sum(axis=0) / count
         deviation = (rest - mean) * answered
         squares = (right**2).sum(axis=0) - count * share**2
-        product = np.maximum(squares * (deviation**2).sum(axis=0), _LEAST_SQUARES)
-        correlation = (right * deviation).sum(axis=0) / np.sqrt(product)
-        columns.append((share, correlation, count))
+        rest_squares = (deviation**2).sum(axis=0)
+        product = np.maximum(squares * rest_squares, _LEAST_SQUARES)
+        covariance = (right * deviation).sum(axis=0)
+        columns.append((share, covariance / np.sqrt(product), count))
     share, correlation, count = np.concatenate(columns, axis=1)
     varied = (share > 0) & (share < 1)
     if not varied.any():
@@ -408,9 +411,10 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
     rho = np.clip(correlation, -_MOST_CORRELATED, _MOST_CORRELATED)
     binomial = np.where(varied, share * (1 - share), 0.25)
     slope = rho / np.sqrt(binomial) / (1 - rho**2)
-    mean_slope = float(slope[varied].mean())
-    noise = float(np.mean(1 / (count * binomial)[varied]))
-    reliability = max(1 - noise / max(float(slope[varied].var()), 1e-9), 0.0)
+    mean_slope = slope[varied].mean()
+    spread = max(slope[varied].var(), 1e-9)
+    noise = np.mean(1 / (count * binomial)[varied])
+    reliability = max(1 - noise / spread, 0.0)
     shrunk = mean_slope + reliability * (slope - mean_slope)
     return share, np.where(varied, shrunk, 0.0)
 

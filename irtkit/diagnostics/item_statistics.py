@@ -113,8 +113,8 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     parts = fitted(result, "item_fit")
     statistic, df = s_x2(parts, result.model)
     p = p_values(result, parts, statistic, df)
-    status = np.full(parts.items.n_items, "ok", dtype=object)
-    status[np.isnan(p)] = "missing responses" if parts.mostly_incomplete else "too few respondents"
+    reason = "missing responses" if parts.mostly_incomplete else "too few respondents"
+    status = np.where(np.isnan(p), reason, "ok").astype(object)
     values = {
         **mean_squares(parts),
         "s_x2": statistic,
@@ -152,16 +152,17 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         p = p_values(result, parts, statistic, df)
         if np.isnan(p).all():
             return called if called.any() else None
-        bad = np.flatnonzero(false_discovery(p) < fdr)
-        if not len(bad):
+        significant = np.flatnonzero(false_discovery(p) < fdr)
+        if not len(significant):
             return called
-        excess = statistic[bad] / df[bad] - 1
-        worst = bad[excess >= _AS_BAD * excess.max()]
+        excess = statistic[significant] / df[significant] - 1
+        worst = significant[excess >= _AS_BAD * excess.max()]
         called[places[worst]] = True
         kept = np.delete(np.arange(len(p)), worst)
-        places, left = np.delete(places, worst), parts.of_items(kept)
+        places = places[kept]
+        cells = parts.of_items(kept).cells
         labels = [result.item_labels[place] for place in parts.places[kept]]
-        result = refitted(result, ResponseMatrix(left.cells, items=labels), tol=_TOL)
+        result = refitted(result, ResponseMatrix(cells, items=labels), tol=_TOL)
         parts = fitted(result, "poor_fit")
         places = places[parts.places]
 
@@ -302,18 +303,22 @@ def by_recursion(p: Array, weights: Array) -> Array:
     score = np.zeros((n + 1, p.shape[1]))
     score[0] = 1.0
     for k, right in enumerate(p):
-        score[1 : k + 2] = score[1 : k + 2] * (1 - right) + score[: k + 1] * right
-        score[0] *= 1 - right
+        wrong = 1 - right
+        score[1 : k + 2] = score[1 : k + 2] * wrong + score[: k + 1] * right
+        score[0] *= wrong
     low = p <= 0.5
-    right = np.zeros((n, n))
+    n_right = np.zeros((n, n))
     weight = p * weights * low
-    for k, others in enumerate(_others(score, np.where(low, p, 0.5))):
-        right[:, k] = np.einsum("jq,jq->j", others, weight)
+    upwards = _others(score, np.where(low, p, 0.5))
+    for k, others in enumerate(upwards):
+        n_right[:, k] = np.einsum("jq,jq->j", others, weight)
     # Downwards, wrong answers are counted in place of right ones.
     weight = p * weights * ~low
-    for k, others in enumerate(_others(score[::-1], np.where(low, 0.5, 1 - p)), 1):
-        right[:, n - k] += np.einsum("jq,jq->j", others, weight)
-    return np.asarray(np.clip(right[:, :-1] / (score[1:n] @ weights), 0.0, 1.0))
+    downwards = _others(score[::-1], np.where(low, 0.5, 1 - p))
+    for k, others in enumerate(downwards, 1):
+        n_right[:, n - k] += np.einsum("jq,jq->j", others, weight)
+    total = score[1:n] @ weights
+    return np.asarray(np.clip(n_right[:, :-1] / total, 0.0, 1.0))
 
 
 def _others(score: Array, p: Array) -> Iterator[Array]:
@@ -341,11 +346,12 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     for q in used:
         rows = near[:, q]
         tilt, tilted = _tilted(logits[:, q], one, scores[rows])
-        tilts[rows, q] = tilt
         variance = (tilted * (1 - tilted)).sum(axis=1)
-        log_sum = np.log1p(p[:, q] * np.expm1(tilt)[:, None]).sum(axis=1)
+        ratio = p[:, q] * np.expm1(tilt)[:, None]
+        log_sum = np.log1p(ratio).sum(axis=1)
         log_normal = tilt * scores[rows] + 0.5 * np.log(2 * np.pi * variance)
         log_density[rows, q] = log_sum - log_normal + np.log(weights[q])
+        tilts[rows, q] = tilt
     posterior = softmax(log_density, axis=1)
     shares = np.zeros((len(scores), len(p)))
     for q in used:
@@ -457,19 +463,21 @@ def _deviations(
     s = logistic(np.multiply.outer(ability, a) + items.intercept)
     p = np.clip(c + (1 - c) * s, _LEAST, 1 - _LEAST)
     rise = a * (1 - c) * s * (1 - s)
+    bend = rise * a * (1 - 2 * s)
     variance = p * (1 - p)
     answered = cells >= 0
+    residual = cells - p
     w = np.log(p) - np.log1p(-p)
     r = rise / variance
-    information = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
+    information = (rise * r * answered).sum(axis=1, keepdims=True)
+    information = np.maximum(information, _LEAST)
     slope = (rise * w * answered).sum(axis=1, keepdims=True) / information
-    residual = cells - p
     of_zh = _with_variance_1(w * answered, variance)
     of_lz = _with_variance_1((w - slope * r) * answered, variance)
+    zh = (residual * of_zh).sum(axis=1)
     lz = (residual * of_lz).sum(axis=1)
-    bend = (rise * a * (1 - 2 * s) * of_lz).sum(axis=1)
-    bias = -0.5 * bend / (information[:, 0] + 1)
-    return (residual * of_zh).sum(axis=1), lz, _lower_tail(lz - bias, w, of_lz)
+    bias = -0.5 * (bend * of_lz).sum(axis=1) / (information[:, 0] + 1)
+    return zh, lz, _lower_tail(lz - bias, w, of_lz)
 
 
 def _with_variance_1(weight: Array, variance: Array) -> Array:
@@ -488,8 +496,10 @@ def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
     tilt, _ = _tilted(logit, weight, z + mean)
     moved = logit + tilt[:, None] * weight
     p = logistic(moved)
-    variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
+    variance = (p * (1 - p) * weight**2).sum(axis=1)
+    variance = np.maximum(variance, _LEAST)
     cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * mean
-    root = np.copysign(np.sqrt(np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)), z)
+    square = np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)
+    root = np.copysign(np.sqrt(square), z)
     ratio = tilt * np.sqrt(variance) / root
     return np.asarray(ndtr(root + np.log(ratio) / root))

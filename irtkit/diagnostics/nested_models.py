@@ -164,10 +164,10 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     rule = "smaller and larger must be fitted to the same responses"
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
         raise ValueError(f"{rule}: {short(labels['respondent'][k])} is synthetic in one of them")
-    counts = [
-        np.stack([fit.counts.item_responses, fit.counts.item_right]) for fit in (smaller, larger)
-    ]
-    for k in np.flatnonzero((counts[0] != counts[1]).any(axis=0)):
+    one, other = smaller.counts, larger.counts
+    differs = one.item_responses != other.item_responses
+    differs |= one.item_right != other.item_right
+    for k in np.flatnonzero(differs):
         raise ValueError(f"{rule}: responses to item {short(labels['item'][k])} differ")
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
     if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:

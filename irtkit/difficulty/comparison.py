@@ -206,17 +206,18 @@ def measures(items: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
     rises = (items["discrimination"] > 0) & (items["status"] != "flat")
     table["difficulty"] = items["difficulty"].where(rises).astype(float)
     table = table.mask(items["n_responses"] == 0)
-    found = []
+    findings = []
     if n := int((table["difficulty"].isna() & table["average_error"].notna()).sum()):
-        found.append(Finding("no-difficulty", "note", {"n": n, "of": len(table)}))
+        findings.append(Finding("no-difficulty", "note", {"n": n, "of": len(table)}))
     if "quality_standard" in items:
-        both = items[["average_error", "quality_standard"]].dropna()
-        one, other = (levels(both[name]) for name in both)
-        if not np.array_equal(one, other):
+        compared = items[["average_error", "quality_standard"]].dropna()
+        by_error = levels(compared["average_error"])
+        by_quality = levels(compared["quality_standard"])
+        if not np.array_equal(by_error, by_quality):
             table["quality_standard"] = items["quality_standard"]
-        elif len(both):
-            found.append(Finding("same-quality", "note"))
-    return table, found
+        elif len(compared):
+            findings.append(Finding("same-quality", "note"))
+    return table, findings
 
 
 def orders(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
@@ -226,12 +227,17 @@ def orders(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
     rows: list[dict[str, Any]] = []
     findings = []
     for names in combinations(table.columns, 2):
-        both = table[list(names)].dropna()
-        x, y = (levels(both[name]) for name in names)
+        values = table[list(names)].dropna()
+        x, y = (levels(values[name]) for name in names)
         agreement = rank_agreement(x, y)
-        about = {"measure_1": names[0], "measure_2": names[1], **agreement._asdict()}
-        counted = {"n_items": len(both), "n_left_out": len(table) - len(both)}
-        rows.append(about | counted | {"ties_1": n_tied(x), "ties_2": n_tied(y)})
+        pair = {"measure_1": names[0], "measure_2": names[1], **agreement._asdict()}
+        counts = {
+            "n_items": len(values),
+            "n_left_out": len(table) - len(values),
+            "ties_1": n_tied(x),
+            "ties_2": n_tied(y),
+        }
+        rows.append(pair | counts)
         if names[0] != "average_error":
             continue
         code = "order-changed"
@@ -240,11 +246,12 @@ def orders(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
         elif same_order(x, y):
             code = "same-order"
         else:
-            moves = (both.rank(method="average").diff(axis=1).iloc[:, 1]).abs()
-            largest = moves[moves > _LARGE_MOVE * len(both)].sort_values(ascending=False)
+            ranks = values.rank(method="average")
+            moves = ranks.diff(axis=1).iloc[:, 1].abs()
+            largest = moves[moves > _LARGE_MOVE * len(values)].sort_values(ascending=False)
             items = [str(name) for name in largest.index[:_NAMED]]
-            about |= {"n": len(both), "moved": len(largest), "items": items}
-        findings.append(Finding(code, "note", about))
+            pair |= {"n": len(values), "moved": len(largest), "items": items}
+        findings.append(Finding(code, "note", pair))
     return pd.DataFrame(rows), findings
 
 
@@ -283,15 +290,17 @@ def of_predictions(
 def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None) -> pd.DataFrame:
     """`DifficultyComparison.systems`: real respondents with responses, ranked twice."""
     table = respondents[~respondents["synthetic"] & (respondents["n_responses"] > 0)]
-    accuracy, ability, error = (
-        table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "posterior_sd")
-    )
+    accuracy = table["accuracy"].to_numpy(dtype=np.float64)
+    ability = table["ability"].to_numpy(dtype=np.float64)
+    error = table["posterior_sd"].to_numpy(dtype=np.float64)
     least = (error * errors_needed(duplicates)) ** 2
-    passes, passed_by = np.zeros((2, len(ability)), dtype=np.intp)
-    for some in blocks(len(ability), len(ability)):
-        beyond = np.maximum(ability[some, None] - ability, 0) ** 2 > least[some, None] + least
-        passed = beyond & (accuracy[some, None] < accuracy)
-        passes[some] = passed.sum(axis=1)
+    passes = np.zeros(len(ability), dtype=np.intp)
+    passed_by = np.zeros(len(ability), dtype=np.intp)
+    for block in blocks(len(ability), len(ability)):
+        lead = np.maximum(ability[block, None] - ability, 0)
+        is_abler = lead**2 > least[block, None] + least
+        passed = is_abler & (accuracy[block, None] < accuracy)
+        passes[block] = passed.sum(axis=1)
         passed_by += passed.sum(axis=0)
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=_from_best(accuracy),

@@ -121,18 +121,19 @@ def held_out_predictions(
     scores = [_Scores((whole.n, whole.n_items)) for _ in names]
     with progress_bar("predicting", folds * len(names), shown=progress) as bar:
         for k in range(min(folds, whole.n)):
-            training, held, rows = whole.chosen(fold != k), whole.chosen(fold == k), fold == k
+            training = whole.chosen(fold != k)
+            held = whole.chosen(fold == k)
+            rows = np.flatnonzero(fold == k)
             predictors: list[_Predictor] = []
             for name in names:
                 bar(k * len(names) + len(predictors), f"fold {k + 1} of {folds}, {name}")
                 items, worth = _calibrated(training, name)
                 predictors.append(_Predictor(items, parts, worth))
-            for some, right, trials in float_blocks(held, n_points=whole.n_items):
-                at = np.flatnonzero(rows)[some]
+            for block, right, trials in float_blocks(held, n_points=whole.n_items):
                 base = None
                 for score, predictor in zip(scores, predictors, strict=True):
                     p = predictor.probability(right, trials)
-                    base = score.add(at, right, trials, p, base)
+                    base = score.add(rows[block], right, trials, p, base)
     table = [score.row(len(names) - 1) for score in scores]
     return pd.DataFrame(table, index=pd.Index(names, name="predictor"))
 
@@ -143,15 +144,17 @@ def _calibrated(training: Patterns, name: ModelName) -> tuple[ItemParameters, An
     from irtkit.calibration.search import Control
 
     model: Any = "1PL" if name == "Rasch" else name  # The same in other units.
-    given = 0.0 if training.scored is None else None
-    found = maximum_likelihood(
-        training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=given
+    correlation = 0.0 if training.scored is None else None
+    maximum = maximum_likelihood(
+        training, model, WeakPrior(), Control(tol=_TOL), trial_correlation=correlation
     )
-    items, worth = found.items, training.score_worth(found.trial_correlation)
-    slope, intercept = np.asarray(items.slope), np.asarray(items.intercept)
-    if items.logit_guessing is None:
-        return ItemParameters(slope, intercept, np.zeros_like(slope)), worth
-    return ItemParameters(slope, intercept, logistic(np.asarray(items.logit_guessing))), worth
+    slope = np.asarray(maximum.items.slope)
+    intercept = np.asarray(maximum.items.intercept)
+    guessing = np.zeros_like(slope)
+    if maximum.items.logit_guessing is not None:
+        guessing = logistic(np.asarray(maximum.items.logit_guessing))
+    worth = training.score_worth(maximum.trial_correlation)
+    return ItemParameters(slope, intercept, guessing), worth
 
 
 class _Predictor:
@@ -171,29 +174,31 @@ class _Predictor:
 
         if not np.isscalar(self.worth):  # trials are known beside scores
             right, trials = right * self.worth, trials * self.worth
-        each = [
+        likelihoods = [
             log_likelihood(curves, right[:, part], None if trials is None else trials[:, part])
             for curves, part in zip(self.curves, self.parts, strict=True)
         ]
-        total, theta = sum(each), self.nodes.theta
-        found = np.empty(right.shape, dtype=np.float32)
-        for part, own in zip(self.parts, each, strict=True):
-            posterior = posterior_of(total - own, self.nodes)
+        total = sum(likelihoods)
+        theta = self.nodes.theta
+        p = np.empty(right.shape, dtype=np.float32)
+        for part, likelihood in zip(self.parts, likelihoods, strict=True):
+            posterior = posterior_of(total - likelihood, self.nodes)
             mean = posterior @ theta
-            sd = np.sqrt(np.maximum(posterior @ theta**2 - mean**2, 0))
-            items = self.items.chosen(part)
-            slope, intercept, guessing = (
-                values.astype(np.float32)
-                for values in (items.discrimination / 2, items.intercept / 2, items.guessing)
-            )
-            z = mean.astype(np.float32)[:, None] * slope + intercept
-            spread = sd.astype(np.float32)[:, None] * slope
-            # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
-            sign = sum(
-                np.float32(w) * np.tanh(z + np.float32(x) * spread) for x, w in NORMAL_POINTS
-            )
-            found[:, part] = guessing + (1 - guessing) * (1 + sign) / 2
-        return np.clip(found, _LEAST, 1 - _LEAST)
+            variance = np.maximum(posterior @ theta**2 - mean**2, 0)
+            p[:, part] = _mean_probability(self.items.chosen(part), mean, np.sqrt(variance))
+        return np.clip(p, _LEAST, 1 - _LEAST)
+
+
+def _mean_probability(items: ItemParameters, mean: Array, sd: Array) -> Array:
+    """P(right) over normally distributed abilities, (n, n_items), in 32 bits."""
+    slope = (items.discrimination / 2).astype(np.float32)
+    intercept = (items.intercept / 2).astype(np.float32)
+    guessing = items.guessing.astype(np.float32)
+    z = mean.astype(np.float32)[:, None] * slope + intercept
+    spread = sd.astype(np.float32)[:, None] * slope
+    # σ(2z) = (1 + tanh z)/2, and NumPy's tanh is several times as fast as σ.
+    sign = sum(np.float32(w) * np.tanh(z + np.float32(x) * spread) for x, w in NORMAL_POINTS)
+    return np.asarray(guessing + (1 - guessing) * (1 + sign) / 2)
 
 
 class _Scores:
@@ -208,18 +213,20 @@ class _Scores:
         self, rows: Places, right: Array, trials: Array | None, p: Array, base: Array | None
     ) -> Array:
         """Add predictions of some rows. Return their log-likelihoods, which gains are over."""
-        number = np.ones_like(right) if trials is None else trials
         if trials is None:  # one answer each
-            found = np.log(np.where(right > 0, p, 1 - p))
+            trials = np.ones_like(right)
+            score = np.log(np.where(right > 0, p, 1 - p))
         else:
-            found = right * np.log(p) + (number - right) * np.log1p(-p)
-        self.log_likelihood += float(found.sum(dtype=np.float64))
-        self.hits += float(np.where(p > 0.5, right, number - right).sum())
-        gain = np.subtract(found, found if base is None else base, dtype=np.float64)
-        self.respondents[:, rows] += gain.sum(axis=1), number.sum(axis=1)
-        self.items += gain.sum(axis=0), number.sum(axis=0)
-        self.squares += np.vdot(gain, gain), np.vdot(gain, number), np.vdot(number, number)
-        return found if base is None else base
+            score = right * np.log(p) + (trials - right) * np.log1p(-p)
+        if base is None:
+            base = score
+        gain = np.subtract(score, base, dtype=np.float64)
+        self.log_likelihood += float(score.sum(dtype=np.float64))
+        self.hits += float(np.where(p > 0.5, right, trials - right).sum())
+        self.respondents[:, rows] += gain.sum(axis=1), trials.sum(axis=1)
+        self.items += gain.sum(axis=0), trials.sum(axis=0)
+        self.squares += np.vdot(gain, gain), np.vdot(gain, trials), np.vdot(trials, trials)
+        return base
 
     def row(self, n_models: int) -> dict[str, float]:
         """Means per response, and the gain with its standard error and interval."""
@@ -227,16 +234,13 @@ class _Scores:
 
         total = float(self.items[1].sum())
         gain = float(self.items[0].sum()) / total
-        between, freedom = [], []
-        for sums, trials in (self.respondents, self.items):
-            n = np.count_nonzero(trials)
-            of_all = float(((sums - gain * trials) ** 2).sum())
-            between.append(of_all * n / (n - 1) if n > 1 else np.nan)
-            freedom.append(n - 1)
+        ways = self.respondents, self.items
+        between = [_between(sums - gain * trials, trials) for sums, trials in ways]
         # With few cells the difference may fall below the variance of one way, which is then taken.
         of_cells = float(self.squares @ (1, -2 * gain, gain**2))
         error = max(sum(between) - of_cells, *between) ** 0.5 / total
-        half = error * float(stdtrit(min(freedom), 1 - (1 - _LEVEL) / 2 / max(n_models, 1)))
+        freedom = min(np.count_nonzero(trials) for _, trials in ways) - 1
+        half = error * float(stdtrit(freedom, 1 - (1 - _LEVEL) / 2 / max(n_models, 1)))
         return {
             "log_likelihood": self.log_likelihood / total,
             "accuracy": self.hits / total,
@@ -246,3 +250,9 @@ class _Scores:
             "gain_high": gain + half,
             "n_responses": int(total),
         }
+
+
+def _between(deviations: Array, trials: Array) -> float:
+    """Variance of the sum of deviations of clusters, NaN with one cluster that has trials."""
+    n = np.count_nonzero(trials)
+    return float((deviations**2).sum()) * n / (n - 1) if n > 1 else float("nan")

@@ -55,8 +55,9 @@ def rank_agreement(first: Levels, second: Levels) -> RankAgreement:
     rho = spearman(first, second)
     low, high = rho, rho
     if abs(rho) < 1:
+        z = np.arctanh(rho)
         half = _Z95 * _error(first, second) / (1 - rho**2)
-        low, high = np.tanh([np.arctanh(rho) - half, np.arctanh(rho) + half]).tolist()
+        low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
     kendall = float(stats.kendalltau(first, second, variant="b").statistic)
     return RankAgreement(rho, low, high, kendall)
 
@@ -74,7 +75,8 @@ def levels(values: ArrayLike) -> Levels:
 
 def spearman(first: Array | Levels, second: Array | Levels) -> float:
     """Spearman's ρ, NaN if a measure ties all items."""
-    x, y = _deviations(first), _deviations(second)
+    x = _deviations(first)
+    y = _deviations(second)
     scale = np.sqrt((x @ x) * (y @ y))
     return float(np.clip(x @ y / scale, -1, 1)) if scale > 0 else float("nan")
 
@@ -101,20 +103,22 @@ def _deviations(values: Array | Levels) -> Array:
 
 def _error(first: Levels, second: Levels) -> float:
     """Standard error of Spearman's ρ."""
-    x, y = _deviations(first), _deviations(second)
-    of_x = x**2 + 2 * _mean_above(first, x)
-    of_y = y**2 + 2 * _mean_above(second, y)
-    of_both = x * y + _mean_above(first, y) + _mean_above(second, x)
+    x = _deviations(first)
+    y = _deviations(second)
     sx, sy = x.std(), y.std()
     rho = np.mean(x * y) / (sx * sy)
-    influence = of_both / (sx * sy) - rho / 2 * (of_x / sx**2 + of_y / sy**2)
+    square_x = x**2 + 2 * _mean_above(first, x)
+    square_y = y**2 + 2 * _mean_above(second, y)
+    product = x * y + _mean_above(first, y) + _mean_above(second, x)
+    influence = product / (sx * sy) - rho / 2 * (square_x / sx**2 + square_y / sy**2)
     return float(influence.std() / np.sqrt(len(x)))
 
 
 def _mean_above(of: Levels, values: Array) -> Array:
     """Sum of the values of the items above each item, ties by half, over the number of items."""
-    at = np.bincount(of, values)
-    return np.asarray((at[::-1].cumsum()[::-1] - at / 2)[of] / len(of))
+    sums = np.bincount(of, values)
+    above = sums[::-1].cumsum()[::-1] - sums / 2
+    return np.asarray(above[of] / len(of))
 
 
 def spearman_score(
@@ -174,8 +178,8 @@ def spearman_score(
         if sorted(predictions.index) != sorted(labels.index):
             raise ValueError("predictions and labels must have the same index")
         predictions = predictions[labels.index]
-    x = np.array(pd.to_numeric(pd.Series(np.asarray(predictions))), dtype=np.float64)
-    y = np.array(pd.to_numeric(pd.Series(np.asarray(labels))), dtype=np.float64)
+    x = pd.Series(np.array(predictions)).astype(float).to_numpy(copy=True)
+    y = pd.Series(np.array(labels)).astype(float).to_numpy()
     missing = np.isnan(x)
     if len(x) != len(y) or missing.all() or np.isinf(x).any() or not np.isfinite(y).all():
         raise ValueError(
