@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.checks import check_number, did_you_mean, first_names, short
+from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
@@ -234,14 +234,11 @@ def _groups(
         return _by_cut(values, cut), (f"before {cut}", f"from {cut} on")
     labels = [category_name(value) for value in values]
     names = sorted(set(labels) - {""})
-    for argument, name in (("reference", reference), ("focal", focal)):
-        if name is not None and str(name) not in names:
-            raise ValueError(
-                f"{argument} must be one of the groups {first_names(names)}, got {short(name)}"
-                + did_you_mean(name, names)
-            )
     first = None if reference is None else str(reference)
     second = None if focal is None else str(focal)
+    for argument, name in (("reference", first), ("focal", second)):
+        if name is not None:
+            check_one_of(argument, name, names)
     if len(names) == 2:
         by_size = sorted(names, key=labels.count, reverse=True)
         first = first or next(name for name in by_size if name != second)
@@ -442,7 +439,8 @@ def mantel_haenszel(strata: Array, focal: Marks, right: Array, answered: Array) 
     c = n_right - a
     d = n_reference - c
     size = np.maximum(n, 1)
-    excess = (a - n_focal * n_right / size).sum(axis=0)
+    expected = n_focal * n_right / size
+    excess = (a - expected).sum(axis=0)
     squares = n * (strata.T @ right**2) - n_right**2
     pairs = size**2 * np.maximum(n - 1, 1)
     variance = (n_focal * n_reference * squares / pairs).sum(axis=0)

@@ -222,8 +222,10 @@ def m_2(margins: BivariateMargins) -> float:
     from scipy.linalg import cho_solve
     from scipy.sparse.linalg import LinearOperator, cg
 
-    p, weights = margins.p, margins.weights
-    n_items, variance = len(p), p * (1 - p)
+    p = margins.p
+    weights = margins.weights
+    n_items = len(p)
+    variance = p * (1 - p)
     squares = _with_diagonal((variance * weights) @ variance.T, variance @ weights)
     scale = 1 / np.sqrt(squares)
     # row i of one kind: derivatives of the pairs of item i by its own parameter
@@ -235,14 +237,14 @@ def m_2(margins: BivariateMargins) -> float:
     )
     gram = np.einsum("kij,lji->kilj", rows, rows)
     gram[:, range(n_items), :, range(n_items)] = np.einsum("kij,lij->ikl", rows, rows)
-    gram = gram.reshape(2 * [rows.shape[0] * n_items])
-    n_shared = n_items if margins.common_slope else 1  # the first parameters, which are one
-
-    def gathered(x: Array) -> Array:
-        return np.add.reduceat(x, [0, *range(n_shared, len(x))], axis=0)
-
-    gram = gathered(gathered(gram).T)
+    n_rows = len(rows) * n_items
+    parameters = np.eye(n_rows)
+    if margins.common_slope:  # the first rows are those of one parameter
+        slope = parameters[:, :n_items].sum(axis=1)
+        parameters = np.column_stack([slope, parameters[:, n_items:]])
+    gram = parameters.T @ gram.reshape(n_rows, n_rows) @ parameters
     length = np.sqrt(np.maximum(np.diag(gram), np.finfo(np.float64).tiny))
+    parameters /= length
     try:
         corner = np.linalg.cholesky(gram / np.outer(length, length))
     except np.linalg.LinAlgError:
@@ -253,11 +255,10 @@ def m_2(margins: BivariateMargins) -> float:
     def within(x: Array) -> Array:
         """Projection on the null space, done twice to remove rounding errors."""
         for _ in range(2):
-            along = gathered(np.einsum("kij,ij->ki", rows, x).ravel()) / length
-            t = cho_solve((corner, True), along, check_finite=False) / length
-            t = np.concatenate([np.repeat(t[:1], n_shared), t[1:]]).reshape(len(rows), n_items)
-            taken = np.einsum("kij,ki->ij", rows, t)
-            x = x - _with_diagonal(taken + taken.T, np.diag(taken))
+            along = parameters.T @ np.einsum("kij,ij->ki", rows, x).ravel()
+            t = parameters @ cho_solve((corner, True), along, check_finite=False)
+            moved = np.einsum("kij,ki->ij", rows, t.reshape(-1, n_items))
+            x = x - _with_diagonal(moved + moved.T, np.diag(moved))
         return x
 
     # With its diagonal times √2, the sum of squares of a matrix counts each margin twice.
@@ -279,12 +280,15 @@ def _covariance_times(margins: BivariateMargins, x: Array, squares: Array) -> Ar
 
     ``squares`` holds E[VᵢVⱼ].
     """
-    p, w, items = margins.p, margins.weights, np.diag(x)
+    p = margins.p
+    w = margins.weights
+    items = np.diag(x)
     pairs = x - np.diag(items)
     along = pairs @ p
     total = items @ p + 0.5 * (p * along).sum(axis=0)
     total = (total - w @ total) * w
-    own = p * (1 - p) * (items[:, None] + along) * w
-    product = own @ p.T
-    found = (p * total) @ p.T + product + product.T + squares * pairs
-    return _with_diagonal(found, p @ total + own.sum(axis=1))
+    variance = p * (1 - p) * w
+    alone = variance * (items[:, None] + along)
+    product = alone @ p.T
+    covariance = (p * total) @ p.T + product + product.T + squares * pairs
+    return _with_diagonal(covariance, p @ total + alone.sum(axis=1))

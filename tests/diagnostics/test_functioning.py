@@ -133,7 +133,7 @@ def test_one_group_is_compared_with_all_others() -> None:
     ("settings", "rule"),
     [
         ({"groups": "family"}, "got 'family'"),
-        ({"focal": "newer"}, "focal must be one of the groups"),
+        ({"focal": "newer"}, "focal must be one of new, old, got"),
         (
             {"anchors": ["item-1", "item-99", "item-2"]},
             "anchors must be labels of items, and these are not: item-99",
