@@ -138,31 +138,29 @@ def quality_standard(
     >>> standard.items.round(4).to_dict()
     {'1': 1.0, '2': 0.3907, '3': 0.0, '4': 0.4765}
     """
-    import pandas as pd
-
     check_one_of("scale", scale, get_args(Scale))
-    values, (respondents, items, names) = _cube(_long_table(metrics))
-    directions, shares = _directions(higher_is_better, names), _weights(weights, names)
-    q = np.where([directions[name] for name in names], -values, values) / 2  # No range overflows.
-    axis = (0, 1) if scale == "pooled" else (1,)
-    low: Array = np.fmin.reduce(q, axis, keepdims=True)
-    high: Array = np.fmax.reduce(q, axis, keepdims=True)
+    rows = _long_table(metrics)
+    names = list(rows["metric"].unique())
+    directions = _directions(higher_is_better, names)
+    shares = _weights(weights, names)
+    is_better = rows["metric"].map(directions)
+    q = rows["value"].where(~is_better, -rows["value"]) / 2  # No range overflows.
+    ranged = ["metric"] if scale == "pooled" else ["respondent", "metric"]
+    groups = q.groupby([rows[kind] for kind in ranged])
+    low = groups.transform("min")
+    high = groups.transform("max")
     differs = high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
-    z = (q - low) / np.where(differs, high - low, np.nan)
-    weight = np.array(list(shares.values()))
-    total = np.where(np.isnan(z), 0, weight).sum(axis=2)
-    scores = pd.DataFrame(
-        (np.nansum(z * weight, axis=2) / np.where(total > 0, total, np.nan)).T,
-        index=pd.Index(items, name="item"),
-        columns=pd.Index(respondents, name="respondent"),
-    )
-    known = np.nonzero(~np.isnan(z))
-    columns = zip(_LABELS, (respondents, items, names), known, strict=True)
-    scaled = pd.DataFrame({kind: pd.Index(of)[k] for kind, of, k in columns})
+    z = (q - low) / (high - low).where(differs)
+    scaled = rows.assign(value=z, weight=rows["metric"].map(shares)).dropna(subset="value")
+    cells = scaled.assign(value=scaled["value"] * scaled["weight"]).groupby(["item", "respondent"])
+    total = cells[["value", "weight"]].sum()
+    score = total["value"] / total["weight"].where(total["weight"] > 0)
+    scores = score.unstack().reindex(rows["item"].unique())  # noqa: PD010
+    scores = scores.reindex(columns=rows["respondent"].unique())
     return QualityStandard(
         scores=scores,
         items=scores.mean(axis=1).rename("quality_standard"),
-        scaled=scaled.assign(value=z[known]),
+        scaled=scaled.drop(columns="weight"),
         higher_is_better=directions,
         weights=shares,
         scale=scale,
@@ -229,7 +227,15 @@ def _long_table(metrics: Any) -> pd.DataFrame:
         rows = rows.melt(["respondent", "item"], None, "metric")
     check_columns(rows, *_LABELS, "value")
     labels = _labelled(rows)
-    return labels.assign(value=_numbers(rows["value"], labels))
+    table = labels.assign(value=_numbers(rows["value"], labels))
+    twice = labels[labels.duplicated()]
+    if len(twice):
+        where = ", ".join(f"{kind} {short(twice[kind].iloc[0])}" for kind in _LABELS)
+        more = and_more(len(twice) - 1, "repeat")
+        raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
+    if table["value"].isna().all():
+        raise ValueError("metrics holds no value: all are missing")
+    return table
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -263,24 +269,6 @@ def check_columns(table: pd.DataFrame, *needed: str) -> None:
         if name not in table:
             listed = first_names(list(table.columns))
             raise ValueError(f"the table must have a column {short(name)}, it has {listed}")
-
-
-def _cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
-    """Values of shape (n_respondents, n_items, n_metrics) and the labels of the three axes."""
-    import pandas as pd
-
-    twice = rows.duplicated(list(_LABELS)).to_numpy()
-    if twice.any():
-        first = rows.iloc[int(twice.argmax())]
-        where = ", ".join(f"{kind} {short(first[kind])}" for kind in _LABELS)
-        more = and_more(int(twice.sum()) - 1, "repeat")
-        raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
-    codes, labels = zip(*(pd.factorize(rows[kind]) for kind in _LABELS), strict=True)
-    values = np.full([len(of) for of in labels], np.nan)
-    values[codes] = rows["value"]
-    if np.isnan(values).all():
-        raise ValueError("metrics holds no value: all are missing")
-    return values, [list(of) for of in labels]
 
 
 def _directions(given: Collection[str], names: list[str]) -> dict[str, bool]:
