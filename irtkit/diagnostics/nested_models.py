@@ -164,9 +164,9 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     rule = "smaller and larger must be fitted to the same responses"
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
         raise ValueError(f"{rule}: {short(labels['respondent'][k])} is synthetic in one of them")
-    one, other = smaller.counts, larger.counts
-    differs = one.item_responses != other.item_responses
-    differs |= one.item_right != other.item_right
+    counts = larger.counts
+    differs = smaller.counts.item_responses != counts.item_responses
+    differs |= smaller.counts.item_right != counts.item_right
     for k in np.flatnonzero(differs):
         raise ValueError(f"{rule}: responses to item {short(labels['item'][k])} differ")
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]

@@ -178,8 +178,8 @@ def spearman_score(
         if sorted(predictions.index) != sorted(labels.index):
             raise ValueError("predictions and labels must have the same index")
         predictions = predictions[labels.index]
-    x = pd.Series(np.array(predictions)).astype(float).to_numpy(copy=True)
-    y = pd.Series(np.array(labels)).astype(float).to_numpy()
+    x: Array = np.array(pd.Series(np.array(predictions)), dtype=np.float64)
+    y: Array = np.array(pd.Series(np.array(labels)), dtype=np.float64)
     missing = np.isnan(x)
     if len(x) != len(y) or missing.all() or np.isinf(x).any() or not np.isfinite(y).all():
         raise ValueError(
