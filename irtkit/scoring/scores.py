@@ -246,24 +246,26 @@ def scores_of(
     """
     from scipy.special import ndtri
 
-    unit, (right, n_asked) = calibrated.unit, seen
+    right, n_asked = seen
     unasked = np.setdiff1d(np.flatnonzero(calibrated.known), places)
-    rest, each = unit.chosen(unasked), calibrated.spread
+    rest = calibrated.unit.chosen(unasked)
+    dispersions = calibrated.spread
     n_items = patterns.n_items + rest.n_items
     correlation: Any = calibrated.trial_correlation
     if calibrated.parameters.steps is not None:  # levels are no trials
         correlation = correlation * (calibrated.parameters.top[places] == 1)
     weighed = patterns.with_trial_correlation(correlation)
-    about: Any = {"rest": rest, "level": level}
-    about["spread"] = None if each is None else (each[places], each[unasked])
-    estimates = partial(_dispersed, weighed, calibrated, places, method, **about)
+    spread = None if dispersions is None else (dispersions[places], dispersions[unasked])
     misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
     limit = None if best == np.inf else (best * n_items - right, misfit * n_items**2)
-    found = estimates(limit=limit)
-    half = ndtri((1 + level) / 2) * np.sqrt(found.rest_variance / n_items**2 + misfit)
-    scores = bounded(right, n_asked, n_items, (right + found.rest) / n_items, half)
+    found = _dispersed(
+        weighed, calibrated, places, method, rest=rest, level=level, spread=spread, limit=limit
+    )
+    error = np.sqrt(found.rest_variance / n_items**2 + misfit)
+    half_width = ndtri((1 + level) / 2) * error
+    scores = bounded(right, n_asked, n_items, (right + found.rest) / n_items, half_width)
     may_exceed = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
     end = of_each(patterns, places, calibrated.end, n_asked, n_items)
     beyond = may_exceed & (right > n_asked * end + _ROUNDING)
@@ -282,7 +284,8 @@ def _dispersed(
     found = abilities(patterns, items, *args, **how)
     if calibrated.dispersion is None:
         return found
-    beyond, added = np.nan_to_num(calibrated.dispersion[places] - 1), np.zeros(patterns.n)
+    beyond = np.nan_to_num(calibrated.dispersion[places] - 1)
+    added = np.zeros(patterns.n)
     for some, _, answered in float_blocks(patterns, complete=False):
         theta = np.clip(np.nan_to_num(found.ability[some]), -1e3, 1e3)
         information = items.information(theta) * beyond
