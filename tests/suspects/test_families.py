@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:(Not unidimensional|Item groups|Verdicts doubted|Low power|Only noise)"
+    "ignore:(Not unidimensional|Item groups|Verdicts doubted|Low power|Only noise|No ability)"
 )
 
 
