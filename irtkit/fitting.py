@@ -237,8 +237,8 @@ def fit(
     method : {"em", "vi"}, EM or Variational, default "em"
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
         or :class:`irtkit.Variational` with settings such as tolerance, devices and batches.
-    prior : {"weak", "empirical"}, WeakPrior, ItemPrior or None, default "weak"
-        "weak" keeps estimates finite. "empirical" also learns how items are distributed (2PL, 3PL).
+    prior : "weak", WeakPrior, ItemPrior or None, default "weak"
+        "weak" keeps estimates finite, and learns how slopes and intercepts are spread (2PL, 3PL).
         None is plain maximum likelihood ("em" only). Or an :class:`irtkit.WeakPrior` or
         :class:`irtkit.ItemPrior`.
     fixed : FitResult, DataFrame or path, optional
@@ -322,8 +322,8 @@ def fit(
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).
 
-    With several abilities both sides have normal posteriors, and "weak" and "empirical" are the
-    same prior: a normal distribution of items, learned from all of them, with a mean per task.
+    With several abilities both sides have normal posteriors, and "weak" is a normal distribution of
+    items, learned from all of them, with a mean per task.
     ``prior=None`` is the maximum of the marginal likelihood up to four abilities and for
     "bifactor", and of a lower bound beyond. Axes of 2, 3, … are a choice (oblimin), on which
     probabilities and expected scores do not depend. Their errors take the rotation as known. Errors
@@ -389,13 +389,11 @@ def fit(
         raise ValueError(f"{rule}, got {short(method)}")
     check_seed(seed)
     check_yes_or_no(standard_errors=standard_errors)
-    if not (
-        prior is None or prior in ("weak", "empirical") or isinstance(prior, WeakPrior | ItemPrior)
-    ):
-        kinds = "'weak', 'empirical', None, an ItemPrior or a WeakPrior"
+    if not (prior is None or prior == "weak" or isinstance(prior, WeakPrior | ItemPrior)):
+        kinds = (
+            "'weak' (which learns spreads, as 'empirical' did), None, an ItemPrior or a WeakPrior"
+        )
         raise ValueError(f"prior must be {kinds}, got {short(prior)}")
-    if prior == "empirical" and model not in {"2PL", "3PL"}:
-        raise ValueError(f"prior='empirical' is for the 2PL and 3PL, and the model is {model}")
     others = fixed is not None or isinstance(prior, ItemPrior) or method.mesh is not None
     if model in OF_LEVELS and (method.name == "vi" or others):
         raise ValueError(
@@ -423,8 +421,8 @@ def fit(
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None:
         right_or_wrong(anchors.parameters)
-    if anchors is not None and (method.name == "vi" or method.mesh or prior == "empirical"):
-        raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
+    if anchors is not None and (method.name == "vi" or method.mesh):
+        raise ValueError("fixed= is for method='em' without a mesh")
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
         reading["levels"] = True
     several = not (is_whole(abilities) and abilities == 1)
@@ -504,7 +502,7 @@ def _check_several(
     known = {
         "model='2PL'": model == "2PL",
         "method='em'": method == EM(),
-        "prior='weak' or None": prior is None or prior in ("weak", "empirical"),
+        "prior='weak' or None": prior is None or prior == "weak",
         "quadrature='adaptive'": quadrature == "adaptive",
         "fixed=None": fixed is None,
     }

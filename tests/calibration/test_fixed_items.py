@@ -173,7 +173,6 @@ ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
     ("model", "items", "more", "message"),
     [
         ("2PL", ONE, {"method": "vi"}, "fixed= is for method='em'"),
-        ("2PL", ONE, {"prior": "empirical"}, "fixed= is for method='em'"),
         ("1PL", pd.DataFrame({"a": [1, 2], "d": 0}, LABELS[:2]), {}, "1PL has one discrimination"),
         ("2PL", ONE.assign(c=0.2), {}, "Use model='3PL'"),
         ("2PL", ONE.set_axis(["other"]), {}, "no item of the responses: its items are other"),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from irtkit import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
-from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.likelihood import Parameterisation, Population
 from irtkit.calibration.priors import Hyper
 from irtkit.calibration.standard_errors import prior_information
@@ -39,7 +38,6 @@ PRIORS = (
     WeakPrior(),
     ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
     ItemPrior(Sech(), Sech(), Sech()),
-    ItemDistribution(1.2, 0.8, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
 )
 
 
@@ -52,7 +50,7 @@ def density(prior: Prior, model: ModelName, x: Array) -> float:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "of a user", "empirical"])
+@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "of a user"])
 @pytest.mark.parametrize("j", range(5))
 def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(
     model: ModelName, prior: Prior, j: int

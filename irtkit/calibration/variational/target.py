@@ -4,10 +4,7 @@ Slopes are a = τ·f(u), with a scale τ that all items share and that is itself
 the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
 shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
 more than respondents, intercepts are measured from m·a for the same reason. prior="weak" has f =
-sinh, a learned prior f = λ·sinh, a prior on log |a| f = ±exp. Other priors have u = a.
-
-A learned distribution is held as it was learned, with items integrated out. Only its location and
-scale stay free, as m and τ.
+sinh, a prior on log |a| f = ±exp. Other priors have u = a.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.priors import (
     AtPrior,
     Density,
@@ -66,8 +62,6 @@ class Coordinates:
     """Whether intercepts are measured from m·a."""
     sign: Array | None
     """Signs of slopes where f = ±exp."""
-    bend: float
-    """The factor λ of f = λ·sinh."""
 
     @property
     def common_slope(self) -> bool:
@@ -106,8 +100,8 @@ class Coordinates:
             return slope, np.zeros_like(slope), np.zeros_like(slope)
         u = point.own[:, 0]
         if self.curve == "sinh":
-            slope = tau * self.bend * np.sinh(u)
-            return slope, tau * self.bend * np.cosh(u), slope
+            slope = tau * np.sinh(u)
+            return slope, tau * np.cosh(u), slope
         if self.sign is not None:
             slope = self.sign * np.exp(u)
             return slope, slope, slope
@@ -125,7 +119,7 @@ class Coordinates:
         """Coordinates of items, and of the m and log τ that the prior has learned."""
         u, columns = items.slope, []
         if self.curve == "sinh":
-            u = np.arcsinh(items.slope * math.exp(-log_scale) / self.bend)
+            u = np.arcsinh(items.slope * math.exp(-log_scale))
         elif self.sign is not None:
             u = np.log(np.maximum(np.abs(items.slope), 1e-3))
         if not self.common_slope:
@@ -190,7 +184,7 @@ class Target:
     """A prior, and the coordinates that suit it."""
 
     coordinates: Coordinates
-    prior: WeakPrior | ItemPrior | ItemDistribution
+    prior: WeakPrior | ItemPrior
 
     def densities(self) -> list[OfCoordinate | None]:
         """Density of each own coordinate, None for intercepts around a common location."""
@@ -275,20 +269,10 @@ class Target:
         shared = np.einsum("jpn,jp->n", by_shared, both)
         return prior.log_density, Point(own, shared + prior.by_hyper[2 - n :])
 
-    def described(self, shared: Array) -> dict[str, Any]:
-        """The prior for the settings of a result, given shared coordinates."""
-        prior = self.prior
-        if not isinstance(prior, ItemDistribution):
-            return prior.described()
-        location, slope = float(shared[0]), math.exp(shared[1])
-        spread = prior.difficulty_spread * prior.slope / slope
-        found = replace(prior, slope=slope, difficulty=-location, difficulty_spread=spread)
-        return found.described()
-
 
 def target_of(
     model: ModelName,
-    prior: WeakPrior | ItemPrior | ItemDistribution,
+    prior: WeakPrior | ItemPrior,
     slope: Array,
     n_respondents: int,
 ) -> Target:
@@ -304,8 +288,7 @@ def target_of(
     if isinstance(prior, ItemPrior) and isinstance(prior.discrimination, LogNormal):
         curve, sign = "exp", np.where(slope < 0, -1.0, 1.0)
     many = len(slope) > _ITEMS_PER_RESPONDENT * n_respondents
-    bend = prior.bend if isinstance(prior, ItemDistribution) else 1.0
-    coordinates = Coordinates(model, len(slope), curve, learns, learns and many, sign, bend)
+    coordinates = Coordinates(model, len(slope), curve, learns, learns and many, sign)
     target = Target(coordinates, prior)
     target.densities()  # raises where one is missing
     return target

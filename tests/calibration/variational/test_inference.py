@@ -30,7 +30,7 @@ PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
 PRIORS: list[tuple[ModelName, Any]] = [
     ("Rasch", "weak"),
     ("2PL", "weak"),
-    ("3PL", "empirical"),
+    ("3PL", "weak"),
     ("1PL", PRIOR),
     ("2PL", ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))),
 ]
