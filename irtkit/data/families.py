@@ -33,7 +33,6 @@ _MIXED = 5  # Right and wrong answers of identical respondents: ten can be given
 _CELLS_AT_ONCE = 2**22  # Cells of an item block: 32 MiB in each of its arrays.
 _PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
 _PRODUCTS_AT_ONCE = 2**20  # Numbers of a part of it that is computed at once: 4 MiB.
-_SHOWING = 100  # Respondents whose expected answers show the functions that those of all add up.
 _ROUNDING = 1e-3  # How far below the limit candidates may have their excess.
 
 
@@ -90,7 +89,7 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     who = np.flatnonzero(result.patterns.answering)
     labels, n = np.array(result.respondent_labels, dtype=object)[who], len(who)
     least_z = float(-ndtri(_FALSE_PAIRS / max(n * (n - 1) / 2, 1.0)))
-    one, other = _candidates(result, who, excess, least_z)
+    one, other = _candidates(result, who, excess)
     both, agreed, chance, variance, n_right = _compared(result, who, one, other)
     beyond = agreed - chance
     identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _MIXED)
@@ -109,9 +108,7 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     return found.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
-def _candidates(
-    result: Expecting, who: NDArray[np.int64], excess: float, least_z: float
-) -> NDArray[np.intp]:
+def _candidates(result: Expecting, who: NDArray[np.int64], excess: float) -> NDArray[np.intp]:
     """Pairs of respondents that may have the excess, (2, n_pairs).
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
@@ -120,16 +117,12 @@ def _candidates(
     """
     n, complete, n_items = len(who), result.patterns.complete, result.patterns.n_items
     found = [np.empty((2, 0), np.intp)]
-    if n_items < 2 * _MIXED and _most_squared_z(result, who) < least_z**2:
-        return found[0]
     for rows in blocks(n, n, _PAIRS_AT_ONCE):
         sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
         common: Any = np.float32(n_items) if complete else np.zeros_like(sums)
         for items in blocks(n_items, n - rows.start, _CELLS_AT_ONCE):
             answered, right, expected = _signs(result, who[rows.start :], items)
             expected *= np.float32((1 - excess) ** 0.5)
-            if complete:
-                expected = _few_functions(expected)
             both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
             for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
                 upper = (some, slice(some.start, None))
@@ -145,14 +138,6 @@ def _candidates(
     return np.concatenate(found, axis=1)
 
 
-def _most_squared_z(result: Expecting, who: NDArray[np.int64]) -> float:
-    """Bound of (A − E)² / Var(A) of all pairs, which is at most Σ (1 − e)/e (Cauchy–Schwarz)."""
-    sign = 2 * np.nan_to_num(result.expected(who, np.arange(result.patterns.n_items))) - 1
-    low, high = sign.min(axis=0), sign.max(axis=0)
-    e = (1 + np.min([low * high, low**2, high**2], axis=0)) / 2
-    return float(((1 - e) / np.maximum(e, 1e-12)).sum())
-
-
 def _signs(result: Expecting, who: NDArray[np.int64], items: slice) -> Any:
     """Cells that are answered, 2y − 1 and 2P − 1, 0 where missing, in 32 bits, (3, n, n_items)."""
     found = np.empty((3, len(who), items.stop - items.start), np.float32)
@@ -162,22 +147,6 @@ def _signs(result: Expecting, who: NDArray[np.int64], items: slice) -> Any:
         signs = 2 * right / np.maximum(trials, 1) - 1, 2 * p - 1
         found[:, some] = answered, *(answered * sign for sign in signs)
     return found
-
-
-def _few_functions(values: Array) -> Array:
-    """Columns whose products of rows are those of the values, but for rounding of candidates.
-
-    Curves over one ability are sums of some twenty functions, which a few respondents show. Where
-    they do not, the values themselves are returned.
-    """
-    step = len(values) // _SHOWING
-    if step < 2 or values.shape[1] < _SHOWING:
-        return values
-    some = np.argsort(values.sum(axis=1))[::step]
-    _, sizes, functions = np.linalg.svd(values[some], full_matrices=False)
-    few = values @ functions[sizes > 1e-6 * sizes[0]].T
-    left = np.einsum("ij,ij->i", values, values) - np.einsum("ij,ij->i", few, few)
-    return few if left.max() <= _ROUNDING * values.shape[1] else values
 
 
 def _compared(
