@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.abilities import errors, likelihood, number
-from irtkit.abilities.engine import Cells, Design, fit_design, fold_in, oblique_axes
+from irtkit.abilities.engine import Cells, Design, Normals, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.calibration.estimates import of_any_systems, of_guessing
 from irtkit.checks import check_one_of, check_whole, short
@@ -24,6 +24,7 @@ from irtkit.responses.levels import kinds_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from irtkit.abilities.engine import Fitted
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.near_duplicates import NearDuplicates
@@ -35,6 +36,14 @@ _FINE_TOL = 1e-4  # The same without a prior, and for correlations, which are th
 _MOST_ITERATIONS = 500  # An ability that data do not ask for settles slowly.
 _CLEAR = 0.5  # Variance of posterior means from which on an ability is no chance.
 _ALIKE = 0.95  # Correlation from which on two abilities are as good as one.
+
+
+class _Asked(NamedTuple):
+    """Which abilities to fit."""
+
+    structure: str  # "exploratory", "task" or "bifactor", or "auto" until it is chosen.
+    n_abilities: int  # Of "exploratory".
+    tasks: tuple[str, ...] | None  # Task of each item, None if unknown.
 
 
 def fitted_abilities(
@@ -49,6 +58,65 @@ def fitted_abilities(
 
     ``of_one`` fits one ability.
     """
+    asked = _asked(responses, abilities)
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    counted_anew = patterns.repeated and settings.trial_correlation is None
+    one = of_one() if asked.structure == "auto" or counted_anew else None
+    if one is not None and counted_anew:
+        correlation = one.settings.trial_correlation or 0.0
+        settings = replace(settings, trial_correlation=correlation)
+    cells = cells_of(patterns, settings)
+
+    findings = []
+    if one is not None and asked.structure == "auto":
+        asked, finding = _chosen(cells, one, asked.tasks, settings, report)
+        if asked.structure == "exploratory" and asked.n_abilities == 1:
+            return replace(one, findings=(*one.findings, finding))
+        findings.append(finding)
+    design, names = design_of(*asked, responses.n_items)
+    tol = _TOL if settings.prior is not None and not design.correlated else _FINE_TOL
+    settings = replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS)
+    fitted = _maximum(cells, design, settings, report)
+    log_likelihood, by_quadrature = likelihood.log_likelihood(cells, fitted)
+
+    duplicates = near_duplicates(patterns)
+    item_covariance: ItemCovariance | None = None
+    correlation_se = np.full_like(fitted.correlations, np.nan)
+    if settings.standard_errors:
+        item_covariance, correlation_se = errors.covariances(cells, fitted)
+        item_covariance = item_covariance.scaled(np.sqrt(duplicates.n / duplicates.n_eff))
+        fitted = _with_item_errors(cells, fitted, item_covariance)
+    axes = oblique_axes(fitted)
+    fitted = fitted.moved(axes)
+    ability_covariance = fitted.ability_covariance
+    if item_covariance is not None:
+        item_covariance = errors.turned(item_covariance, axes)
+        ability_covariance = errors.ability_covariances(cells, fitted, item_covariance)
+
+    result = AbilitiesResult(
+        structure=asked.structure,
+        ability_names=names,
+        settings=settings,
+        item_labels=responses.items,
+        respondent_labels=responses.respondents,
+        tasks=asked.tasks,
+        fitted=fitted,
+        item_covariance=item_covariance,
+        ability_errors=np.sqrt(np.diagonal(ability_covariance, axis1=1, axis2=2)),
+        correlation_se=correlation_se,
+        p_negative=p_negative(cells, fitted, duplicates.share),
+        counts=patterns.counts,
+        log_likelihood=log_likelihood,
+        log_likelihood_by="quadrature" if by_quadrature else "Laplace",
+        responses=responses,
+    )
+    trials = counted_anew and not (kinds_of(responses) == "levels").any()  # points are no trials
+    of_systems = _of_systems(result, patterns, duplicates, counted_anew=trials)
+    return replace(result, findings=(*of_systems, *findings, *_of_abilities(result)))
+
+
+def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
+    """Check which abilities are asked for, against the tasks of the items."""
     refuse_sparse(responses, "abilities")
     if responses.synthetic.any():
         raise ValueError(
@@ -57,102 +125,130 @@ def fitted_abilities(
         )
     table = responses.item_table
     has_tasks = table is not None and "task" in table.columns
-    names: tuple[str, ...] | None = None
-    if isinstance(abilities, str):
+    if isinstance(abilities, int | np.integer):
+        check_whole("abilities", abilities, 1, most=max(responses.n_items // 3, 1))
+        asked = _Asked("exploratory", int(abilities), None)
+    elif isinstance(abilities, str):
         check_one_of("abilities", abilities, ("auto", "task", "bifactor"))
+        asked = _Asked(abilities, 0, None)
         if abilities != "auto" and not has_tasks:
             raise ValueError(
                 f"abilities={abilities!r} needs the task of every item, a column 'task' of the "
                 "item table. Use abilities={item: task, …} or abilities='auto'"
             )
-        given: Any = "task"
-    elif not isinstance(abilities, int | np.integer):
-        given = abilities
     else:
-        check_whole("abilities", abilities, 1, most=max(responses.n_items // 3, 1))
-        given = "task"
-    if has_tasks or given != "task":
-        labels = by_label("abilities", given, responses.items, responses, "ability", "item")
-        lacking = [k for k, one in enumerate(labels) if is_missing_label(one)]
-        if lacking and abilities != "auto" and not isinstance(abilities, int | np.integer):
-            named = short(responses.items[lacking[0]])
+        asked = _Asked("task", 0, None)
+    is_mapping = not isinstance(abilities, int | np.integer | str)
+    if not has_tasks and not is_mapping:
+        return asked
+
+    given = abilities if is_mapping else "task"
+    labels = by_label("abilities", given, responses.items, responses, "ability", "item")
+    lacking = [
+        item for item, label in zip(responses.items, labels, strict=True) if is_missing_label(label)
+    ]
+    tasks = None if lacking else tuple(map(str, labels))
+    if asked.structure in {"task", "bifactor"}:
+        if lacking:
+            named = short(lacking[0])
             raise ValueError(f"abilities must name an ability of every item, and {named} has none")
-        names = None if lacking else tuple(map(str, labels))
-    structure = "exploratory" if isinstance(abilities, int | np.integer) else abilities
-    structure = structure if isinstance(structure, str) else "task"
-    if structure in {"task", "bifactor"} and len(set(names or ())) < 2:
-        raise ValueError(
-            "abilities must name two abilities or more, and all items have the same one"
-        )
-    patterns = patterns_of(responses, synthetic_is_real=False)
-    first: FitResult | None = of_one() if structure == "auto" else None
-    counted_anew = patterns.repeated and settings.trial_correlation is None
-    if counted_anew:
-        first = first or of_one()
-        settings = replace(settings, trial_correlation=first.settings.trial_correlation or 0.0)
-    cells = _cells(responses, settings.trial_correlation)
-    findings: list[Finding] = []
-    k = int(abilities) if structure == "exploratory" else 1
-    if first is not None and structure == "auto":
-        structure, k, finding = _chosen(cells, first, names, settings, report)
-        if k == 1 and structure == "exploratory":
-            return replace(first, findings=(*first.findings, finding))
-        findings.append(finding)
-    design, ability_names = design_of(structure, k, names, responses.n_items)
+        if len(set(labels)) < 2:
+            raise ValueError(
+                "abilities must name two abilities or more, and all items have the same one"
+            )
+    return asked._replace(tasks=tasks)
+
+
+def cells_of(patterns: Patterns, settings: Settings) -> Cells:
+    """Shares right, and how many independent trials each counts for."""
+    counted = patterns.with_trial_correlation(settings.trial_correlation or 0.0)
+    right, tried = counted.dense(dtype=np.float32)
+    share = np.divide(right, tried, out=np.zeros_like(right), where=tried > 0)
+    return Cells(share, None if (tried == 1).all() else tried)
+
+
+def design_of(
+    structure: str, n_abilities: int, tasks: tuple[str, ...] | None, n_items: int
+) -> tuple[Design, tuple[str, ...]]:
+    """What each item may measure, and the names of abilities."""
+    names = tuple(dict.fromkeys(tasks or ()))
+    number = {task: k for k, task in enumerate(names)}
+    group = np.zeros(n_items, dtype=np.intp)
+    if tasks is not None:
+        group = np.array([number[task] for task in tasks], dtype=np.intp)
+    in_task = group[:, None] == np.arange(len(names))
+    if structure == "exploratory":
+        pattern = np.ones((n_items, n_abilities), bool)
+        names = tuple(str(k + 1) for k in range(n_abilities))
+        return Design(pattern, np.arange(n_abilities), group, correlated=False), names
+    if structure == "task":
+        kind = np.zeros(len(names), np.intp)
+        return Design(in_task, kind, group, correlated=True), names
+    pattern = np.column_stack([np.ones(n_items, bool), in_task])
+    kind = np.append(0, np.ones(len(names), np.intp))
+    return Design(pattern, kind, group, correlated=False), ("general", *names)
+
+
+def _chosen(
+    cells: Cells,
+    one: FitResult,
+    tasks: tuple[str, ...] | None,
+    settings: Settings,
+    report: Callable[[int, float], None],
+) -> tuple[_Asked, Finding]:
+    """Structure and number of abilities that predict held-out answers best, with a finding."""
+    n, n_items = cells.y.shape
+    families = np.unique(linked(one, alike_pairs(one, USUAL_EXCESS)), return_inverse=True)[1]
+    few_systems = n < number.FEWEST_SYSTEMS or families.max() + 1 < number.FEWEST_FAMILIES
+    if few_systems or n_items < 6:
+        return _Asked("exploratory", 1, tasks), Finding("one-ability", "note", {"n_systems": n})
+    most = min(number.MOST_ABILITIES, n_items // 3)
+    designs = [design_of("exploratory", k, tasks, n_items)[0] for k in range(1, most + 1)]
+    copies = number.item_families(cells, fit_design(cells, designs[0]))
+    held_out = number.HeldOut.of(cells, families, copies, settings.seed)
+    losses = held_out.losses(designs, report)
+    asked = _Asked("exploratory", len(losses), tasks)
+    loss = losses[-1]
+    if tasks is not None and len(set(tasks)) > 1:
+        by_task = held_out.loss(design_of("task", 0, tasks, n_items)[0])
+        if number.gains(losses[0], by_task) and by_task.sum() <= loss.sum():
+            asked = _Asked("task", len(set(tasks)), tasks)
+            loss = by_task
+    loss_of_one = held_out.per_answer(losses[0])
+    if asked.structure == "exploratory" and asked.n_abilities == 1:
+        return asked, Finding("one-ability", "note", {"loss": loss_of_one})
+    by = " by task" if asked.structure == "task" else ""
+    values = {
+        "chosen": f"{asked.n_abilities} abilities{by}",
+        "one": loss_of_one,
+        "best": held_out.per_answer(loss),
+    }
+    return asked, Finding("abilities-chosen", "note", values)
+
+
+def _maximum(
+    cells: Cells, design: Design, settings: Settings, report: Callable[[int, float], None]
+) -> Fitted:
+    """The fit of a design; without a prior at the maximum of the likelihood, if that is exact."""
     prior = settings.prior is not None
-    few = design.n_abilities <= likelihood.MOST_DIMENSIONS
-    exact = not prior and (few or likelihood.is_bifactor(design))
-    tol = _TOL if prior and not design.correlated else _FINE_TOL
-    options: Any = {"tol": tol, "max_iterations": _MOST_ITERATIONS, "report": report}
-    fitted = fit_design(cells, design, prior=prior, **options)
-    if not fitted.converged:
-        values = {"n_iterations": fitted.n_iterations, "change": fitted.change, "tol": tol}
-        findings.append(Finding("not-converged", "warning", values))
-    fitted = likelihood.polished(cells, fitted) if exact else fitted
-    value, by_quadrature = likelihood.log_likelihood(cells, fitted)
-    joint: ItemCovariance | None = None
-    of_correlations = np.full((design.n_abilities,) * 2, np.nan)
-    duplicates = near_duplicates(patterns)
-    if settings.standard_errors:
-        joint, of_correlations = errors.covariances(cells, fitted)
-        joint = joint.scaled(np.sqrt(duplicates.n / duplicates.n_eff))
-        fitted = replace(fitted, items=replace(fitted.items, covariance=joint.of_items()))
-        fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
-    axes = oblique_axes(fitted)
-    fitted = fitted.moved(axes)
-    of_abilities = fitted.ability_covariance
-    if joint is not None:
-        joint = errors.turned(joint, axes)
-        of_abilities = errors.ability_covariances(cells, fitted, joint)
-    against = p_negative(cells, fitted, duplicates.share)
-    if (negative := negative_items(against)) is not None:
-        findings.append(negative)
-    one, other = np.nonzero(np.triu(fitted.correlations >= _ALIKE, 1))
-    if len(one) and design.correlated:
-        pairs = [
-            f"{ability_names[i]} and {ability_names[j]}" for i, j in zip(one, other, strict=True)
-        ]
-        findings.append(Finding("abilities-alike", "note", {"pairs": pairs, "least": _ALIKE}))
-    result = AbilitiesResult(
-        structure=structure,
-        ability_names=ability_names,
-        settings=replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS),
-        item_labels=responses.items,
-        respondent_labels=responses.respondents,
-        tasks=names,
-        fitted=fitted,
-        item_covariance=joint,
-        ability_errors=np.sqrt(np.diagonal(of_abilities, axis1=1, axis2=2)),
-        correlation_se=of_correlations,
-        p_negative=against,
-        counts=patterns.counts,
-        log_likelihood=value,
-        log_likelihood_by="quadrature" if by_quadrature else "Laplace",
-        responses=responses,
+    fitted = fit_design(
+        cells,
+        design,
+        prior=prior,
+        tol=settings.tol,
+        max_iterations=settings.max_iterations,
+        report=report,
     )
-    trials = counted_anew and not (kinds_of(responses) == "levels").any()  # points are no trials
-    found = _of_systems(result, patterns, duplicates, counted_anew=trials)
-    return replace(result, findings=(*found, *findings))
+    few = design.n_abilities <= likelihood.MOST_DIMENSIONS
+    if not prior and (few or likelihood.is_bifactor(design)):
+        return likelihood.polished(cells, fitted)
+    return fitted
+
+
+def _with_item_errors(cells: Cells, fitted: Fitted, item_covariance: ItemCovariance) -> Fitted:
+    """Return the fit with this covariance of items, and respondents to match."""
+    fitted = replace(fitted, items=Normals(fitted.items.mean, item_covariance.of_items()))
+    return replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
 
 
 def _of_systems(
@@ -160,78 +256,35 @@ def _of_systems(
 ) -> Iterator[Finding]:
     """What one ability says of systems too. Abilities that are reliable are no chance."""
     counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
-    about = None if result.responses is None else result.responses.item_table
-    if (guessing := at_chance(counted, about)) is not None:
+    table = None if result.responses is None else result.responses.item_table
+    guessing = at_chance(counted, table)
+    if guessing is not None:
         yield of_guessing(result, guessing)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     unclear = bool((result.fitted.ability.var(axis=0) < _CLEAR).all())
     yield from of_any_systems(
-        *(result, patterns, duplicates),
+        result,
+        patterns,
+        duplicates,
         no_differences=by_chance and unclear,
         counted_anew=counted_anew,
     )
 
 
-def design_of(
-    structure: str, k: int, tasks: tuple[str, ...] | None, n_items: int
-) -> tuple[Design, tuple[str, ...]]:
-    """What each item may measure, and the names of abilities."""
-    group, found = np.zeros(n_items, dtype=np.intp), tuple(dict.fromkeys(tasks or ()))
-    if tasks is not None:
-        place = {task: at for at, task in enumerate(found)}
-        group = np.array([place[task] for task in tasks], dtype=np.intp)
-    if structure == "exploratory":
-        design = Design(np.ones((n_items, k), bool), np.arange(k), group, correlated=False)
-        return design, tuple(str(at + 1) for at in range(k))
-    own = group[:, None] == np.arange(len(found))
-    if structure == "task":
-        return Design(own, np.zeros(len(found), np.intp), group, correlated=True), found
-    pattern = np.column_stack([np.ones(n_items, bool), own])
-    kind = np.append(0, np.ones(len(found), np.intp))
-    return Design(pattern, kind, group, correlated=False), ("general", *found)
-
-
-def _cells(responses: ResponseMatrix, correlation: float | None) -> Cells:
-    """Shares right, and how many independent trials each counts for."""
-    patterns = patterns_of(responses, synthetic_is_real=False)
-    right, tried = patterns.with_trial_correlation(correlation or 0.0).dense(dtype=np.float32)
-    share = np.divide(right, tried, out=np.zeros_like(right), where=tried > 0)
-    return Cells(share, None if (tried == 1).all() else tried)
-
-
-def _chosen(
-    cells: Cells,
-    first: FitResult,
-    tasks: tuple[str, ...] | None,
-    settings: Settings,
-    report: Callable[[int, float], None],
-) -> tuple[str, int, Finding]:
-    """Structure and number of abilities that predict held-out answers best, with a finding."""
-    n, n_items = cells.y.shape
-    few = Finding("one-ability", "note", {"n_systems": n})
-    if n < number.FEWEST_SYSTEMS or n_items < 6:
-        return "exploratory", 1, few
-    families = linked(first, alike_pairs(first, USUAL_EXCESS))
-    if len(np.unique(families)) < number.FEWEST_FAMILIES:
-        return "exploratory", 1, few
-    families = np.unique(families, return_inverse=True)[1]
-    most = min(number.MOST_ABILITIES, n_items // 3)
-    designs = [design_of("exploratory", k, tasks, n_items)[0] for k in range(1, most + 1)]
-    copies = number.item_families(cells, fit_design(cells, designs[0]))
-    losses, answers = number.held_out_losses(
-        *(cells, designs, families, copies, settings.seed), report
-    )
-    last = len(losses) - 1
-    if last and not number.gains(losses[-2], losses[-1]):
-        last -= 1
-    structure, k, best = "exploratory", last + 1, losses[last]
-    if tasks is not None and len(set(tasks)) > 1:
-        design = design_of("task", 0, tasks, n_items)[0]
-        (by_task,), _ = number.held_out_losses(cells, [design], families, copies, settings.seed)
-        if number.gains(losses[0], by_task) and by_task.sum() <= best.sum():
-            structure, k, best = "task", design.n_abilities, by_task
-    shares = {"one": float(losses[0].sum()) / answers, "best": float(best.sum()) / answers}
-    if structure == "exploratory" and k == 1:
-        return structure, 1, Finding("one-ability", "note", {"loss": shares["one"]})
-    values = {"chosen": f"{k} abilities{' by task' * (structure == 'task')}", **shares}
-    return structure, k, Finding("abilities-chosen", "note", values)
+def _of_abilities(result: AbilitiesResult) -> Iterator[Finding]:
+    """Slopes that had not settled, items that fall with abilities, and abilities that are alike."""
+    fitted = result.fitted
+    if not fitted.converged:
+        values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
+        yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})
+    negative = negative_items(result.p_negative)
+    if negative is not None:
+        yield negative
+    names = result.ability_names
+    pairs = [
+        f"{names[one]} and {names[other]}"
+        for one, other in zip(*np.triu_indices(len(names), 1), strict=True)
+        if fitted.correlations[one, other] >= _ALIKE
+    ]
+    if pairs and fitted.design.correlated:
+        yield Finding("abilities-alike", "note", {"pairs": pairs, "least": _ALIKE})
