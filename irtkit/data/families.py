@@ -6,6 +6,7 @@ evidence look stronger than it is.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -28,12 +29,21 @@ if TYPE_CHECKING:
 
 SIMILAR = "similar"
 USUAL_EXCESS = 0.5  # Agreement beyond that of the model, of that which there could be.
-_FALSE_PAIRS = 0.01  # Pairs expected by chance in a table, were the model true (Bonferroni).
-_MIXED = 5  # Right and wrong answers of identical respondents: ten can be given in 252 ways.
-_CELLS_AT_ONCE = 2**22  # Cells of an item block: 32 MiB in each of its arrays.
-_PAIRS_AT_ONCE = 2**26  # Numbers of a table of pairs: 256 MiB.
-_PRODUCTS_AT_ONCE = 2**20  # Numbers of a part of it that is computed at once: 4 MiB.
-_ROUNDING = 1e-3  # How far below the limit candidates may have their excess.
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How pairs of similar respondents are searched for."""
+
+    false_pairs: float = 0.01  # Expected by chance in a table, were the model true (Bonferroni).
+    mixed: int = 5  # Right and wrong answers of identical ones: ten can be given in 252 ways.
+    cells_at_once: int = 2**22  # Of an item block: 32 MiB in each of its arrays.
+    pairs_at_once: int = 2**26  # Numbers of a table of pairs: 256 MiB.
+    products_at_once: int = 2**20  # Numbers of a part of it: 4 MiB.
+    rounding: float = 1e-3  # How far below the limit candidates may have their excess.
+
+
+_SEARCH = _Search()
 
 
 class Expecting(Protocol):
@@ -64,7 +74,7 @@ def item_blocks(
 ) -> Iterator[tuple[slice, Array, Array]]:
     """Some items, right responses of some respondents and how many there are, 0 where missing."""
     for some in blocks(
-        len(result.item_labels), len(np.arange(result.patterns.n)[kept]), _CELLS_AT_ONCE
+        len(result.item_labels), len(np.arange(result.patterns.n)[kept]), _SEARCH.cells_at_once
     ):
         yield some, *result.patterns.dense(kept, some)
 
@@ -88,11 +98,11 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
 
     who = np.flatnonzero(result.patterns.answering)
     labels, n = np.array(result.respondent_labels, dtype=object)[who], len(who)
-    least_z = float(-ndtri(_FALSE_PAIRS / max(n * (n - 1) / 2, 1.0)))
+    least_z = float(-ndtri(_SEARCH.false_pairs / max(n * (n - 1) / 2, 1.0)))
     one, other = _candidates(result, who, excess)
     both, agreed, chance, variance, n_right = _compared(result, who, one, other)
     beyond = agreed - chance
-    identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _MIXED)
+    identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _SEARCH.mixed)
     alike = (beyond >= excess * (both - chance)) & (beyond > least_z * np.sqrt(variance))
     table = pd.DataFrame(
         {
@@ -117,21 +127,21 @@ def _candidates(result: Expecting, who: NDArray[np.int64], excess: float) -> NDA
     """
     n, complete, n_items = len(who), result.patterns.complete, result.patterns.n_items
     found = [np.empty((2, 0), np.intp)]
-    for rows in blocks(n, n, _PAIRS_AT_ONCE):
+    for rows in blocks(n, n, _SEARCH.pairs_at_once):
         sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
         common: Any = np.float32(n_items) if complete else np.zeros_like(sums)
-        for items in blocks(n_items, n - rows.start, _CELLS_AT_ONCE):
+        for items in blocks(n_items, n - rows.start, _SEARCH.cells_at_once):
             answered, right, expected = _signs(result, who[rows.start :], items)
             expected *= np.float32((1 - excess) ** 0.5)
             both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
-            for some in blocks(len(sums), len(both), _PRODUCTS_AT_ONCE):
+            for some in blocks(len(sums), len(both), _SEARCH.products_at_once):
                 upper = (some, slice(some.start, None))
                 sums[upper] += both[some] @ signed[some.start :].T
                 if not complete:
                     common[upper] += answered[some] @ answered[some.start :].T
-        for some in blocks(len(sums), sums.shape[1], _PRODUCTS_AT_ONCE):
+        for some in blocks(len(sums), sums.shape[1], _SEARCH.products_at_once):
             number = common if complete else common[some]
-            may_have = sums[some] >= np.float32(excess - _ROUNDING) * number
+            may_have = sums[some] >= np.float32(excess - _SEARCH.rounding) * number
             pairs = np.stack(np.divmod(np.flatnonzero(may_have & (number > 0)), sums.shape[1]))
             pairs[0] += some.start
             found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)

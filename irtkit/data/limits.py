@@ -7,6 +7,7 @@ respondents, and whether one ability explains them (``benchmarks/warnings_of_fit
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,11 +68,25 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
 
 
 _NORMAL = NormalDist()
-_QUANTILE = 2.33  # 99 % quantile of the normal distribution.
-_FEWEST_ITEMS, _FEWEST, _LEAST_SHARE = 20, 2, 0.1  # Items of a system; systems, and their share.
-_BALANCED, _MOST_BELOW = 0.15, 0.1  # Of constant answers: from one half; systems below the rarer.
-_JOINT, _OPPOSITE = 40, 0.05  # Common items of a pair, and their agreement: 10⁻⁹ by chance.
-_COMPARED, _ITEMS = 300, 1000  # Systems and items of the comparison in pairs, at most.
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """What makes respondents guessers (``benchmarks/at_chance.py``)."""
+
+    quantile: float = 2.33  # 99 % quantile of the normal distribution.
+    fewest_items: int = 20  # Of a respondent who is judged.
+    fewest: int = 2  # Respondents who are told.
+    least_share: float = 0.1  # Of all respondents.
+    balanced: float = 0.15  # Distance of accuracies of constant answers from one half.
+    most_below: float = 0.1  # Share of respondents below the rarer class.
+    joint_items: int = 40  # Common items of a pair with opposite answers.
+    agreement: float = 0.05  # Agreement of these: 10⁻⁹ by chance.
+    most_compared: int = 300  # Respondents compared in pairs.
+    most_items: int = 1000  # Items on which they are compared.
+
+
+_CHANCE = _Chance()
 
 
 class AtChance(NamedTuple):
@@ -105,19 +120,19 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
     known = (guess > 0).astype(np.float64)
     asked, right = patterns.response_scores(known), patterns.scores(known)
     expected = patterns.response_scores(guess)
-    reach = _QUANTILE * np.sqrt(patterns.response_scores(guess * (1 - guess)))
-    judged = patterns.real & (asked >= _FEWEST_ITEMS)
+    reach = _CHANCE.quantile * np.sqrt(patterns.response_scores(guess * (1 - guess)))
+    judged = patterns.real & (asked >= _CHANCE.fewest_items)
     accuracy = right / np.maximum(asked, 1)
     limit = (expected + np.minimum(reach, (asked - expected) / 4)) / np.maximum(asked, 1)
     if inferred:
-        near = judged & (abs(accuracy - 0.5) <= _BALANCED)
+        near = judged & (abs(accuracy - 0.5) <= _CHANCE.balanced)
         if not near.any() or not len(opposite := _opposite(patterns, np.flatnonzero(near))):
             return None
         limit = np.maximum(limit, accuracy[opposite].max())
-        if (judged & (accuracy < 1 - limit)).sum() > _MOST_BELOW * near.sum():
+        if (judged & (accuracy < 1 - limit)).sum() > _CHANCE.most_below * near.sum():
             return None
     rows = np.flatnonzero(judged & (accuracy <= limit))
-    if len(rows) < max(_FEWEST, _LEAST_SHARE * patterns.n_answering):
+    if len(rows) < max(_CHANCE.fewest, _CHANCE.least_share * patterns.n_answering):
         return None
     level = expected[rows].sum() / asked[rows].sum()
     return AtChance(rows, float(level), float(accuracy[rows].max()), inferred)
@@ -125,23 +140,38 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
 
 def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Respondents whose answers are opposite to another respondent's answers."""
-    rows = rows[:: -(-len(rows) // _COMPARED)]
-    some_items = slice(None, None, -(-patterns.n_items // _ITEMS))
+    rows = rows[:: -(-len(rows) // _CHANCE.most_compared)]
+    some_items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
     right, tried = patterns.dense(rows, some_items, np.float32)
     answered = np.minimum(tried, 1)
     sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
     joint = answered @ answered.T
     alike = (joint + sign @ sign.T) / 2
-    found = ((joint >= _JOINT) & (alike <= _OPPOSITE * joint)).any(axis=1)
+    found = ((joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)).any(axis=1)
     return np.asarray(rows[found])
 
 
 _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
-_SLOW, _MOST_SLOW, _ACCURACY = 0.5, 3, 0.01  # Eigenvalues looked at.
-_DENSE, _KEPT = 20, 8  # Respondents up to which all are computed; vectors that ARPACK keeps.
-_SHOWN, _LOST, _HARDLY = 0.85, 0.15, 0.5  # Shown of a shrunk gap, SDs lost; shown of two parts.
-_BY_CHANCE, _SURELY_SEEN = 0.01, 4.5  # Level over all x; expected z that is hardly ever missed.
-_NO_INFORMATION = 1e-9  # Least λ: differences of nearly equal sums may be below 0.
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """What makes a gap worth telling (``benchmarks/warnings_of_fit.py``)."""
+
+    slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
+    most_slow: int = 3  # Contrasts looked at.
+    accuracy: float = 0.01  # Of eigenvalues.
+    dense: int = 20  # Respondents up to which all eigenvalues are computed.
+    vectors: int = 8  # That ARPACK keeps.
+    shown: float = 0.85  # Share of a gap below which it counts as shrunk.
+    lost: float = 0.15  # SDs that shrinking takes off, at least.
+    hardly_shown: float = 0.5  # Share below which the sides are called parts.
+    level: float = 0.01  # Of the score test over all contrasts.
+    surely_seen: float = 4.5  # Expected z that is hardly ever missed.
+    no_information: float = 1e-9  # Least λ: differences of sums err.
+
+
+_GAPS = _Gaps()
 
 
 class Components(NamedTuple):
@@ -173,8 +203,8 @@ class Gap(NamedTuple):
 
     def is_significant(self, n: int) -> bool:
         """Whether there is a gap that loses what matters, one of n tested."""
-        matters = _LOST < self.unshrunken - self.size < EXTREME  # abilities do not span more
-        return matters and self.z > -_NORMAL.inv_cdf(_BY_CHANCE / n / 2)
+        matters = _GAPS.lost < self.unshrunken - self.size < EXTREME  # abilities do not span more
+        return matters and self.z > -_NORMAL.inv_cdf(_GAPS.level / n / 2)
 
     @property
     def exceeds_error(self) -> bool:
@@ -184,7 +214,7 @@ class Gap(NamedTuple):
     @property
     def might_be_missed(self) -> bool:
         """Whether a gap of 1 SD matters and might not be significant."""
-        return self.expected_z < _SURELY_SEEN and self.exceeds_error
+        return self.expected_z < _GAPS.surely_seen and self.exceeds_error
 
 
 class Connectivity(NamedTuple):
@@ -239,7 +269,7 @@ def connectivity_of(
         return Gap(of_all, shown, s * apart, s / root, root / apart, within)
 
     found = [gap_along(x) for x in _slow_contrasts(some, information, fixed)]
-    found = [gap for gap in found if gap.shown < _SHOWN]
+    found = [gap for gap in found if gap.shown < _GAPS.shown]
     sure = [gap for gap in found if gap.is_significant(len(found))]
     said = sure + [gap for gap in found if gap.might_be_missed]
     if not said:
@@ -248,7 +278,7 @@ def connectivity_of(
     ordered = np.sort(weakest.x[who])
     widest = np.diff(ordered).argmax()
     sides = gap_along(np.sign(weakest.x[who] - ordered[widest : widest + 2].mean()))
-    if sides.shown < _HARDLY and sides.exceeds_error:
+    if sides.shown < _GAPS.hardly_shown and sides.exceeds_error:
         side = np.sign(sides.x) * (-1 if np.sign(sides.x).sum() < 0 else 1)
         of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
         of_respondents = np.select([side > 0, side < 0], [1, 2])
@@ -314,7 +344,7 @@ def _known(
         sums += _information(parameters, sd, share) * np.stack([n, first, second])
     shared = np.divide(sums[1] ** 2, sums[0], out=np.zeros(len(right)), where=sums[0] > 0)
     within = float(sums[2].sum())
-    return max(within - float(shared[~fixed].sum()), _NO_INFORMATION), within
+    return max(within - float(shared[~fixed].sum()), _GAPS.no_information), within
 
 
 def _slow_contrasts(
@@ -331,30 +361,54 @@ def _slow_contrasts(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    if (n := patterns.n) <= _DENSE:
+    if (n := patterns.n) <= _GAPS.dense:
         values, vectors = np.linalg.eigh(np.array([product(unit) for unit in np.eye(n)]))
-        values, vectors = values[-_MOST_SLOW:], vectors[:, -_MOST_SLOW:]
+        values, vectors = values[-_GAPS.most_slow :], vectors[:, -_GAPS.most_slow :]
     else:
         from scipy.sparse.linalg import LinearOperator, eigsh
 
         matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
         values, vectors = eigsh(
-            matrix, _MOST_SLOW, which="LA", v0=start.normal(size=n), ncv=_KEPT, tol=_ACCURACY
+            matrix,
+            _GAPS.most_slow,
+            which="LA",
+            v0=start.normal(size=n),
+            ncv=_GAPS.vectors,
+            tol=_GAPS.accuracy,
         )
-    yield from (scale * vectors.T)[values > 2 - _SLOW]
+    yield from (scale * vectors.T)[values > 2 - _GAPS.slow]
 
 
-_MOST_ITEMS, _MOST_CELLS = 512, 2**18  # Items and cells looked at.
-_RARE, _LEAST_RESPONSES = 0.05, 10  # Least proportion correct, and incorrect, and responses.
-_LEAST_RESPONDENTS, _LEAST_ITEMS = 30, 20  # Fewer show too little.
-_PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
-_LEAST_SQUARE, _RIDGE = 0.02, 1e-3  # Least mean square of residuals; responses added at kinks.
-_SCREEN, BOUND = 2.02, 3.53  # Tracy–Widom: 99 % quantile, and (99.9 % quantile − mean) / SD.
+@dataclass(frozen=True)
+class _OneAbility:
+    """How data are tested for one ability (``benchmarks/warnings_of_fit.py``)."""
+
+    most_items: int = 512  # Looked at.
+    most_cells: int = 2**18  # Looked at.
+    rare: float = 0.05  # Least proportion correct of an item, and incorrect.
+    least_responses: int = 10  # Of an item, and of a respondent.
+    least_respondents: int = 30  # Fewer show too little.
+    least_items: int = 20  # Fewer show too little.
+    per_kink: int = 20  # Responses of an item for each kink of its curve.
+    least_kinks: int = 2  # Of a curve.
+    most_kinks: int = 8  # Of a curve.
+    least_square: float = 0.02  # Mean square of residuals.
+    ridge: float = 1e-3  # Responses added at kinks.
+    screen: float = 2.02  # 99 % quantile of the law of Tracy and Widom.
+    draws: int = 20  # At most.
+    few: int = 60  # Respondents who need more draws.
+    draws_of_few: int = 50  # At most, of few respondents.
+    first_draws: int = 5  # For a standard deviation.
+    steps: int = 40  # Of Lanczos: the largest of 512 eigenvalues errs by less than 1e-6.
+    sure: float = 3.0  # Standard errors of a mean of draws at which they end.
+    far: float = 2.0  # Multiples of a bound at which draws end.
+
+
+_ONE_ABILITY = _OneAbility()
+BOUND = 3.53  # (99.9 % quantile − mean) / SD of the law of Tracy and Widom.
 BOUND_OF_SQUARES = 5.0  # Data of one ability with an SD of 3 (60 × 200) reach 4.
-_BOUNDS, _LEAST_SDS = np.array([BOUND, BOUND_OF_SQUARES]), np.array([1.27, 1.0])  # SDs by theory.
-_DRAWS, _FEW, _DRAWS_OF_FEW, _FIRST_DRAWS = 20, 60, 50, 5  # At most, more of few; for an SD.
-_STEPS = 40  # Of Lanczos: the largest of 512 eigenvalues errs by less than 1e-6 of it.
-_SURE, _FAR = 3.0, 2.0  # SDs of a mean of draws, and multiples of a bound, at which draws end.
+_BOUNDS = np.array([BOUND, BOUND_OF_SQUARES])
+_LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics by theory.
 
 
 class Dimensionality(NamedTuple):
@@ -389,10 +443,10 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
         return None
     right, tried = cells
     observed, expected = _statistics(right, tried)
-    if observed[0] <= _SCREEN and observed[1] <= 0:
+    if observed[0] <= _ONE_ABILITY.screen and observed[1] <= 0:
         return None
     generator = np.random.default_rng(0)
-    most_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
+    most_draws = _ONE_ABILITY.draws_of_few if len(right) < _ONE_ABILITY.few else _ONE_ABILITY.draws
     drawn = np.empty((most_draws, 2))
     for n in range(1, most_draws + 1):
         if tried.max() > 1:
@@ -402,12 +456,12 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
             again = (generator.random(expected.shape, np.float32) < expected) * tried
         drawn[n - 1] = _statistics(again, tried)[0]
         above = observed - drawn[:n].mean(axis=0)
-        if (above < _LEAST_SDS * (_BOUNDS - _SURE / n**0.5)).all():
+        if (above < _LEAST_SDS * (_BOUNDS - _ONE_ABILITY.sure / n**0.5)).all():
             return None
-        if n >= _FIRST_DRAWS:
+        if n >= _ONE_ABILITY.first_draws:
             spread = np.maximum(drawn[:n].std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n) ** 0.5
             z = above / spread
-            if (z > _FAR * _BOUNDS).any():
+            if (z > _ONE_ABILITY.far * _BOUNDS).any():
                 break
     return (float(z[0]), float(z[1])) if (z > _BOUNDS).any() else None
 
@@ -416,21 +470,21 @@ def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
     """Right responses and responses of the cells tested, or None if they are too few."""
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     share = right / np.maximum(responses, 1)
-    items = np.flatnonzero((share > _RARE) & (share < 1 - _RARE))
+    items = np.flatnonzero((share > _ONE_ABILITY.rare) & (share < 1 - _ONE_ABILITY.rare))
     order = -responses[items] if patterns.sparse else share[items]
-    every = 1 if patterns.sparse else max(-(-len(items) // _MOST_ITEMS), 1)
-    items = items[np.argsort(order, kind="stable")][every // 2 :: every][:_MOST_ITEMS]
+    every = 1 if patterns.sparse else max(-(-len(items) // _ONE_ABILITY.most_items), 1)
+    items = items[np.argsort(order, kind="stable")][every // 2 :: every][: _ONE_ABILITY.most_items]
     who: Places = np.flatnonzero(patterns.answering)
-    most = _MOST_CELLS // max(len(items), 1)
+    most = _ONE_ABILITY.most_cells // max(len(items), 1)
     if len(who) > most:
         who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
     right, tried = patterns.dense(who, items, np.float32)
-    kept = np.count_nonzero(tried, axis=1) >= _LEAST_RESPONSES
-    asked = np.count_nonzero(tried[kept], axis=0) >= _LEAST_RESPONSES
+    kept = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
+    asked = np.count_nonzero(tried[kept], axis=0) >= _ONE_ABILITY.least_responses
     right, tried = right[kept][:, asked], tried[kept][:, asked]
     sums, counts = right.sum(axis=0), tried.sum(axis=0)
     varied = (sums > 0) & (sums < counts)
-    if len(right) < _LEAST_RESPONDENTS or varied.sum() < _LEAST_ITEMS:
+    if len(right) < _ONE_ABILITY.least_respondents or varied.sum() < _ONE_ABILITY.least_items:
         return None
     right, tried = right[:, varied], tried[:, varied]
     left = tried.any(axis=1)  # some answered only items that were left out
@@ -442,7 +496,7 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
     n, m = right.shape
     count = np.maximum(tried.sum(axis=0), 1)
     share = right.sum(axis=0) / count
-    variance = np.maximum(share * (1 - share), _LEAST_SQUARE)
+    variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
     deviation = right - tried * share
     score = deviation.sum(axis=1) / tried.sum(axis=1)
     score = (score - score.mean()) / max(float(score.std()), 1e-6)
@@ -453,7 +507,7 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
     expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
     residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
     squares, answered = residual * residual, tried > 0
-    least = [_LEAST_SQUARE * np.count_nonzero(answered, axis=axis) for axis in (0, 1)]
+    least = [_ONE_ABILITY.least_square * np.count_nonzero(answered, axis=axis) for axis in (0, 1)]
     of_item = (n / np.maximum(squares.sum(axis=0), least[0])).astype(np.float32)
     of_respondent = (m / np.maximum(squares @ of_item, least[1])).astype(np.float32)
     of_item *= n / np.maximum(of_item * (of_respondent @ squares), least[0])
@@ -482,18 +536,20 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
 
 def _largest_eigenvalue(matrix: Floats) -> float:
     """Largest eigenvalue of a symmetric matrix, that of a large one by steps of Lanczos (1950)."""
-    if len(matrix) <= 2 * _STEPS:
+    if len(matrix) <= 2 * _ONE_ABILITY.steps:
         return float(np.linalg.eigvalsh(matrix)[-1])
     vector = np.random.default_rng(0).standard_normal(len(matrix), np.float32)
     vector /= np.linalg.norm(vector)
     before, length = np.zeros_like(vector), 0.0
-    tridiagonal = np.zeros((_STEPS, _STEPS))
-    for k in range(_STEPS):
+    tridiagonal = np.zeros((_ONE_ABILITY.steps, _ONE_ABILITY.steps))
+    for k in range(_ONE_ABILITY.steps):
         image = matrix @ vector - length * before
         tridiagonal[k, k] = image @ vector
         image -= tridiagonal[k, k] * vector
         length = float(np.linalg.norm(image))
-        if k + 1 == _STEPS or length < 1e-6 * tridiagonal[0, 0]:  # few eigenvalues differ
+        if (
+            k + 1 == _ONE_ABILITY.steps or length < 1e-6 * tridiagonal[0, 0]
+        ):  # few eigenvalues differ
             break
         tridiagonal[k + 1, k] = length
         before, vector = vector, (image / length).astype(np.float32)
@@ -503,12 +559,16 @@ def _largest_eigenvalue(matrix: Floats) -> float:
 def _basis(score: Floats, n_responses: float) -> Floats:
     """A line with kinks in the score, orthogonal, with a mean square of 1.
 
-    Half of `_PER_KINK` responses lie beyond the outermost kinks. The others are at quantiles that
+    Half of those for a kink lie beyond each outermost kink. The others are at quantiles that
     are evenly spaced in a normal score. Evenly spaced quantiles would leave too few kinks among the
     few respondents who get an easy item wrong.
     """
-    n = int(np.clip(n_responses // _PER_KINK, _LEAST_KINKS, _MOST_KINKS))
-    last = _NORMAL.inv_cdf(min(_PER_KINK / 2 / n_responses, 0.25))
+    n = int(
+        np.clip(
+            n_responses // _ONE_ABILITY.per_kink, _ONE_ABILITY.least_kinks, _ONE_ABILITY.most_kinks
+        )
+    )
+    last = _NORMAL.inv_cdf(min(_ONE_ABILITY.per_kink / 2 / n_responses, 0.25))
     shares = [_NORMAL.cdf(place) for place in np.linspace(last, -last, n)]
     kinks = np.unique(np.quantile(score, shares))
     bent = [np.maximum(score - kink, 0) for kink in kinks]
@@ -524,5 +584,5 @@ def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
     one, other = np.triu_indices(basis.shape[1])
     squares = np.empty((right.shape[1], basis.shape[1], basis.shape[1]), np.float32)
     squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
-    squares += _RIDGE * np.eye(basis.shape[1], dtype=np.float32)
+    squares += _ONE_ABILITY.ridge * np.eye(basis.shape[1], dtype=np.float32)
     return np.asarray(np.linalg.solve(squares, found[:, :, None])[:, :, 0])

@@ -9,6 +9,7 @@ these are more. Correlations of residuals of these pairs give Kish's effective s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,16 +23,26 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
-_MOST_RESPONDENTS, _MOST_CELLS = 384, 2**17  # Compared: a sample of more respondents or items.
-_FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
-_PRIOR_VARIANCE = 9.0  # Of logits of the Rasch model, for finite ones.
-_TURNS, _SETTLED = 12, 0.02  # Newton steps at most; the last changes logits by less.
-_MIDDLING = 3.0  # Largest size of z that shows how z rises with abilities.
-_RIDGE = 5.0  # Pairs that shrink that rise to 0.
-_RATE = 0.05  # False-discovery rate of pairs.
-_LIKENESS = 0.3  # Least correlation of two members of a family.
-_STANDARD_ERRORS = 3.0  # Least design effect less 1, of independent respondents.
-_MATTERS = 0.9  # Share of n below which n_eff counts.
+
+@dataclass(frozen=True)
+class _Pairs:
+    """How pairs are compared (``benchmarks/near_copies.py``)."""
+
+    most_respondents: int = 384  # Compared; a sample of more.
+    most_cells: int = 2**17  # Compared; of more, some items.
+    fewest_items: int = 10  # With fewer, pairs cannot be told apart.
+    prior_variance: float = 9.0  # Of logits of the Rasch model, for finite ones.
+    turns: int = 12  # Newton steps at most.
+    settled: float = 0.02  # Largest change of a logit by the last step.
+    middling: float = 3.0  # Largest size of z of pairs that may be unlike.
+    ridge: float = 5.0  # Pairs that shrink the rise of z with abilities to 0.
+    rate: float = 0.05  # False-discovery rate of pairs.
+    likeness: float = 0.3  # Least correlation of two members of a family.
+    standard_errors: float = 3.0  # Of the design effect, below which there is none.
+    matters: float = 0.9  # Share of n below which n_eff counts.
+
+
+_PAIRS = _Pairs()
 
 
 class NearDuplicates(NamedTuple):
@@ -59,12 +70,12 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     cancel. Of independent respondents the sum has a standard error of about √(2/J).
     """
     n, compared = patterns.n_answering, np.flatnonzero(patterns.answering)
-    if len(compared) > _MOST_RESPONDENTS:
+    if len(compared) > _PAIRS.most_respondents:
         generator = np.random.default_rng(0)
-        compared = np.sort(generator.choice(compared, _MOST_RESPONDENTS, replace=False))
+        compared = np.sort(generator.choice(compared, _PAIRS.most_respondents, replace=False))
     independent = NearDuplicates(n, float(n), 1.0, compared)
-    items = _items(patterns, _MOST_CELLS // max(len(compared), 1))
-    if len(compared) < 2 or len(items) < _FEWEST_ITEMS:
+    items = _items(patterns, _PAIRS.most_cells // max(len(compared), 1))
+    if len(compared) < 2 or len(items) < _PAIRS.fewest_items:
         return independent
     residual, variance, ability = _rasch(*patterns.dense(compared, items, np.float32))
     spread, squares = np.sqrt(variance), residual**2
@@ -87,13 +98,13 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     counted = order[:n_counted]
     of_each = 2 * (n - 1) / (len(compared) * (len(compared) - 1))
     effect = of_each * float((covariance / of_copies)[counted].sum())
-    if effect < max(1 / _MATTERS - 1, _STANDARD_ERRORS * (2 / len(items)) ** 0.5):
+    if effect < max(1 / _PAIRS.matters - 1, _PAIRS.standard_errors * (2 / len(items)) ** 0.5):
         return independent
     effect_on_means = of_each * float((covariance / of_all_items)[counted].sum())
     effect_on_slopes = of_each * float((covariance / of_all_items * pull)[counted].sum())
     share = 1 / (1 + max(effect_on_means, effect_on_slopes, 0.0))
     one_family = np.zeros_like(is_pair)
-    one_family[is_pair] = (z >= threshold) & (covariance >= _LIKENESS * of_copies)
+    one_family[is_pair] = (z >= threshold) & (covariance >= _PAIRS.likeness * of_copies)
     distinct = list[int]()
     for k in range(len(compared)):
         if not one_family[distinct, k].any():
@@ -103,25 +114,25 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
 
 def _without_slopes(z: Array, pull: Array) -> Array:
     """Take off what z rises with the product of abilities, which it does if slopes differ."""
-    middling = np.abs(z - np.median(z)) < _MIDDLING
+    middling = np.abs(z - np.median(z)) < _PAIRS.middling
     x = pull - pull[middling].mean()
-    rise = float(x[middling] @ z[middling]) / (float(x[middling] @ x[middling]) + _RIDGE)
+    rise = float(x[middling] @ z[middling]) / (float(x[middling] @ x[middling]) + _PAIRS.ridge)
     left = z - max(rise, 0.0) * x
     left -= np.median(left)
     for _ in range(3):  # to the middle of the pairs that are not alike
-        left -= np.median(left[np.abs(left) < _MIDDLING])
+        left -= np.median(left[np.abs(left) < _PAIRS.middling])
     return np.asarray(left)
 
 
 def _threshold(z: Array) -> float:
     """Least z from which on few pairs are falsely called alike, or infinity."""
-    lowest = -NormalDist().inv_cdf(_RATE)  # at a lower one normal values alone are too many
+    lowest = -NormalDist().inv_cdf(_PAIRS.rate)  # at a lower one normal values alone are too many
     high = np.sort(z[z > lowest])[::-1]
     as_low = np.sort(-z[z < -lowest])
     n_mirrored = len(as_low) - np.searchsorted(as_low, high)
     normal_tail = np.exp(-(high**2) / 2) / (high * np.sqrt(2 * np.pi))  # Mills' bound
     n_false = np.maximum(n_mirrored, len(z) * normal_tail)
-    return float(high[n_false <= _RATE * np.arange(1, len(high) + 1)].min(initial=np.inf))
+    return float(high[n_false <= _PAIRS.rate * np.arange(1, len(high) + 1)].min(initial=np.inf))
 
 
 def _items(patterns: Patterns, most: int) -> Places:
@@ -159,17 +170,17 @@ def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
         np.divide(answered, p, out=p)
 
     predict()
-    for _ in range(_TURNS):
+    for _ in range(_PAIRS.turns):
         largest = 0.0
         for axis, mode in ((0, easiness), (1, ability)):
             expected = p.sum(axis=axis)
             squares = np.einsum(("ij,ij->j", "ij,ij->i")[axis], p, p)
-            score = share.sum(axis=axis) - expected - mode / _PRIOR_VARIANCE
-            step = np.clip(score / (expected - squares + 1 / _PRIOR_VARIANCE), -1, 1)
+            score = share.sum(axis=axis) - expected - mode / _PAIRS.prior_variance
+            step = np.clip(score / (expected - squares + 1 / _PAIRS.prior_variance), -1, 1)
             np.add(mode, step, out=mode)
             largest = max(largest, float(np.abs(step).max()))
             predict()
-        if largest < _SETTLED:
+        if largest < _PAIRS.settled:
             break
     standard = ability - ability.mean()
     return share - p, p - p**2, standard / max(float(standard.std()), 1e-9)

@@ -16,6 +16,7 @@ that there are slopes at all. Items are called negative at a false-discovery rat
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,16 +30,31 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 FALSE_DISCOVERY_RATE = 0.05  # Default level at which items are called negative.
-_MAX_TURNS, _SETTLED = 20, 1e-3  # Of the additive fit; scores are within 0.001 of their limit.
-_NO_VARIANCE = 1e-9  # Far below the least variance, and above rounding errors.
-_MIN_RESPONDENTS, _MAX_ITEMS = 4, 4000  # Three respondents split in one way; items learned from.
-_MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Of the EM, and the gain in log-likelihood that ends it.
+
+
+@dataclass(frozen=True)
+class _Learning:
+    """How the mixture of slopes is learned (``benchmarks/near_copies.py``)."""
+
+    most_turns: int = 20  # Of the additive fit.
+    settled: float = 1e-3  # Change of scores that ends it.
+    no_variance: float = 1e-9  # Far below the least variance, and above rounding errors.
+    least_respondents: int = 4  # Three split in one way.
+    most_items: int = 4000  # That the mixture is learned from.
+    most_steps: int = 100  # Of the EM.
+    least_gain: float = 1e-3  # In log-likelihood, by which the EM goes on.
+    pseudo_items: float = 10.0  # That the prior shares count for.
+    spread_items: float = 5.0  # That the prior spread counts for.
+    least_spread: float = 0.3  # Of τ/μ, as V of steep items is too large.
+    spread: float = 0.35  # Prior value of τ/μ.
+    flatness: float = 1 / 3  # Largest φ/μ.
+    log_prior_odds: float = -7.0  # Of slopes: on coin flips the mixture gains 4 nats.
+    damped_from: float = 10.0  # Log odds beyond which grow logarithmically.
+    damping: float = 3.0  # Log odds that are the unit of this growth.
+
+
+_LEARNING = _Learning()
 _USUAL = np.array([0.9, 0.05, 0.05])  # Prior shares of regular, inverted and flat items.
-_PSEUDO_ITEMS = 10.0  # Items that the prior counts for.
-_SPREAD, _SPREAD_ITEMS = 0.35, 5.0  # τ/μ of as many pseudo-items.
-_MIN_SPREAD, _FLATNESS = 0.3, 1 / 3  # Least τ/μ, as V of steep items is too large; largest φ/μ.
-_LOG_PRIOR_ODDS = -7.0  # Of slopes against none: on coin flips the mixture gains 4 nats at most.
-_DAMPED_FROM, _DAMPING = 10.0, 3.0  # Log odds beyond grow logarithmically, which keeps the order.
 
 
 class ProportionScore(NamedTuple):
@@ -113,15 +129,15 @@ def proportion_score(patterns: Patterns) -> ProportionScore:
     if not patterns.complete:
         responses = np.maximum(margins.item_responses[REAL], 1)
         met, share = np.zeros_like(right), margins.item_right[REAL] / responses
-        for _ in range(_MAX_TURNS):
+        for _ in range(_LEARNING.most_turns):
             easiness = share - patterns.response_sums((right - met) * scored) / responses
             before, met = met, per_response * patterns.response_scores(easiness)
             met[scored] -= met[scored].mean()
-            if np.abs(met - before).max() < _SETTLED:
+            if np.abs(met - before).max() < _LEARNING.settled:
                 break
         value = right - met
     value = np.where(scored, value - value[scored].mean(), value)
-    sd = max(float(value[scored].std()), _NO_VARIANCE)
+    sd = max(float(value[scored].std()), _LEARNING.no_variance)
     return ProportionScore(value / sd, per_response / sd, scored)
 
 
@@ -136,7 +152,7 @@ def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
     n = np.minimum(responses, n_scored)
     information = share * (1 - share) * np.maximum(squares, 0) * (n / np.maximum(n - 1, 1))
     score = right - share * answered - _squares(patterns, proportion.derivative, share)
-    varied = (information > _NO_VARIANCE) & (n_scored >= _MIN_RESPONDENTS)
+    varied = (information > _LEARNING.no_variance) & (n_scored >= _LEARNING.least_respondents)
     found = SlopeScore(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
     if not (patterns.repeated and varied.any()):
         return found
@@ -185,7 +201,7 @@ def _judged(
     z = mean / np.sqrt(variance)
     falling, rising = (np.logaddexp.reduce(log_joint + log_ndtr(side)) for side in (-z, z))
     gain = float(np.logaddexp.reduce(log_joint).sum())
-    p_any_slope = float(expit(gain + _LOG_PRIOR_ODDS))
+    p_any_slope = float(expit(gain + _LEARNING.log_prior_odds))
     regular, inverted, flat = log_joint
     p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
     wrong_key = inverted - np.logaddexp(regular, flat) - logit(mixture.shares[1])
@@ -197,8 +213,10 @@ def _judged(
 
 def _damped(log_odds: Array) -> Array:
     size = np.abs(log_odds)
-    beyond = np.maximum(size - _DAMPED_FROM, 0)
-    damped = np.minimum(size, _DAMPED_FROM) + _DAMPING * np.log1p(beyond / _DAMPING)
+    beyond = np.maximum(size - _LEARNING.damped_from, 0)
+    damped = np.minimum(size, _LEARNING.damped_from) + _LEARNING.damping * np.log1p(
+        beyond / _LEARNING.damping
+    )
     return np.asarray(np.copysign(damped, log_odds))
 
 
@@ -208,34 +226,41 @@ def learned_mixture(score: SlopeScore) -> SlopeMixture:
     If there are very many items, every k-th in the order of z is used, so that the order of the
     items makes no difference.
     """
-    every = -(-len(score.score) // _MAX_ITEMS)
+    every = -(-len(score.score) // _LEARNING.most_items)
     sample = np.lexsort((score.information, np.nan_to_num(score.z)))[every // 2 :: every]
     score = SlopeScore(*(values[sample] for values in score))
     u, v = score
-    least = 0.1 / np.sqrt(v.max() + _NO_VARIANCE)
-    typical = max(np.sqrt(max((u**2 - v).sum(), 0) / max((v**2).sum(), _NO_VARIANCE)), least)
-    mixture = SlopeMixture(typical, _SPREAD * typical, _FLATNESS * typical, _USUAL)
+    least = 0.1 / np.sqrt(v.max() + _LEARNING.no_variance)
+    typical = max(
+        np.sqrt(max((u**2 - v).sum(), 0) / max((v**2).sum(), _LEARNING.no_variance)), least
+    )
+    mixture = SlopeMixture(
+        typical, _LEARNING.spread * typical, _LEARNING.flatness * typical, _USUAL
+    )
     reached = -np.inf
-    for _ in range(_MAX_STEPS):
+    for _ in range(_LEARNING.most_steps):
         log_joint, mean, variance = _by_kind(score, mixture)
         marginal, before = np.logaddexp.reduce(log_joint), reached
         reached = float(marginal.sum())
-        if reached < before + _MIN_GAIN:
+        if reached < before + _LEARNING.least_gain:
             break
         weight = np.exp(log_joint - marginal)
         steep, size, n = weight[:2], mean[:2] * [[1.0], [-1.0]], weight.sum(axis=1)
         typical = max(float((steep * size).sum() / steep.sum()), least)
         squares = (steep * ((size - typical) ** 2 + variance[:2])).sum()
-        squares += _SPREAD_ITEMS * (_SPREAD * typical) ** 2
-        spread = np.sqrt(squares / (steep.sum() + _SPREAD_ITEMS))
-        pseudo = _PSEUDO_ITEMS * _USUAL
-        squares = weight[2] @ (mean[2] ** 2 + variance[2]) + pseudo[2] * (_FLATNESS * typical) ** 2
+        squares += _LEARNING.spread_items * (_LEARNING.spread * typical) ** 2
+        spread = np.sqrt(squares / (steep.sum() + _LEARNING.spread_items))
+        pseudo = _LEARNING.pseudo_items * _USUAL
+        squares = (
+            weight[2] @ (mean[2] ** 2 + variance[2])
+            + pseudo[2] * (_LEARNING.flatness * typical) ** 2
+        )
         flat_spread = np.sqrt(squares / (n[2] + pseudo[2]))
-        shares = (n + pseudo) / (len(u) + _PSEUDO_ITEMS)
+        shares = (n + pseudo) / (len(u) + _LEARNING.pseudo_items)
         mixture = SlopeMixture(
             typical,
-            max(float(spread), _MIN_SPREAD * typical),
-            min(float(flat_spread), _FLATNESS * typical),
+            max(float(spread), _LEARNING.least_spread * typical),
+            min(float(flat_spread), _LEARNING.flatness * typical),
             shares,
         )
     return mixture
