@@ -60,7 +60,7 @@ PROBABILITY, HALF_WIDTH = 0.9, 1.645
 LIMITS, HELD_FROM = (0.87, 0.93), 500
 """Limits of coverage, and of respondents from which they hold."""
 OWN_PRIOR = irtkit.ItemPrior(
-    irtkit.LogNormal(0.0, 0.4), irtkit.Normal(0.0, 1.5), irtkit.Beta(5.0, 17.0)
+    irtkit.Normal(1.0, 0.4), irtkit.Normal(0.0, 1.5), irtkit.Beta(5.0, 17.0)
 )
 PARAMETERS = ("discrimination", "intercept", "guessing")
 Kind = Literal["from the prior", "narrow slopes", "chance learned"]

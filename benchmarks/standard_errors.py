@@ -38,28 +38,15 @@ NODES, LIMIT = 321, 8.0
 STEP = 1e-5
 
 
-class Sech(irtkit.Density):
-    """A density of one's own: log sech of the distance from a centre, heavy in its tails."""
-
-    def __init__(self, centre: float) -> None:
-        self.centre = centre
-
-    def at(self, x: Array) -> Any:
-        """Its logarithm up to a constant, derivative and minus the second one."""
-        rise = np.tanh(x - self.centre)
-        return -np.log(np.cosh(x - self.centre)), -rise, 1 - rise**2
-
-
 PRIORS: dict[str, Any] = {
     "none": None,
     "weak": "weak",
-    "LogNormal, Normal, Beta": irtkit.ItemPrior(
-        irtkit.LogNormal(0.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5.0, 17.0)
+    "Normal, Normal, Beta": irtkit.ItemPrior(
+        irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5.0, 17.0)
     ),
     "Normal, none, Normal": irtkit.ItemPrior(
         irtkit.Normal(1.0, 0.6), guessing=irtkit.Normal(-1.5, 0.7)
     ),
-    "a density of one's own": irtkit.ItemPrior(Sech(1.0), Sech(0.0), irtkit.Beta(5.0, 17.0)),
 }
 OF_FEW = [(1000, 6), (300, 20), (40, 30), (30, 40), (50, 100), (400, 150)]
 OF_MANY = [(12, 400), (50, 300), (100, 500)]
@@ -150,15 +137,9 @@ def log_weak(
 
 def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) -> Any:
     """Independent densities, a common slope counted once."""
-    if name == "LogNormal, Normal, Beta":
-        by_slope, by_intercept = (
-            norm.logpdf(jnp.log(jnp.abs(slope)), 0, 0.5),
-            norm.logpdf(intercept, 0, 2),
-        )
-    elif name == "Normal, none, Normal":
-        by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.6), jnp.zeros(1)
-    else:
-        by_slope, by_intercept = -jnp.log(jnp.cosh(slope - 1)), -jnp.log(jnp.cosh(intercept))
+    by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.6), jnp.zeros(1)
+    if name == "Normal, Normal, Beta":
+        by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.5), norm.logpdf(intercept, 0, 2)
     total = by_intercept.sum() + (by_slope.mean() if common else by_slope.sum())
     if logit is None:
         return total

@@ -42,7 +42,7 @@ OWN_PRIOR = irtkit.ItemPrior(
     irtkit.Normal(1.0, 0.6), irtkit.Normal(0.0, 1.5), irtkit.Normal(-1.5, 0.7)
 )
 LOG_PRIOR = irtkit.ItemPrior(
-    irtkit.LogNormal(0.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5.0, 17.0)
+    irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5.0, 17.0)
 )
 ON_LOGIT = irtkit.ItemPrior(guessing=irtkit.Normal(-1.1, 0.5))
 CHANGED = irtkit.WeakPrior(slope_spread=0.5, intercept_spread=2.0)
@@ -218,9 +218,7 @@ def _log_density(density: Any, values: Any) -> Array:
         return np.asarray(
             (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
         )
-    if isinstance(density, irtkit.LogNormal):
-        values = np.log(np.abs(values))
-    elif density.mean < 0:  # the logit of guessing is the only one around a negative mean here
+    if density.mean < 0:  # the logit of guessing is the only one around a negative mean here
         values = np.log(values) - np.log1p(-values)
     return np.asarray(-0.5 * ((values - density.mean) / density.sd) ** 2)
 

@@ -15,7 +15,7 @@ from . import (
     systems,
 )
 from .abilities.result import AbilitiesResult
-from .calibration.priors import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
+from .calibration.priors import Beta, ItemPrior, Normal, WeakPrior
 from .curves.characteristic import characteristic_curves
 from .curves.expected import expected_performance
 from .curves.learning import learning_surface
@@ -56,14 +56,12 @@ __all__ = [
     "EM",
     "AbilitiesResult",
     "Beta",
-    "Density",
     "DifficultyPredictor",
     "Finding",
     "FitResult",
     "IRTWarning",
     "ItemParameters",
     "ItemPrior",
-    "LogNormal",
     "Normal",
     "ResponseMatrix",
     "Variational",

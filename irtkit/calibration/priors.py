@@ -12,7 +12,6 @@ and on what the prior learns. Maximisation and the variational path take the sam
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
@@ -55,34 +54,15 @@ class LogDensity(NamedTuple):
 
 
 class Density(ABC):
-    """Log density of one parameter. Your own subclass works with every method of fitting.
+    """Log density of one parameter; of guessing the argument is its logit.
 
-    For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
-    density may be defined for another quantity q, such as log |a| or c. Then ``at`` gives the log
-    density of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results keep the
-    name of the class and the attributes, which must be numbers, texts or arrays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import irtkit
-    >>> class Sech(irtkit.Density):
-    ...     def at(self, x):
-    ...         rise = np.tanh(x - 1.0)
-    ...         return -np.log(np.pi * np.cosh(x - 1.0)), -rise, 1 - rise**2
-    >>> prior = irtkit.ItemPrior(Sech(), irtkit.Normal(0.0, 2.0))
-    >>> responses = irtkit.ResponseMatrix([[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]] * 20)
-    >>> irtkit.fit(responses, prior=prior).converged
-    True
+    The density may be defined for another quantity q, such as c. Then ``at`` gives the log density
+    of q at the parameter x, and ``log_volume`` is log |dq/dx|.
     """
 
     @abstractmethod
-    def at(self, x: Array) -> tuple[Array, Array, Array]:
-        """Log density at x, an array of any shape, its derivative, and minus the second one.
-
-        A tuple of three arrays shaped like x. A curvature below 0 is replaced by a value of at
-        least 0. A search steps by it, and the derivative says what standard errors are.
-        """
+    def at(self, x: Array) -> LogDensity:
+        """Log density at x, an array of any shape, its derivative, and a curvature for steps."""
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log |dq/dx| and its derivative by x, or 0 if the density is defined for x."""
@@ -178,33 +158,6 @@ class Beta(Density):
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log c(1 − c)."""
         return -softplus(-x) - softplus(x), 1 - 2 * logistic(x)
-
-
-@dataclass(frozen=True)
-class LogNormal(Density):
-    """Normal density of log |a|: a prior on the size of discrimination that leaves its sign free.
-
-    ``mean`` and ``sd`` are those of the logarithm; the density is that of the logarithm too.
-    """
-
-    mean: float
-    sd: float
-
-    def __post_init__(self) -> None:
-        check_number("mean of LogNormal", self.mean)
-        check_number("sd of LogNormal", self.sd, above=0)
-
-    def at(self, x: Array) -> LogDensity:
-        """Log density of log |x|, with its precision by x, finite at 0, as curvature."""
-        size = np.abs(x) + 1e-12
-        value, derivative, _ = _normal(np.log(size), self.mean, self.sd)
-        curvature = 1 / (self.sd**2 * (x**2 + 1e-6))
-        return LogDensity(value, derivative * np.sign(x) / size, curvature)
-
-    def log_volume(self, x: Array) -> tuple[Array, Array]:
-        """−log |x|."""
-        size = np.abs(x) + 1e-12
-        return -np.log(size), -np.sign(x) / size
 
 
 @dataclass(frozen=True)
@@ -668,14 +621,13 @@ class ItemPrior:
     Scale and location are fixed by ability, N(0, 1). With many more items than respondents, even
     wide densities shrink all slopes together. ``prior="weak"`` avoids this. A parameter without a
     density is estimated as without a prior, so that an item may be "unbounded". For an item without
-    responses, such a parameter is NaN, and one with a density is at its mode. Each may be a
-    :class:`Density` of your own.
+    responses, such a parameter is NaN, and one with a density is at its mode.
 
     Parameters
     ----------
     discrimination
-        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it once.
-        In Rasch the SD of ability takes its place.
+        :class:`Normal` or None. A common slope (1PL) has it once. In Rasch the SD of ability takes
+        its place.
     intercept
         :class:`Normal` or None.
     guessing
@@ -693,27 +645,24 @@ class ItemPrior:
     Normal(mean=-1.1, sd=0.5)
     """
 
-    discrimination: Density | None = None
-    intercept: Density | None = None
-    guessing: Density | None = None
+    discrimination: Normal | None = None
+    intercept: Normal | None = None
+    guessing: Beta | Normal | None = None
     learns: ClassVar[bool] = False
     keys: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a prior of its parameter, or cannot be stored with a result."""
-        others: dict[str, tuple[tuple[type, ...], str]] = {
-            "discrimination": ((Beta,), "Normal or LogNormal"),
-            "intercept": ((Beta, LogNormal), "Normal"),
-            "guessing": ((LogNormal,), "Beta or Normal"),
+        """Refuse what cannot be a prior of its parameter."""
+        kinds: dict[str, tuple[type, ...]] = {
+            "discrimination": (Normal,),
+            "intercept": (Normal,),
+            "guessing": (Beta, Normal),
         }
-        for name, (refused, names) in others.items():
+        for name, allowed in kinds.items():
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, Density) or isinstance(value, refused)):
-                raise TypeError(
-                    f"{name} of ItemPrior must be {names}, a Density of your own or None, "
-                    f"got {short(value)}"
-                )
-        self.described()
+            if value is not None and type(value) not in allowed:
+                names = " or ".join(kind.__name__ for kind in allowed)
+                raise TypeError(f"{name} of ItemPrior must be {names}, or None, got {short(value)}")
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
@@ -724,7 +673,7 @@ class ItemPrior:
         densities = (self.discrimination, self.intercept, self.guessing)
         for k, (density, x) in enumerate(zip(densities, items[:3], strict=True)):
             if density is not None and x is not None:
-                at = LogDensity(*density.at(x))
+                at = density.at(x)
                 if k == 0 and common_slope:
                     at = at.times(1 / (len(x) if copies is None else copies.sum()))
                 terms.append(Term(at, {k: 1.0}, {}))
@@ -756,16 +705,10 @@ class ItemPrior:
         """Return the prior as plain values, for the settings of a result."""
         record: dict[str, Any] = {"kind": "ItemPrior"}
         for name, density in vars(self).items():
-            record[name] = density and {"kind": (kind := type(density).__name__)}
-            for attribute, value in vars(density).items() if density else ():
-                plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-                try:
-                    record[name][attribute] = json.loads(json.dumps(plain))
-                except (TypeError, ValueError) as error:
-                    raise TypeError(
-                        f"{name} of ItemPrior: attribute {attribute} of {kind} must be a number, "
-                        f"a text or an array, got {type(value).__name__}"
-                    ) from error
+            record[name] = None
+            if density is not None:
+                numbers = {attribute: float(value) for attribute, value in vars(density).items()}
+                record[name] = {"kind": type(density).__name__, **numbers}
         return record
 
 
@@ -785,7 +728,7 @@ def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) ->
     if record is None:
         return None
     if record["kind"] == "ItemPrior":
-        kinds: dict[str, Any] = {"Normal": Normal, "LogNormal": LogNormal, "Beta": Beta}
+        kinds: dict[str, Any] = {"Normal": Normal, "Beta": Beta}
         made: dict[str, Any] = {}
         for name in (field.name for field in fields(ItemPrior) if record[field.name] is not None):
             numbers = dict(record[name])

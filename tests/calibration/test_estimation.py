@@ -16,7 +16,6 @@ from irtkit import (
     Beta,
     ItemParameters,
     ItemPrior,
-    LogNormal,
     Normal,
     ResponseMatrix,
     WeakPrior,
@@ -309,7 +308,7 @@ def test_what_is_no_chance_level_is_refused(
     ("model", "how"),
     [
         ("2PL", {"quadrature": (31, 5.0)}),
-        ("3PL", {"prior": ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0), Beta(4.0, 12.0))}),
+        ("3PL", {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(4.0, 12.0))}),
     ],
 )
 def test_the_same_responses_are_fitted_as_they_were(model: Any, how: dict[str, Any]) -> None:
@@ -320,15 +319,3 @@ def test_the_same_responses_are_fitted_as_they_were(model: Any, how: dict[str, A
     assert again.settings.quadrature == result.settings.quadrature
     assert again.ability == pytest.approx(result.ability, abs=1e-6)
     assert again.items["intercept_se"].isna().all()
-
-
-class Wide(Normal):
-    """A density of a user's own."""
-
-
-def test_a_density_that_the_settings_do_not_describe_is_refused_by_name() -> None:
-    responses = ResponseMatrix([[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]])
-    prior = ItemPrior(Wide(1.0, 0.5), Normal(0.0, 2.0))
-    result = fit(responses, prior=prior, standard_errors=False)
-    with pytest.raises(ValueError, match="'Wide' is none of Normal, LogNormal, Beta"):
-        refitted(result, responses, tol=1e-5)

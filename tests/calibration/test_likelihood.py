@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import ItemParameters, LogNormal, Normal, add_synthetic, simulate_responses
+from irtkit import ItemParameters, Normal, add_synthetic, simulate_responses
 from irtkit.calibration.likelihood import (
     FreeGroups,
     MarginalLikelihood,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TEXTBOOK = ItemPrior(LogNormal(0.0, 0.5), Normal(0.2, 2.0), Beta())
+TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.2, 2.0), Beta())
 OTHER = ItemPrior(Normal(1.0, 0.5), None, Normal(-1.1, 0.5))
 NODES = fixed_nodes(81, 20.0)
 

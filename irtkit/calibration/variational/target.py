@@ -4,7 +4,7 @@ Slopes are a = τ·f(u), with a scale τ that all items share and that is itself
 the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
 shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
 more than respondents, intercepts are measured from m·a for the same reason. prior="weak" has f =
-sinh, a prior on log |a| f = ±exp. Other priors have u = a.
+sinh. Other priors have u = a.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from irtkit.calibration.priors import (
     Density,
     Hyper,
     ItemPrior,
-    LogNormal,
     WeakPrior,
     of_some,
 )
@@ -29,7 +28,7 @@ from irtkit.irf import Items
 if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
 
-Curve = Literal["sinh", "exp", "linear"]
+Curve = Literal["sinh", "linear"]
 _LEAST_SLOPE = 0.2
 """Least common slope to start from: nearer to 0 its logarithm is too uncertain to step by."""
 _ITEMS_PER_RESPONDENT = 2
@@ -60,8 +59,6 @@ class Coordinates:
     """Whether m and τ are coordinates."""
     intercepts_move: bool
     """Whether intercepts are measured from m·a."""
-    sign: Array | None
-    """Signs of slopes where f = ±exp."""
 
     @property
     def common_slope(self) -> bool:
@@ -85,8 +82,7 @@ class Coordinates:
 
     def chosen(self, items: Any) -> Coordinates:
         """Coordinates of items that an index chooses."""
-        sign = None if self.sign is None else self.sign[items]
-        return replace(self, n_items=len(np.arange(self.n_items)[items]), sign=sign)
+        return replace(self, n_items=len(np.arange(self.n_items)[items]))
 
     def scale(self, point: Point) -> Array:
         """Return τ, or the common slope."""
@@ -102,9 +98,6 @@ class Coordinates:
         if self.curve == "sinh":
             slope = tau * np.sinh(u)
             return slope, tau * np.cosh(u), slope
-        if self.sign is not None:
-            slope = self.sign * np.exp(u)
-            return slope, slope, slope
         return u, np.ones_like(u), np.zeros_like(u)
 
     def parameters(self, point: Point) -> Array:
@@ -120,8 +113,6 @@ class Coordinates:
         u, columns = items.slope, []
         if self.curve == "sinh":
             u = np.arcsinh(items.slope * math.exp(-log_scale))
-        elif self.sign is not None:
-            u = np.log(np.maximum(np.abs(items.slope), 1e-3))
         if not self.common_slope:
             columns.append(u)
         columns.append(items.intercept - location * items.slope * self.intercepts_move)
@@ -193,7 +184,7 @@ class Target:
         intercept: OfCoordinate | None = None
         guesses, common = coordinates.model == "3PL", coordinates.common_slope
         if isinstance(prior, ItemPrior):
-            slope = _given(prior, "discrimination", exponential=coordinates.curve == "exp")
+            slope = _given(prior, "discrimination")
             intercept = _given(prior, "intercept")
             guessing = [_given(prior, "guessing")] if guesses else []
         else:
@@ -283,12 +274,10 @@ def target_of(
     ValueError
         If the prior leaves a parameter without a density.
     """
-    learns, sign = not isinstance(prior, ItemPrior), None
+    learns = not isinstance(prior, ItemPrior)
     curve: Curve = "sinh" if learns else "linear"
-    if isinstance(prior, ItemPrior) and isinstance(prior.discrimination, LogNormal):
-        curve, sign = "exp", np.where(slope < 0, -1.0, 1.0)
     many = len(slope) > _ITEMS_PER_RESPONDENT * n_respondents
-    coordinates = Coordinates(model, len(slope), curve, learns, learns and many, sign)
+    coordinates = Coordinates(model, len(slope), curve, learns, learns and many)
     target = Target(coordinates, prior)
     target.densities()  # raises where one is missing
     return target

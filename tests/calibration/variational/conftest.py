@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit import Beta, ItemPrior, Normal, WeakPrior
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.target import Target, target_of
 
@@ -27,10 +27,10 @@ KINDS: dict[str, tuple[ModelName, Any, int]] = {
     "3PL weak": ("3PL", WeakPrior(), MANY),
     "3PL weak, moving": ("3PL", WeakPrior(), FEW),
     "2PL normal": ("2PL", ItemPrior(Normal(1.0, 0.5), Normal(0.2, 2.0)), MANY),
-    "2PL lognormal": ("2PL", ItemPrior(LogNormal(0.1, 0.4), Normal(0.0, 2.0)), FEW),
+    "2PL lognormal": ("2PL", ItemPrior(Normal(1.0, 0.4), Normal(0.0, 2.0)), FEW),
     "1PL normal": ("1PL", ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0)), MANY),
-    "1PL lognormal": ("1PL", ItemPrior(LogNormal(0.1, 0.4), Normal(0.0, 2.0)), MANY),
-    "3PL beta": ("3PL", ItemPrior(LogNormal(0.1, 0.4), Normal(0.0, 2.0), Beta(5, 17)), MANY),
+    "1PL lognormal": ("1PL", ItemPrior(Normal(1.0, 0.4), Normal(0.0, 2.0)), MANY),
+    "3PL beta": ("3PL", ItemPrior(Normal(1.0, 0.4), Normal(0.0, 2.0), Beta(5, 17)), MANY),
     "3PL normal": ("3PL", ItemPrior(Normal(1, 1), Normal(0, 2), Normal(-1.1, 0.5)), MANY),
 }
 

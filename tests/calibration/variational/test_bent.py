@@ -13,7 +13,6 @@ from irtkit import (
     Beta,
     ItemParameters,
     ItemPrior,
-    LogNormal,
     Normal,
     ResponseMatrix,
     Variational,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PRIOR = ItemPrior(LogNormal(0.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
+PRIOR = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
 NAMES = ("discrimination", "intercept", "guessing")
 
 
@@ -44,14 +43,14 @@ def drawn(n: int, n_items: int, seed: int, missing: float = 0.0) -> tuple[Respon
 
 def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float, float]], float]:
     """Means and SDs of one item, of which responses tell P(right) and no more; log evidence."""
-    a, d, c = np.linspace(-1.6, 1.6, 41), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
+    a, d, c = np.linspace(-0.8, 2.8, 61), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
     theta = np.linspace(-6, 6, 61)
     weights = np.exp(-0.5 * theta**2) / np.exp(-0.5 * theta**2).sum()
-    log_a, intercept = np.meshgrid(a, d, indexing="ij")
-    known = expit(np.exp(log_a)[..., None] * theta + intercept[..., None]) @ weights
+    slope, intercept = np.meshgrid(a, d, indexing="ij")
+    known = expit(slope[..., None] * theta + intercept[..., None]) @ weights
     guessing = expit(c)
     right = guessing + (1 - guessing) * known[..., None]
-    log_prior = -0.5 * (log_a / 0.4) ** 2 - 0.5 * (intercept / 1.5) ** 2
+    log_prior = -0.5 * ((slope - 1) / 0.4) ** 2 - 0.5 * (intercept / 1.5) ** 2
     of_guessing = 5 * np.log(guessing) + 17 * np.log1p(-guessing)  # as one of the logit
     k = share_right * n
     value = log_prior[..., None] + of_guessing + k * np.log(right) + (n - k) * np.log1p(-right)
@@ -60,9 +59,7 @@ def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float,
     evidence = value.max() + np.log(weight.sum() * (a[1] - a[0]) * (d[1] - d[0]) * (c[1] - c[0]))
     weight /= weight.sum()
     found = {}
-    for name, x in zip(
-        NAMES, (np.exp(log_a)[..., None], intercept[..., None], guessing), strict=True
-    ):
+    for name, x in zip(NAMES, (slope[..., None], intercept[..., None], guessing), strict=True):
         mean = float((weight * x).sum())
         found[name] = mean, float(np.sqrt((weight * (x - mean) ** 2).sum()))
     return found, float(evidence - constants)

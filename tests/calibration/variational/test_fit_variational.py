@@ -11,7 +11,6 @@ from irtkit import (
     FitResult,
     ItemParameters,
     ItemPrior,
-    LogNormal,
     Normal,
     ResponseMatrix,
     Variational,
@@ -104,7 +103,7 @@ def lognormal_slopes(seed: int) -> tuple[ResponseMatrix, ItemParameters]:
     return simulate_responses(items, abilities, seed=generator), items
 
 
-@pytest.mark.parametrize("prior", ["weak", ItemPrior(LogNormal(0, 0.4), Normal(0, 2))])
+@pytest.mark.parametrize("prior", ["weak", ItemPrior(Normal(1.0, 0.4), Normal(0, 2))])
 def test_negative_slopes_are_found(prior: Any) -> None:
     responses, items, _ = drawn(300, 60, negative=0.15)
     result = fit(responses, method="vi", prior=prior)
@@ -125,7 +124,7 @@ def test_intervals_hold_what_they_say() -> None:
     # the normal approximation. 24 matrices of 12 items and 2 parameters; those of a matrix share
     # scale and location, so that they are worth at least 24 × 6 independent ones: a standard error
     # of at most √(0.09/144), 0.025. Abilities: 24 × 60, worth half of that: 0.011.
-    prior = ItemPrior(LogNormal(0.0, 0.4), Normal(0.0, 1.0))
+    prior = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.0))
     held: dict[str, list[float]] = {"items": [], "abilities": []}
     for seed in range(24):
         generator = np.random.default_rng(seed)

@@ -13,7 +13,6 @@ from irtkit import (
     FitResult,
     ItemParameters,
     ItemPrior,
-    LogNormal,
     Normal,
     ResponseMatrix,
     Variational,
@@ -32,7 +31,7 @@ PRIORS: list[tuple[ModelName, Any]] = [
     ("2PL", "weak"),
     ("3PL", "weak"),
     ("1PL", PRIOR),
-    ("2PL", ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))),
+    ("2PL", ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))),
 ]
 
 

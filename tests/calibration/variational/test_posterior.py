@@ -12,7 +12,6 @@ from irtkit import (
     FitResult,
     ItemParameters,
     ItemPrior,
-    LogNormal,
     Normal,
     ResponseMatrix,
     add_synthetic,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
 
 N_DRAWS = 4000
-LOG_NORMAL = ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))
+LOG_NORMAL = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))
 FITS: dict[str, tuple[ModelName, Any]] = {
     **{model: (model, "weak") for model in ("Rasch", "2PL", "3PL")},
     "2PL, signs": ("2PL", LOG_NORMAL),

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
-from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit import Beta, ItemPrior, Normal, WeakPrior
 from irtkit.calibration.variational.target import Point, Target, target_of
 
 if TYPE_CHECKING:
@@ -71,12 +71,9 @@ def written_out(target: Target, point: Point) -> float:
         total += norm.logpdf(intercept, prior.intercept.mean, prior.intercept.sd).sum()
         density = prior.discrimination
         some = slope[:1] if coordinates.common_slope else slope
-        if isinstance(density, LogNormal):
-            total += norm.logpdf(np.log(np.abs(some)), density.mean, density.sd).sum()
-        else:
-            total += norm.logpdf(some, density.mean, density.sd).sum()
-            # a common slope is a density of its log
-            total += np.log(some).sum() if coordinates.common_slope else 0.0
+        total += norm.logpdf(some, density.mean, density.sd).sum()
+        # a common slope is a density of its log
+        total += np.log(some).sum() if coordinates.common_slope else 0.0
         return float(total)
     location, log_scale = point.shared
     total += norm.logpdf(location, 0, 5) + norm.logpdf(log_scale, 0, 1)
