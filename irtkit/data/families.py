@@ -39,7 +39,6 @@ class _Search:
     mixed: int = 5  # Right and wrong answers of identical ones: ten can be given in 252 ways.
     cells_at_once: int = 2**22  # Of an item block: 32 MiB in each of its arrays.
     pairs_at_once: int = 2**26  # Numbers of a table of pairs: 256 MiB.
-    products_at_once: int = 2**20  # Numbers of a part of it: 4 MiB.
     rounding: float = 1e-3  # How far below the limit candidates may have their excess.
 
 
@@ -73,19 +72,18 @@ def item_blocks(
     result: Expecting, kept: NDArray[np.bool_] | NDArray[np.int64]
 ) -> Iterator[tuple[slice, Array, Array]]:
     """Some items, right responses of some respondents and how many there are, 0 where missing."""
-    for some in blocks(
-        len(result.item_labels), len(np.arange(result.patterns.n)[kept]), _SEARCH.cells_at_once
-    ):
-        yield some, *result.patterns.dense(kept, some)
+    n_kept = len(np.arange(result.patterns.n)[kept])
+    for items in blocks(len(result.item_labels), n_kept, _SEARCH.cells_at_once):
+        right, trials = result.patterns.dense(kept, items)
+        yield items, right, trials
 
 
-def _compared_blocks(
-    result: Expecting, kept: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.bool_], Array, Array]]:
-    """Which of some items respondents answered, the shares right, and P(right) of the model."""
-    for some, right, trials in item_blocks(result, kept):
-        p = np.nan_to_num(result.expected(kept, some))
-        yield trials > 0, right / np.maximum(trials, 1), p
+def _answers(result: Expecting, kept: NDArray[np.int64]) -> Iterator[tuple[Array, Array, Array]]:
+    """Cells that are answered, share right and P(right), 0 where missing, of items by blocks."""
+    for items, right, trials in item_blocks(result, kept):
+        answered = (trials > 0).astype(np.float64)
+        expected = np.nan_to_num(result.expected(kept, items))
+        yield answered, right / np.maximum(trials, 1), expected * answered
 
 
 def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
@@ -96,85 +94,75 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
     import pandas as pd
     from scipy.special import ndtri
 
-    who = np.flatnonzero(result.patterns.answering)
-    labels, n = np.array(result.respondent_labels, dtype=object)[who], len(who)
-    least_z = float(-ndtri(_SEARCH.false_pairs / max(n * (n - 1) / 2, 1.0)))
-    one, other = _candidates(result, who, excess)
-    both, agreed, chance, variance, n_right = _compared(result, who, one, other)
-    beyond = agreed - chance
-    identical = (agreed > both - 0.5) & (np.minimum(n_right, both - n_right) >= _SEARCH.mixed)
-    alike = (beyond >= excess * (both - chance)) & (beyond > least_z * np.sqrt(variance))
+    compared = np.flatnonzero(result.patterns.answering)
+    first, second = _candidates(result, compared, excess)
+    n_common, agreed, expected, variance, n_right = _compared(result, compared, first, second)
+    beyond = agreed - expected
+    n_pairs = max(len(compared) * (len(compared) - 1) / 2, 1.0)
+    least_z = -ndtri(_SEARCH.false_pairs / n_pairs)
+    is_alike = beyond >= excess * (n_common - expected)
+    is_alike &= beyond > least_z * np.sqrt(variance)
+    is_identical = agreed > n_common - 0.5
+    is_identical &= np.minimum(n_right, n_common - n_right) >= _SEARCH.mixed
+    labels = np.array(result.respondent_labels, dtype=object)[compared]
     table = pd.DataFrame(
         {
-            "respondent": labels[one],
-            "other": labels[other],
-            "agreement": agreed / np.maximum(both, 1),
-            "expected": chance / np.maximum(both, 1),
-            "excess": beyond / np.maximum(both - chance, 1e-9),
-            "n_items": both.astype(np.int64),
+            "respondent": labels[first],
+            "other": labels[second],
+            "agreement": agreed / np.maximum(n_common, 1),
+            "expected": expected / np.maximum(n_common, 1),
+            "excess": beyond / np.maximum(n_common - expected, 1e-9),
+            "n_items": n_common.astype(np.int64),
         }
     )
-    found: pd.DataFrame = table[(both > 0) & (identical | alike)]
-    return found.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
+    pairs: pd.DataFrame = table[is_identical | is_alike]
+    return pairs.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
-def _candidates(result: Expecting, who: NDArray[np.int64], excess: float) -> NDArray[np.intp]:
+def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -> NDArray[np.intp]:
     """Pairs of respondents that may have the excess, (2, n_pairs).
 
     On an item that both answered, they agree with probability e = (1 + (2P − 1)(2P′ − 1)) / 2. The
     excess is (A − E) / (B − E). Over these items, A sums (2y − 1)(2y′ − 1), E sums (2P − 1)(2P′ −
-    1), and B is their number. A product in 32 bits suffices, and a second where cells are missing.
+    1), and B is their number. Products in 32 bits suffice.
     """
-    n, complete, n_items = len(who), result.patterns.complete, result.patterns.n_items
-    found = [np.empty((2, 0), np.intp)]
+    n = len(compared)
+    candidates = [np.empty((2, 0), np.intp)]
     for rows in blocks(n, n, _SEARCH.pairs_at_once):
-        sums: Any = np.zeros((rows.stop - rows.start, n - rows.start), np.float32)
-        common: Any = np.float32(n_items) if complete else np.zeros_like(sums)
-        for items in blocks(n_items, n - rows.start, _SEARCH.cells_at_once):
-            answered, right, expected = _signs(result, who[rows.start :], items)
-            expected *= np.float32((1 - excess) ** 0.5)
-            both, signed = np.hstack([right, expected]), np.hstack([right, -expected])
-            for some in blocks(len(sums), len(both), _SEARCH.products_at_once):
-                upper = (some, slice(some.start, None))
-                sums[upper] += both[some] @ signed[some.start :].T
-                if not complete:
-                    common[upper] += answered[some] @ answered[some.start :].T
-        for some in blocks(len(sums), sums.shape[1], _SEARCH.products_at_once):
-            number = common if complete else common[some]
-            may_have = sums[some] >= np.float32(excess - _SEARCH.rounding) * number
-            pairs = np.stack(np.divmod(np.flatnonzero(may_have & (number > 0)), sums.shape[1]))
-            pairs[0] += some.start
-            found.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
-    return np.concatenate(found, axis=1)
-
-
-def _signs(result: Expecting, who: NDArray[np.int64], items: slice) -> Any:
-    """Cells that are answered, 2y − 1 and 2P − 1, 0 where missing, in 32 bits, (3, n, n_items)."""
-    found = np.empty((3, len(who), items.stop - items.start), np.float32)
-    for some in blocks(*found[0].shape):
-        right, trials = result.patterns.dense(who[some], items)
-        answered, p = trials > 0, np.nan_to_num(result.expected(who[some], items))
-        signs = 2 * right / np.maximum(trials, 1) - 1, 2 * p - 1
-        found[:, some] = answered, *(answered * sign for sign in signs)
-    return found
+        n_rows = rows.stop - rows.start
+        beyond: Any = np.zeros((n_rows, n - rows.start), np.float32)
+        for parts in _answers(result, compared[rows.start :]):
+            answered, share, expected = (part.astype(np.float32) for part in parts)
+            signs = 2 * share - answered
+            expected_signs = (1 - excess) ** 0.5 * (2 * expected - answered)
+            beyond += signs[:n_rows] @ signs.T
+            beyond -= expected_signs[:n_rows] @ expected_signs.T
+            beyond -= (excess - _SEARCH.rounding) * (answered[:n_rows] @ answered.T)
+        first, second = np.nonzero(np.triu(beyond > 0, 1))
+        candidates.append(np.stack([first, second]) + rows.start)
+    return np.concatenate(candidates, axis=1)
 
 
 def _compared(
-    result: Expecting, who: NDArray[np.int64], one: NDArray[np.intp], other: NDArray[np.intp]
+    result: Expecting,
+    compared: NDArray[np.int64],
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
 ) -> Array:
     """Number of items that pairs answered, agreements, Σ e, Σ e(1 − e) and right, (5, n_pairs)."""
-    found = np.zeros((5, len(one)))
-    some_of, ends = np.unique([one, other], return_inverse=True)
-    one, other = ends.reshape(2, -1)
-    for answered, y, p in _compared_blocks(result, who[some_of]):
-        for some in blocks(len(one), p.shape[1]):
-            i, j = one[some], other[some]
-            both = answered[i] & answered[j]
-            agreed, e = (both * (x[i] * x[j] + (1 - x[i]) * (1 - x[j])) for x in (y, p))
-            parts = (both, agreed, e, e * (1 - e), both * y[i])
-            found[:, some] += [part.sum(axis=1) for part in parts]
-    found[3] = np.maximum(found[3], 1e-12)
-    return found
+    sums = np.zeros((5, len(first)))
+    members, places = np.unique([first, second], return_inverse=True)
+    first, second = places.reshape(2, -1)
+    for answered, share, p in _answers(result, compared[members]):
+        for pairs in blocks(len(first), p.shape[1]):
+            one, other = first[pairs], second[pairs]
+            common = answered[one] * answered[other]
+            agreed = share[one] * share[other] + (1 - share[one]) * (1 - share[other])
+            expected = p[one] * p[other] + (1 - p[one]) * (1 - p[other])
+            terms = (common, agreed, expected, expected * (1 - expected), share[one])
+            sums[:, pairs] += [np.einsum("ij,ij->i", common, term) for term in terms]
+    sums[3] = np.maximum(sums[3], 1e-12)
+    return sums
 
 
 def clustered_share(
@@ -191,20 +179,23 @@ def clustered_share(
     at, family = theta[scored, None], np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
         raise ValueError("families must name at least two families")
-    variances = [0.0, 0.0]
+    apart, together = 0.0, 0.0
+    respondents = np.arange(len(family))
     for _, right, trials in item_blocks(result, scored):
-        terms = trials, trials * at, right, trials * at**2, right * at
-        sums = np.stack([term.sum(axis=0) for term in terms])
-        slope = _slopes(sums)
-        for k, number in enumerate((np.arange(len(family)), family)):
-            order = np.argsort(number, kind="stable")
-            starts = np.searchsorted(number[order], np.arange(int(number.max()) + 1))
-            left_out = np.stack([np.add.reduceat(term[order], starts, axis=0) for term in terms])
-            without = _slopes(sums[:, None] - left_out)
-            spread = ((without - slope) ** 2).sum() * (1 - 1 / len(without))
-            variances[k] += float(spread)
-    apart, together = variances
+        terms = (trials, trials * at, right, trials * at**2, right * at)
+        apart += _jackknife(terms, respondents)
+        together += _jackknife(terms, family)
     return min(1.0, apart / together) if together > 0 else 1.0
+
+
+def _jackknife(terms: tuple[Array, ...], cluster: NDArray[np.int64]) -> float:
+    """Sum over items of the jackknife variances of slopes, leaving out one cluster at a time."""
+    order = np.argsort(cluster, kind="stable")
+    starts = np.searchsorted(cluster[order], np.arange(int(cluster.max()) + 1))
+    sums = np.stack([term.sum(axis=0) for term in terms])
+    left_out = np.stack([np.add.reduceat(term[order], starts, axis=0) for term in terms])
+    without = _slopes(sums[:, None] - left_out)
+    return float(((without - _slopes(sums)) ** 2).sum() * (1 - 1 / len(starts)))
 
 
 def _slopes(sums: Array) -> Array:
