@@ -26,6 +26,7 @@ _INSTEAD = {
     "ItemParameters": "irtkit.ItemParameters.from_difficulty makes them, a fit has .parameters",
     "Axes": "matplotlib.pyplot.subplots makes some",
     "DataFrame": "pandas.DataFrame makes one",
+    "CharacteristicCurves": "irtkit.characteristic_curves returns one",
 }  # What to type instead, by the name of the class.
 _LIKENESS = 0.7  # Of a suggested name: one letter more or less in three, so that 4PL is not 3PL.
 NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)  # Though Python converts.
@@ -47,21 +48,11 @@ def short(value: object) -> str:
 def check_type(name: str, value: object, kind: type, *others: type) -> None:
     """Refuse what is not a ResponseMatrix, FitResult or the like, nor of another type."""
     if not isinstance(value, (kind, *others)):
-        if type(value).__name__ == "AbilitiesResult":
-            raise TypeError(
-                f"{name} must be a fit with one ability, got {value!r}. "
-                "Use irtkit.fit(…, abilities=1)"
-            )
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise TypeError(
             f"{name} must be {article} {kind.__name__}, got {type(value).__name__}. "
             f"{_INSTEAD[kind.__name__]}"
         )
-
-
-def one_ability_only(name: str) -> ValueError:
-    """Return the error for an argument that several abilities do not have."""
-    return ValueError(f"{name} is for a fit with one ability. Use irtkit.fit(…, abilities=1)")
 
 
 def check_one_of(name: str, value: object, names: Collection[str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
 from irtkit.calibration.result import FitResult, Settings
+from irtkit.capabilities import LEVELS, ON_DEVICES, SEVERAL, VARIATIONAL, require
 from irtkit.checks import (
     as_number,
     check_memory,
@@ -25,9 +26,9 @@ from irtkit.checks import (
 )
 from irtkit.findings import Finding, ReadingError, warn
 from irtkit.io.reading import READING, as_responses
-from irtkit.irf import OF_LEVELS, model_name, right_or_wrong
+from irtkit.irf import OF_LEVELS, model_name
 from irtkit.progress import progress_line
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix
 from irtkit.responses.levels import USUAL_POINTS, WIDEST, kinds_of, level_items, levels_of
 from irtkit.threads import one_thread
 
@@ -394,19 +395,9 @@ def fit(
             "'weak' (which learns spreads, as 'empirical' did), None, an ItemPrior or a WeakPrior"
         )
         raise ValueError(f"prior must be {kinds}, got {short(prior)}")
-    others = fixed is not None or isinstance(prior, ItemPrior) or method.mesh is not None
-    if model in OF_LEVELS and (method.name == "vi" or others):
-        raise ValueError(
-            f"model={model} is for method='em' without a mesh, with the weak prior or none, and "
-            "without fixed="
-        )
-    if method.name == "vi" and prior is None:
-        raise ValueError(
-            "prior must not be None for method='vi', since a posterior needs one. prior='weak' "
-            "leaves scale and location free"
-        )
-    if method.name == "vi" and isinstance(prior, WeakPrior) and prior.difficulty_mean is not None:
-        raise ValueError("difficulty_mean of the prior is for method='em'")
+    several = not (is_whole(abilities) and abilities == 1)
+    require("fixed=", fixed)
+    _check_settings(model, method, prior, quadrature, several=several, fixed=fixed is not None)
     grid: Any = quadrature
     if quadrature != "adaptive":
         pair = isinstance(quadrature, tuple | list) and len(quadrature) == 2
@@ -420,14 +411,9 @@ def fit(
         grid = [int(points), float(limit)]
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None:
-        right_or_wrong(anchors.parameters)
-    if anchors is not None and (method.name == "vi" or method.mesh):
-        raise ValueError("fixed= is for method='em' without a mesh")
+        require("fixed=", anchors.parameters)
     if model in OF_LEVELS and not isinstance(responses, ResponseMatrix):
         reading["levels"] = True
-    several = not (is_whole(abilities) and abilities == 1)
-    if several:
-        _check_several(model, method, prior, quadrature, fixed)
     responses = as_responses(responses, **reading)
     if model in OF_LEVELS:
         level_items(responses, model)
@@ -495,20 +481,37 @@ def _warned(findings: tuple[Finding, ...]) -> None:
             warn(finding)
 
 
-def _check_several(
-    model: str, method: object, prior: object, quadrature: object, fixed: object
+def _check_settings(
+    model: ModelName,
+    method: EM | Variational,
+    prior: object,
+    quadrature: object,
+    *,
+    several: bool,
+    fixed: bool,
 ) -> None:
-    """Refuse settings that several abilities do not have."""
-    known = {
-        "model='2PL'": model == "2PL",
-        "method='em'": method == EM(),
-        "prior='weak' or None": prior is None or prior == "weak",
-        "quadrature='adaptive'": quadrature == "adaptive",
-        "fixed=None": fixed is None,
+    """Refuse settings that have no meaning for the fit that is asked for."""
+    traits = {
+        LEVELS: model in OF_LEVELS,
+        SEVERAL: several,
+        VARIATIONAL: method.name == "vi",
+        ON_DEVICES: method.mesh is not None,
     }
-    for setting, is_met in known.items():
-        if not is_met:
-            raise ValueError(f"several abilities need {setting}. Use it, or abilities=1")
+    settings = {
+        "a model other than the 2PL": model != "2PL",
+        "method=": method != EM(),
+        "method='vi'": method.name == "vi",
+        "mesh=": method.mesh is not None,
+        "prior=None": prior is None,
+        "prior=ItemPrior": isinstance(prior, ItemPrior),
+        "prior=WeakPrior": isinstance(prior, WeakPrior),
+        "difficulty_mean=": isinstance(prior, WeakPrior) and prior.difficulty_mean is not None,
+        "quadrature=": quadrature != "adaptive",
+        "fixed=": fixed,
+    }
+    held = frozenset(trait for trait, holds in traits.items() if holds)
+    for setting in (name for name, given in settings.items() if given):
+        require(setting, held)
 
 
 def _several(
@@ -566,7 +569,7 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
             "(irtkit.add_synthetic(..., ordinary=True) adds rows that count as real)"
         )
     if method.mesh is not None:
-        refuse_sparse(responses, "mesh")
+        require("mesh=", responses)
     if method.name == "vi":
         return
     n, n_items = responses.n_respondents, responses.n_items

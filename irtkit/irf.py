@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from irtkit.capabilities import LEVELS, require
 from irtkit.checks import as_numbers, not_one_of
 
 if TYPE_CHECKING:
@@ -249,6 +250,11 @@ class ItemParameters:
         location, asymptote = as_numbers("difficulty", difficulty), as_numbers("guessing", guessing)
         return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
 
+    @property
+    def traits(self) -> frozenset[str]:
+        """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
+        return frozenset() if self.steps is None else frozenset({LEVELS})
+
     def chosen(self, some: slice | NDArray[Any]) -> ItemParameters:
         """Return the parameters of some items."""
         return replace(
@@ -471,9 +477,5 @@ def level_information(items: Items, theta: Array) -> Array:
 
 def right_or_wrong(parameters: ItemParameters) -> Items:
     """Items for computations that are for right and wrong answers. Ordered levels are refused."""
-    if parameters.steps is not None:
-        raise ValueError(
-            f"this function is for items that are right or wrong, and the model is "
-            f"{parameters.model}. Fit the 2PL to scores at or above a threshold"
-        )
+    require("a curve of right answers", parameters)
     return parameters.items

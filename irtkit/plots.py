@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
 from irtkit.pictures import fitted
@@ -66,6 +67,7 @@ def item_curves(
     matplotlib.axes.Axes or numpy.ndarray
         The axes if `items` is one label, otherwise an array of axes.
     """
+    require("plots.item_curves", result)
     check_type("result", result, FitResult)
     labels = [items] if isinstance(items, str) else [*map(str, items)]
     if not 1 <= len(labels) <= _MOST_CURVES:
@@ -87,6 +89,7 @@ def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axe
 
     For fits of the GPCM and the GRM. The level is written at the peak of its curve.
     """
+    require("plots.category_curves", result)
     check_type("result", result, FitResult)
     curves = fitted.category_curves(result, item)
     ax = _draw(curves, _one(ax))
@@ -120,6 +123,7 @@ def item_map(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.item_map", result)
     return _of_items(fitted.item_map, result, suspects, ax)
 
 
@@ -144,6 +148,7 @@ def average_error(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.average_error", result)
     return _of_items(fitted.error_map, result, suspects, ax)
 
 
@@ -168,6 +173,7 @@ def leaderboard(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.leaderboard", result)
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
     first = (result.leaderboard() if board is None else board).head(top)
@@ -194,6 +200,7 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.wright_map", result)
     check_type("result", result, FitResult)
     return _draw(fitted.wright_map(result)[0], _one(ax))
 
@@ -213,6 +220,7 @@ def information(result: FitResult, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.information", result)
     check_type("result", result, FitResult)
     return _draw(fitted.precision(result)[0], _one(ax))
 
@@ -232,6 +240,7 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
+    require("plots.trace", result)
     check_type("result", result, FitResult)
     return _draw(fitted.trace(result), _one(ax))
 

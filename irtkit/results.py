@@ -14,6 +14,7 @@ import numpy as np
 from irtkit import storage
 from irtkit.abilities import result as of_several
 from irtkit.calibration.result import AnyResult, FitResult, read_result, saved_in
+from irtkit.capabilities import require
 from irtkit.fitting import EM, Variational, fit
 
 if TYPE_CHECKING:
@@ -80,13 +81,14 @@ class Questions:
         """
         from irtkit.systems.leaderboard import board_of_abilities, leaderboard
 
+        require("result.leaderboard", self)
         given: Any = {"clusters": clusters, "level": level, "seed": seed}
         if self.n_abilities == 1:
             return leaderboard(self, of=of, by=by, families=families, **given)
-        if of != "like these" or families is not None:
-            raise ValueError(
-                "of='these' and families are for one ability. Use irtkit.fit(…, abilities=1)"
-            )
+        if of != "like these":
+            require("of='these'", self)
+        if families is not None:
+            require("leaderboard(families=)", self)
         return board_of_abilities(self, by=by, **given)
 
     def with_clustered_errors(self: Any, families: Any = None, clusters: Any = None) -> FitResult:
@@ -173,9 +175,7 @@ class Questions:
         from irtkit.difficulty.quality import quality_of
         from irtkit.io.tables import as_metrics
 
-        if self.responses is None:
-            raise ValueError("the responses were not saved with this result")
-        quality = quality_of(self.responses, as_metrics(metrics), higher_is_better)
+        quality = quality_of(self.saved_responses, as_metrics(metrics), higher_is_better)
         scores = np.asarray(quality.items.reindex(list(self.item_labels)), np.float64)
         settings = replace(self.settings, metrics=quality.settings)
         result: FitResult = replace(self, quality_standard=scores, settings=settings)

@@ -167,7 +167,7 @@ def test_levels_are_no_trials_on_a_board_and_in_a_comparison(here: Path) -> None
     frame = pd.DataFrame(rows, [f"s{k}" for k in range(12)], [*"abcd"])
     frame.to_csv(here / "levels.csv", index_label="model")
     assert "pass^" not in printed("leaderboard levels.csv --model GPCM", here)
-    assert "pass^" in printed("leaderboard levels.csv --levels --model 2PL", here)
+    assert "pass^" not in printed("leaderboard levels.csv --levels --model 2PL", here)
     found = printed("compare levels.csv --model GPCM --out compared", here)
     assert "GPCM " not in found.split("predicted:")[1]
 

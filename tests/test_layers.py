@@ -19,10 +19,11 @@ PACKAGE = Path(__file__).parents[1] / "irtkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 # fmt: off
 LAYERS = (
-    "checks", "findings", "files", "printed", "progress", "threads", "responses", "io", "storage",
-    "irf", "data", "quadrature", "simulation", "calibration", "abilities", "fitting", "scoring",
-    "diagnostics", "suspects", "systems", "selection", "difficulty", "prediction", "curves",
-    "datasets", "pictures", "plots", "report", "results", "", "cli", "__main__",
+    "checks", "findings", "capabilities", "files", "printed", "progress", "threads", "responses",
+    "io", "storage", "irf", "data", "quadrature", "simulation", "calibration", "abilities",
+    "fitting", "scoring", "diagnostics", "suspects", "systems", "selection", "difficulty",
+    "prediction", "curves", "datasets", "pictures", "plots", "report", "results", "", "cli",
+    "__main__",
 )
 # fmt: on
 """From the first to the last. "" is the package itself, with its public names."""

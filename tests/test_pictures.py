@@ -202,5 +202,5 @@ def test_curves_of_levels_sum_to_one_and_are_labelled_at_their_peaks() -> None:
 
 
 def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
-    with pytest.raises(ValueError, match="no levels"):
+    with pytest.raises(ValueError, match="without ordered levels"):
         plots.category_curves(result, "$q_3$")

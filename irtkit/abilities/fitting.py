@@ -11,13 +11,13 @@ from irtkit.abilities import errors, likelihood, number
 from irtkit.abilities.engine import Cells, Design, Normals, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
 from irtkit.calibration.estimates import of_any_systems, of_guessing
+from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_whole, short
 from irtkit.data.families import USUAL_EXCESS, alike_pairs, linked
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
-from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.responses.levels import kinds_of
 
@@ -117,12 +117,7 @@ def fitted_abilities(
 
 def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
     """Check which abilities are asked for, against the tasks of the items."""
-    refuse_sparse(responses, "abilities")
-    if responses.synthetic.any():
-        raise ValueError(
-            "abilities is for real respondents, and responses has synthetic ones. "
-            "Use responses.drop(…) or abilities=1"
-        )
+    require("abilities=", responses)
     table = responses.item_table
     has_tasks = table is not None and "task" in table.columns
     if isinstance(abilities, int | np.integer):

@@ -11,7 +11,8 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Normals, fold_in, probabilities
-from irtkit.calibration.result import AnyResult, FitResult, Settings, saved_in
+from irtkit.calibration.result import AnyResult, Settings, saved_in
+from irtkit.capabilities import SEVERAL
 from irtkit.checks import counted
 from irtkit.data.patterns import Counts, blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
@@ -78,12 +79,10 @@ class AbilitiesResult(AnyResult):
     model = "2PL"
     method = "em"
 
-    def __getattr__(self, name: str) -> Any:
-        if name in {*FitResult.__dataclass_fields__, *dir(FitResult)} and name[0] != "_":
-            raise AttributeError(
-                f"{name} is not defined for several abilities. Use irtkit.fit(…, abilities=1)"
-            )
-        raise AttributeError(f"'AbilitiesResult' object has no attribute {name!r}")
+    @property
+    def traits(self) -> frozenset[str]:
+        """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
+        return super().traits | {SEVERAL}
 
     @property
     def overall(self) -> Array:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
+from irtkit.capabilities import LEVELS, MARKS, UNSAVED, require
 from irtkit.checks import as_numbers, counted
 from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
@@ -16,9 +17,8 @@ from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
-from irtkit.irf import ItemParameters
+from irtkit.irf import OF_LEVELS, ItemParameters
 from irtkit.printed import InNotebooks
-from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -108,6 +108,20 @@ class AnyResult(Questions, InNotebooks):
         raise NotImplementedError
 
     @property
+    def traits(self) -> frozenset[str]:
+        """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
+        own = {LEVELS if self.model in OF_LEVELS else MARKS}
+        if self.responses is None:
+            return frozenset({UNSAVED, *own})
+        return self.responses.traits - {LEVELS} | own
+
+    @property
+    def saved_responses(self) -> ResponseMatrix:
+        """The responses of the fit. Raises an error if they were not saved."""
+        require("patterns", self)
+        return self.responses  # type: ignore[return-value]
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
         return tuple(str(one) for one in self.findings if one.severity == "warning")
@@ -157,9 +171,7 @@ class AnyResult(Questions, InNotebooks):
     @cached_property
     def patterns(self) -> Patterns:
         """The responses of the fit. Raises an error if they were not saved."""
-        if self.responses is None:
-            raise ValueError("the responses were not saved with this result")
-        return patterns_of(self.responses, synthetic_is_real=False)
+        return patterns_of(self.saved_responses, synthetic_is_real=False)
 
     @cached_property
     def alike(self) -> pd.Series[float]:
@@ -507,7 +519,6 @@ class FitResult(AnyResult):
         ----------
         abilities : array or Series, optional
             Shape (n,), or a Series whose index labels the rows. Default: the fitted abilities.
-            After a fit to a sparse matrix they must be given.
 
         Examples
         --------
@@ -520,8 +531,6 @@ class FitResult(AnyResult):
 
         rows: Any = pd.Index(self.respondent_labels, name="respondent")
         if abilities is None:
-            if self.responses is not None:
-                refuse_sparse(self.responses, "probability without abilities")
             theta = self.ability
         else:
             given: Any = abilities
@@ -550,8 +559,7 @@ class FitResult(AnyResult):
         >>> result.category_probability([0.0]).shape
         (1, 2, 3)
         """
-        if self.parameters.steps is None:
-            raise ValueError(f"the {self.model} has no levels. Fit the GPCM or the GRM")
+        require("result.category_probability", self)
         theta = self.ability if abilities is None else as_numbers("abilities", abilities)
         return self.parameters.category_probability(theta)
 

@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 import irtkit
+from irtkit.capabilities import limit_of
 from irtkit.cli import outputs
 from irtkit.cli.inputs import (
     column_or_name,
@@ -218,7 +219,7 @@ def _audit(given: SimpleNamespace) -> int:
     file = given.predictions
     answers = None if file is None else read_labelled(file, "--predictions")
     families = column_or_name(given, "families")
-    result = result_of(given, several=True)
+    result = result_of(given)
     responses = result.responses
     found = irtkit.audit(result, families=families, predictions=answers, **thresholds)
     Console().print(found.shown(given.top))
@@ -329,7 +330,7 @@ def _select(given: SimpleNamespace) -> None:
 
     families, result = (
         column_or_name(given, "families"),
-        result_of(given, standard_errors=False, several=True),
+        result_of(given, standard_errors=False),
     )
     selection = irtkit.select_items(
         result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
@@ -363,13 +364,12 @@ def _leaderboard(given: SimpleNamespace) -> None:
     irtkit leaderboard results.csv --families families.csv --out board.csv
     """
     from irtkit.calibration.result import AT_CHANCE
-    from irtkit.irf import OF_LEVELS
     from irtkit.systems.printed import board_text
     from irtkit.systems.tasks import sizes_of_tasks
 
     names = "families", "clusters", "by"
     settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
-    result = result_of(given, several=True)
+    result = result_of(given)
     if isinstance(result, irtkit.AbilitiesResult):
         how = {name: settings[name] for name in ("seed", "clusters", "by")}
         board = result.leaderboard(level=given.level, **how)
@@ -393,8 +393,8 @@ def _leaderboard(given: SimpleNamespace) -> None:
         sentences.append(f"note: {Finding('tasks-pooled', 'note', known, by_task)}")
     about: Any = {"level": given.level, "sentences": sentences, "top": given.top}
     click.echo(board_text(board, of=of, **about))
-    of_levels, trials = result.model in OF_LEVELS, result.responses
-    if trials is not None and trials.has_repeats and not (of_levels or trials.has_scores):
+    trials = result.responses
+    if trials is not None and trials.has_repeats and limit_of("pass_k", trials) is None:
         click.echo(outputs.trials_text(trials, board, given.top))
     write(board, given.out)
     if len(board) > 1:
@@ -426,7 +426,7 @@ def _compare_systems(given: SimpleNamespace) -> None:
     if by is not None and len(systems) != 2:
         raise ValueError(f"by needs two systems, got {len(systems)}")
     how: Any = {"by": by, "clusters": clusters, "level": given.level}
-    result = result_of(given, several=True)
+    result = result_of(given)
     if len(systems) == 2:
         found = irtkit.compare_systems(result, *systems, **how)
         about: Any = systems, given.level, given.top
@@ -533,7 +533,7 @@ def _report(given: SimpleNamespace) -> None:
     }
     families = column_or_name(given, "families")
     irtkit.report(
-        result_of(given, several=True),
+        result_of(given),
         out,
         title=printable(given.title or given.responses.resolve().name or "responses"),
         families=families,

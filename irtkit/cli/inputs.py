@@ -140,13 +140,8 @@ def fitted(
     return result if quality is None else result.with_quality_standard(quality)
 
 
-def result_of(
-    given: SimpleNamespace, *, standard_errors: bool = True, several: bool = False
-) -> Any:
-    """Return the result that the responses stand for: saved before, or fitted now.
-
-    ``several`` says whether it may have several abilities.
-    """
+def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
+    """Return the result that the responses stand for: saved before, or fitted now."""
     from irtkit.abilities.result import FORMAT as OF_ABILITIES
     from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.result import FORMAT, saved_in
@@ -154,12 +149,6 @@ def result_of(
 
     saved = saved_in(given.responses)
     name = storage.name_of(saved) if saved.is_file() else None
-    if name == OF_ABILITIES.name and not several:
-        raise ValueError(
-            f"{given.responses}: holds a fit with several abilities. irtkit audit, report, "
-            "leaderboard, compare-systems and score take it. Give the responses for a fit with one "
-            "ability"
-        )
     if name not in {FORMAT.name, OF_ABILITIES.name}:
         return fitted(given, standard_errors=standard_errors)
     context = click.get_current_context()

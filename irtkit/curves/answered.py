@@ -22,7 +22,6 @@ from irtkit.data.families import SIMILAR, family_codes
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
-from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.selection.subset import refits
 from irtkit.systems.standing import Shares
@@ -85,9 +84,7 @@ class Answered(NamedTuple):
     ) -> Answered:
         """Return the matrix and difficulties of a result, or of responses and difficulties."""
         if isinstance(data, FitResult):
-            if data.responses is None:
-                raise ValueError("result must hold its responses, which were not saved with it")
-            responses = data.responses
+            responses = data.saved_responses
         elif difficulties is None:
             raise TypeError(
                 "result must be what irtkit.fit returned. With responses, give the difficulties "
@@ -95,7 +92,6 @@ class Answered(NamedTuple):
             )
         else:
             responses = as_responses(data)
-        refuse_sparse(responses, "a characteristic curve")
         if difficulties is None:
             without, fold = _held_out(data, seed)  # type: ignore[arg-type]  # a result
             errors = data.standard_errors[:, 1]  # type: ignore[attr-defined]

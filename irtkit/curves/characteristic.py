@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.curves.answered import Answered
 from irtkit.printed import plain, shortened, table_of
@@ -143,6 +144,7 @@ def characteristic_curves(
     check_whole("bins", bins, 1, _MOST_RANGES)
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
+    require("characteristic_curves", result)
     data = Answered.of(result, difficulties, "difficulties", seed=seed)
     rows = data.rows(systems)
     answered = (data.answers.trials[rows] > 0).any(axis=0)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_seed
 from irtkit.curves.answered import Answered
 from irtkit.findings import Finding, Remedy, warn
@@ -131,6 +132,8 @@ def expected_performance(
 
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
+    require("expected_performance", result)
+    require("expected_performance", new)
     if isinstance(result, FitResult) and result.parameters.guessing.any():
         raise ValueError("result must not be of the 3PL: with guessing no curve falls to 0")
     if isinstance(result, FitResult) and original_difficulties is None:

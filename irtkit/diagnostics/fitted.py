@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
-from irtkit.irf import OF_LEVELS
-from irtkit.responses import refuse_scores, refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.irf import Array, ItemParameters
-    from irtkit.responses import ResponseMatrix
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
 
@@ -68,20 +66,11 @@ class Fitted(NamedTuple):
 
 def fitted(result: FitResult, needed_by: str) -> Fitted:
     """Return the parts of a result, or refuse one without single responses."""
+    require(needed_by, result)
     check_type("result", result, FitResult)
-    if result.model in OF_LEVELS:
-        raise ValueError(f"{needed_by} is for right and wrong answers, not for the {result.model}")
-    responses = responses_of(result, needed_by)
-    refuse_sparse(responses, needed_by)
-    refuse_scores(responses, needed_by)
-    if responses.has_repeats:
-        raise ValueError(
-            f"{needed_by} is for one response a cell, and the responses hold repeated trials. Fit "
-            "one run of each (repeats='first')"
-        )
     places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
     real = np.flatnonzero(result.answering)
-    cells = responses.values
+    cells = result.saved_responses.values
     if len(real) < len(cells) or len(places) < cells.shape[1]:
         cells = cells[np.ix_(real, places)]
     grid = result.settings.quadrature
@@ -93,10 +82,3 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
         respondents=real,
         fixed_grid=None if isinstance(grid, str) else (int(grid[0]), float(grid[1])),
     )
-
-
-def responses_of(result: FitResult, needed_by: str) -> ResponseMatrix:
-    """Return the responses of a result, or refuse one without them."""
-    if result.responses is None:
-        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
-    return result.responses

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import blocks, patterns_of
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
-from irtkit.diagnostics.fitted import responses_of
 from irtkit.findings import Finding, Remedy, warn
 from irtkit.io.reading import as_responses
-from irtkit.responses import refuse_sparse
 from irtkit.responses.labels import by_label, category_name
 
 if TYPE_CHECKING:
@@ -148,10 +147,11 @@ def differential_functioning(
     import pandas as pd
 
     check_number("fdr", fdr, above=0, below=1)
+    require("differential_functioning", responses)
     if isinstance(responses, FitResult):
-        responses = responses_of(responses, "differential_functioning")
+        responses = responses.saved_responses
     matrix = as_responses(responses, **reading)
-    refuse_sparse(matrix, "differential_functioning")
+    require("differential_functioning", matrix)
     everyone = patterns_of(matrix, synthetic_is_real=False)
     group, names = _groups(matrix, groups, cut, reference, focal)
     group[~everyone.answering] = -1

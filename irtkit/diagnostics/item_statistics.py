@@ -144,7 +144,7 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
     The worst significant items are left out (S-X²/df at least half as far above 1 as the largest).
     The others are fitted and tested again, until none is significant.
     """
-    parts = fitted(result, "poor_fit")
+    parts = fitted(result, "poor_fit=")
     called = np.zeros(len(result.item_labels), dtype=bool)
     places = parts.places
     while True:
@@ -163,7 +163,7 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         cells = parts.of_items(kept).cells
         labels = [result.item_labels[place] for place in parts.places[kept]]
         result = refitted(result, ResponseMatrix(cells, items=labels), tol=_TOL)
-        parts = fitted(result, "poor_fit")
+        parts = fitted(result, "poor_fit=")
         places = places[parts.places]
 
 

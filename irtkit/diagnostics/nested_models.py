@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_type, short
 from irtkit.findings import Finding, warn
 from irtkit.printed import in_lines, p_words
@@ -144,6 +145,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     """Refuse all but a pair of nested models, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
+        require("likelihood_ratio_test", result)
         check_type(name, result, FitResult)
     ranks = [_RANK.get(one.model, np.nan) for one in (smaller, larger)]  # NaN of ordered levels
     nested = ranks[0] < ranks[1]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import as_numbers, check_number, check_type, check_whole
 from irtkit.data.patterns import blocks
 
@@ -124,6 +125,7 @@ def information(
     """
     import pandas as pd
 
+    require("information", result)
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
     known = result.parameters.known

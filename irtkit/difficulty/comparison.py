@@ -23,6 +23,7 @@ import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.calibration.summary import quality_finding
+from irtkit.capabilities import require
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
@@ -30,7 +31,7 @@ from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, sam
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import MODELS, OF_LEVELS
 from irtkit.printed import InNotebooks, in_lines, shortened
-from irtkit.responses import item_texts, refuse_sparse
+from irtkit.responses import item_texts
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def compare_difficulties(
     >>> irtkit.compare_difficulties(result, folds=0).pairs["spearman"].tolist()
     [1.0, 1.0, 1.0]
     """
+    require("compare_difficulties", result)
     check_type("result", result, FitResult)
     table, findings = measures(result.items)
     if result.quality_standard is not None and (settings := result.settings.metrics):
@@ -175,7 +177,6 @@ def compare_difficulties(
     held_out = systems = None
     n_items = int((result.items["n_responses"] > 0).sum())
     if folds and result.responses is not None:
-        refuse_sparse(result.responses, "compare_difficulties with folds above 0")
         varied = result.items["average_error"].between(0, 1, inclusive="neither")
         if min(result.n_answering, n_items) < 2 or not varied.any():
             findings.append(Finding("nothing-predicted", "note"))

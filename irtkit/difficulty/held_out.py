@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.priors import WeakPrior
+from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.patterns import float_blocks, patterns_of
 from irtkit.io.reading import as_responses
 from irtkit.irf import NORMAL_POINTS, OF_LEVELS, ItemParameters, logistic, model_name
 from irtkit.progress import progress_bar
-from irtkit.responses import refuse_sparse
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def held_out_predictions(
     import pandas as pd
 
     responses = as_responses(responses)
-    refuse_sparse(responses, "held_out_predictions")
+    require("difficulty.held_out_predictions", responses)
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {short(models)}")
     names = list(dict.fromkeys([BASE, *map(model_name, models)]))

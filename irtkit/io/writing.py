@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_type, check_unique, short
 from irtkit.files import as_path, replacing, replacing_text
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import os
@@ -72,9 +73,7 @@ def write_responses(
     file = as_path(path)
     form = format_by_name(file, format)
     if form == "wide":
-        refuse_sparse(responses, "format='wide'")
-        if responses.has_repeats:
-            raise ValueError("wide holds one response per cell, but there are repeated trials")
+        require("format='wide'", responses)
     tasks = _tasks(responses) if form == "every-eval-ever" else []
     labels = [*map("/".join, tasks)] if tasks else [*responses.items]
     check_unique("tasks and items must make unique labels", labels)

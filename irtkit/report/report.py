@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, check_unique, check_yes_or_no, one_ability_only, short
+from irtkit.capabilities import require
+from irtkit.checks import check_type, check_unique, check_yes_or_no, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
 from irtkit.threads import one_thread
@@ -88,12 +89,12 @@ def report(
     check_type("result", result, FitResult, AbilitiesResult)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
-    if result.responses is None:
-        raise ValueError("report needs the responses, which were not saved with this result")
+    require("report", result)
+    if difficulties is not None:
+        require("difficulties=", result)
+    if compare is not False:
+        require("compare=", result)
     if isinstance(result, AbilitiesResult):
-        if difficulties is not None or compare is not False:
-            name = "compare" if difficulties is None else "difficulties"
-            raise one_ability_only(name)
         audited = audit(result, fdr=fdr, families=families, predictions=predictions)
         text = page_of_abilities(result, title, audited, fdr)
         with replacing(path) as temporary:

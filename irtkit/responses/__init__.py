@@ -1,6 +1,6 @@
 """What a cell means, the response matrix, and the one way to it from a table."""
 
-from irtkit.responses.matrix import ResponseMatrix, item_texts, refuse_scores, refuse_sparse
+from irtkit.responses.matrix import ResponseMatrix, item_texts
 from irtkit.responses.source import Source
 
-__all__ = ["ResponseMatrix", "Source", "item_texts", "refuse_scores", "refuse_sparse"]
+__all__ = ["ResponseMatrix", "Source", "item_texts"]

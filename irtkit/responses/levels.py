@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.capabilities import require
 from irtkit.checks import short
 from irtkit.responses.cells import Cells
 from irtkit.responses.marking import Ranges
-from irtkit.responses.matrix import ResponseMatrix, refuse_sparse
+from irtkit.responses.matrix import ResponseMatrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +30,7 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     An item with scores between 0 and 1 and no others keeps them, if others have levels. The column
     kind of the item table then says so.
     """
-    refuse_sparse(matrix, "levels")
-    if matrix.has_repeats:
-        raise ValueError("levels are for one response a cell: read one of each (repeats='first')")
+    require("levels=", matrix)
     declared = score_range is not None
     pairs: Any = score_range if declared else WIDEST
     if hasattr(pairs, "get"):
@@ -100,9 +99,7 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
 
     Others are right or wrong, scores between 0 and 1, or trials.
     """
-    refuse_sparse(matrix, f"model={model}")
-    if matrix.synthetic.any():
-        raise ValueError(f"model={model} is not for synthetic respondents")
+    require(model, matrix)
     tried, scored = matrix.trials, matrix.cells.scored
     top, known = tried.max(axis=0), kinds_of(matrix)
     scored = np.zeros(matrix.n_items, bool) if scored is None else scored

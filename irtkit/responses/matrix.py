@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
+from irtkit import capabilities
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_unique, check_unmasked, counted, short
 from irtkit.findings import Remedy, failed
 from irtkit.printed import InNotebooks
@@ -238,17 +240,13 @@ class ResponseMatrix(InNotebooks):
 
         It is refused if cells have several trials, or scores between 0 and 1.
         """
-        refuse_sparse(self, ".values")
-        if self.has_repeats:
-            raise ValueError("the matrix holds repeated trials. Use .successes and .trials")
-        if self.has_scores:
-            raise ValueError("the matrix holds scores between 0 and 1. Use .scores")
+        require(".values", self)
         return self.cells.values
 
     @property
     def scores(self) -> NDArray[np.float32]:
         """Table of scores from 0 to 1, of several trials their mean, and NaN where missing."""
-        refuse_sparse(self, ".scores")
+        require(".scores", self)
         right, tried = self.cells.successes, self.cells.trials
         with np.errstate(invalid="ignore"):
             return np.asarray(np.divide(right, tried, dtype=np.float32))
@@ -259,13 +257,13 @@ class ResponseMatrix(InNotebooks):
 
         With scores between 0 and 1 it holds these, of one trial each.
         """
-        refuse_sparse(self, ".successes")
+        require(".successes", self)
         return self.cells.successes
 
     @property
     def trials(self) -> NDArray[Any]:
         """Table of trials, 0 if missing, of small integers."""
-        refuse_sparse(self, ".trials")
+        require(".trials", self)
         return self.cells.trials
 
     @property
@@ -353,6 +351,21 @@ class ResponseMatrix(InNotebooks):
         if not len(kept):
             raise ValueError("drop names all respondents")
         return self.part(kept).with_known(self)
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
+        table = self.item_table
+        declared = table is not None and "kind" in table and (table["kind"] == "levels").any()
+        holds = {
+            capabilities.LEVELS: declared,
+            capabilities.SCORES: self.has_scores,
+            capabilities.TRIALS: self.has_repeats,
+            capabilities.SPARSE: self.is_sparse,
+            capabilities.SYNTHETIC: self.synthetic.any(),
+            capabilities.FEW: np.count_nonzero(~self.synthetic) < capabilities.FEWEST,
+        }
+        return frozenset(trait for trait, held in holds.items() if held)
 
     @property
     def is_sparse(self) -> bool:
@@ -450,25 +463,6 @@ class ResponseMatrix(InNotebooks):
             mean = self.cells.stored[1].sum(dtype=np.int64) / n_observed
             shown += f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
         return f"ResponseMatrix({shown})"
-
-
-def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
-    """Refuse a sparse matrix, with a message that begins with what needs a dense one."""
-    if responses.is_sparse:
-        raise ValueError(
-            f"{needed_by} needs every cell in a table, but the response matrix is sparse. A dense "
-            f"one would take {responses.cells.dense_bytes:,} bytes. Use .to_dense() if that is "
-            "small enough, else .observed"
-        )
-
-
-def refuse_scores(responses: ResponseMatrix, needed_by: str) -> None:
-    """Refuse scores between 0 and 1, with a message that begins with what needs marks."""
-    if responses.has_scores:
-        raise ValueError(
-            f"{needed_by} is for right and wrong answers, and the responses hold scores between 0 "
-            "and 1. threshold= makes marks of them when they are read"
-        )
 
 
 def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:

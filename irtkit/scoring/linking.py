@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of
 from irtkit.findings import Finding
-from irtkit.irf import ItemParameters, right_or_wrong
+from irtkit.irf import ItemParameters
 from irtkit.printed import in_lines
 
 if TYPE_CHECKING:
@@ -119,9 +120,11 @@ def link(
 
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
+    for result in (first, second):
+        require("link", result)
     both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
     for one in both:
-        right_or_wrong(one.parameters)
+        require("link", one.parameters)
     places = np.stack([items.places_of(both[0].labels or ()) for items in both])
     places = places[:, (places >= 0).all(axis=0)]
     if places.shape[1] < 2:

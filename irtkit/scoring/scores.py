@@ -26,7 +26,6 @@ from irtkit.files import as_path
 from irtkit.findings import Finding, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
-from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,8 +190,10 @@ def score_table(
     import pandas as pd
 
     columns, places, findings = _in_common(matrix, calibrated)
-    patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     of_levels = calibrated.parameters.steps is not None
+    if of_levels:
+        matrix = matrix.to_dense()
+    patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     if of_levels:
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
@@ -589,7 +590,6 @@ def _check_levels(
     """Refuse methods and levels that items of ordered levels do not have."""
     if method not in {"EAP", "MAP"}:
         raise ValueError(f"method must be EAP or MAP for items of the {items.model}, got {method}")
-    refuse_sparse(matrix, f"score of the {items.model}")
     tried = patterns.cells >= 0 if patterns.trials is None else patterns.trials
     wrong = (tried > 0) & (tried != items.top) & (items.top > 1)
     if wrong.any():

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
-from irtkit.checks import as_number, check_number, check_one_of, check_type, one_ability_only, short
+from irtkit.capabilities import require
+from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.findings import Finding, warn
-from irtkit.irf import OF_LEVELS
 from irtkit.scoring.scores import added_variance, bounded, expected_scores, number_right
 from irtkit.selection.subset import Selection, root_mean_square, select_items
-from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
     from irtkit.data.patterns import Places
@@ -301,22 +299,17 @@ def adaptive(
             raise ValueError(f"k must be the number of items selected, {len(items.items)}, got {k}")
         selection = items
     else:
+        require("adaptive", items)
         check_type("items", items, FitResult)
-        dense_responses(items, "adaptive")
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
-    if selection.result.model in OF_LEVELS:
-        raise ValueError(
-            f"adaptive is for right and wrong answers, not for the {selection.result.model}"
-        )
+    require("adaptive", selection.result)
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)
     if order is not None:
         check_one_of("order", order, ORDERS)
-    if isinstance(selection.result, AbilitiesResult):
-        raise one_ability_only("adaptive")
     if order is None:
         tried = selection.tried
         order = "adaptive" if tried.error <= tried.fixed_error else "fixed"

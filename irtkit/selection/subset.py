@@ -29,13 +29,13 @@ import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted, refitted_abilities
 from irtkit.printed import in_lines
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
-from irtkit.suspects.families import dense_responses
 from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class ItemCovariance(NamedTuple):
     ) -> ItemCovariance:
         """Return the covariance of a fit, for the items of another covariance if given."""
         if like is None:
-            of_one = isinstance(result, FitResult)
             answered = result.counts.item_responses > 0
-            known = np.flatnonzero(result.parameters.known if of_one else answered)
+            of_one = isinstance(result, FitResult)
+            known = np.flatnonzero(result.parameters.known if of_one else answered)  # type: ignore[union-attr]
             settings: Any = flag_items.__kwdefaults__
             suspect = set(flagged(result, **settings)[0].index)
             allowed = np.array([result.item_labels[place] not in suspect for place in known])
@@ -174,7 +174,7 @@ def refits(
     for name in chance[np.argsort(-sizes[chance], kind="stable")]:
         fold_of[name] = load.argmin()
         load[fold_of[name]] += sizes[name]
-    responses = dense_responses(result, "cross-validation")
+    responses = result.saved_responses
     fixed = None
     if isinstance(result, FitResult) and result.fixed is not None:
         fixed = result.items[result.fixed]
@@ -264,13 +264,9 @@ class Selection:
         cross-validated misfit and the score that few calibrated respondents exceed. It holds
         neither responses nor names of respondents.
         """
-        if isinstance(self.result, AbilitiesResult):
-            raise ValueError(
-                "save is for items of a fit with one ability. Use result.save(…): irtkit.score "
-                "takes its path for items, with answers to the items selected"
-            )
+        require("selection.save", self.result)
         misfit = self._table["misfit"].to_numpy() ** 2
-        end_of_items = end_of(self.result)
+        end_of_items = end_of(self.result)  # type: ignore[arg-type]  # or it would be refused
         chosen = np.array([self.result.places[label] for label in self.items])
         ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
         save_items(path, self.calibrated, np.array(self._sizes), misfit, ends)
@@ -327,7 +323,7 @@ class Selection:
 
     def _errors_of_several(self) -> Array:
         """Errors of held-out scores with several abilities, (n_sizes, n)."""
-        responses = dense_responses(self.result, "cross-validation")
+        responses = self.result.saved_responses
         found = []
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             ranking = ItemCovariance.of(fold, self.covariance).ranking(len(self.items))
@@ -419,7 +415,7 @@ def select_items(
     True
     """
     check_type("result", result, FitResult, AbilitiesResult)
-    dense_responses(result, "select_items")
+    require("select_items", result)
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)

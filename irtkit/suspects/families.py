@@ -6,24 +6,15 @@ from typing import TYPE_CHECKING
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_type
 from irtkit.data.families import USUAL_EXCESS, alike_pairs
-from irtkit.responses import refuse_sparse
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import AnyResult
-    from irtkit.responses import ResponseMatrix
-
-
-def dense_responses(result: AnyResult, needed_by: str) -> ResponseMatrix:
-    """Return the responses of a fit. Raise an error if they were not saved, or are sparse."""
-    if result.responses is None:
-        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
-    refuse_sparse(result.responses, needed_by)
-    return result.responses
 
 
 @one_thread()
@@ -67,5 +58,5 @@ def similar_respondents(result: AnyResult, *, excess: float = USUAL_EXCESS) -> p
     """
     check_type("result", result, FitResult, AbilitiesResult)
     check_number("excess", excess, least=0, most=1)
-    dense_responses(result, "similar_respondents")
+    require("similar_respondents", result)
     return alike_pairs(result, excess)

@@ -13,13 +13,13 @@ import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import (
     as_number,
     check_number,
     check_type,
     check_unique,
     check_yes_or_no,
-    one_ability_only,
     short,
 )
 from irtkit.data.families import clustered_share, family_codes
@@ -28,7 +28,6 @@ from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
-from irtkit.suspects.families import dense_responses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,11 +179,16 @@ def flagged(
     check_type("result", result, FitResult, AbilitiesResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
+    settings = {
+        "families=": families is not None,
+        "chance=": chance is not None,
+        "poor_fit=": poor_fit,
+        "extreme_difficulty=": extreme_difficulty != EXTREME,
+        "predictions=": predictions is not None,
+    }
+    for setting in (name for name, used in settings.items() if used):
+        require(setting, result)
     if isinstance(result, AbilitiesResult):
-        given = {"families": families is not None, "chance": chance is not None}
-        given |= {"poor_fit": poor_fit, "extreme_difficulty": extreme_difficulty != EXTREME}
-        if any(given.values()):
-            raise one_ability_only(max(given, key=lambda name: given[name]))
         return _negative_given_all(result, fdr, predictions), []
     if chance is not None and result.model != "3PL":
         raise ValueError(
@@ -195,7 +199,7 @@ def flagged(
     verdict, findings = result.verdict, []
     independent, unit = round(result.near_duplicates.n_eff), "systems"
     if families is not None:
-        dense_responses(result, "families")
+        require("families=", result)
         family, signs = family_codes(result, families), result.signs
         share = clustered_share(result, signs.proportion, family)
         if share < signs.share:  # families may miss near-duplicates
@@ -321,13 +325,11 @@ def strong_answers(result: FitResult | AbilitiesResult, predictions: pd.DataFram
     """Most frequent answer of the best systems, its share, and the answer marked right, by item."""
     import pandas as pd
 
-    if result.responses is None:
-        raise ValueError("predictions needs the responses, which were not saved with this result")
     codes, answers = coded_answers(predictions, result)
     ability = result.overall[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _ABLEST)]
-    right = result.responses.cells.to_dense().successes[~result.synthetic]
-    right = right >= 1 if result.responses.has_scores else right > 0
+    right = result.saved_responses.cells.to_dense().successes[~result.synthetic]
+    right = right >= 1 if result.saved_responses.has_scores else right > 0
     rows = []
     for given, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
         counts = np.bincount(given[given >= 0], minlength=1)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import AnyResult, FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted
 from irtkit.data.patterns import blocks
 from irtkit.findings import LEGENDS, Finding
@@ -168,10 +169,9 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     """
     import pandas as pd
 
+    require("result.health", result)
     check_type("result", result, FitResult)
     check_whole("n_best", n_best, 2)
-    if result.responses is None:
-        raise ValueError("health needs the responses, which were not saved with this result")
     labels = pd.Index(result.item_labels, name="item")
     known = result.parameters.known
     best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.irf import OF_LEVELS, ItemParameters
-from irtkit.suspects.families import dense_responses
+from irtkit.irf import ItemParameters
 from irtkit.suspects.flags import coded_answers
 from irtkit.threads import one_thread
 
@@ -213,10 +213,9 @@ def keyed(
     """The table of `wrong_keys`, the prior share of wrong keys, and what limits it."""
     import pandas as pd
 
+    require("wrong_keys", result)
     check_type("result", result, FitResult)
-    if result.model in OF_LEVELS:
-        raise ValueError(f"wrong_keys is for right and wrong answers, not for the {result.model}")
-    responses = dense_responses(result, "wrong_keys")
+    responses = result.saved_responses
     if predictions is None:
         predictions = responses.predictions
     rows = np.flatnonzero(result.answering)
@@ -313,7 +312,7 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> li
     from scipy.special import gammaln
 
     codes, names = coded_answers(predictions, result)
-    responses = dense_responses(result, "predictions")
+    responses = result.saved_responses
     right = responses.cells.to_dense().successes[~result.synthetic]
     right = right >= 1 if responses.has_scores else right > 0
     place = np.cumsum(~result.synthetic) - 1

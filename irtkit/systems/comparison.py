@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.abilities.result import AbilitiesResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
 from irtkit.printed import InNotebooks, shortened
@@ -183,6 +184,7 @@ def compare_systems(
         raise ValueError("system and other must both be given, or neither")
     if by is not None and system is None:
         raise ValueError("by needs two systems: give system and other")
+    require("compare_systems", result)
     if isinstance(result, AbilitiesResult):
         cluster = numbered_clusters(clusters, result.item_labels)
         parts = [standing_by_abilities(result, cluster)]

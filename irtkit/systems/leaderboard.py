@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, check_seed, check_type, short
 from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
@@ -183,6 +184,7 @@ def ranked(
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
 
+    require("result.leaderboard", result)
     check_type("result", result, FitResult)
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)

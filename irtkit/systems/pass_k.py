@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.capabilities import require
 from irtkit.checks import check_whole, short
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.responses import refuse_scores
 from irtkit.systems.paired import mean_of
 from irtkit.systems.standing import Shares
 
@@ -66,7 +66,7 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     import pandas as pd
 
     matrix = as_responses(responses, **reading)
-    refuse_scores(matrix, "pass_k")
+    require("pass_k", matrix)
     shares = Shares.of(patterns_of(matrix, synthetic_is_real=True))
     trials, seen = shares.trials, shares.trials > 0
     usual = int(np.quantile(trials[seen], 0.5, method="lower"))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import require
 from irtkit.checks import check_number, check_type, short
-from irtkit.irf import OF_LEVELS
 from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
@@ -290,12 +290,8 @@ def _reach(df: float, level: float) -> float:
 
 
 def _check_result(result: Any, needed_by: str) -> None:
+    require(needed_by, result)
     check_type("result", result, FitResult)
-    if result.model in OF_LEVELS:
-        raise ValueError(
-            f"{needed_by} is not for the {result.model}: fit the levels as scores, "
-            "with score_range=(lowest, highest)"
-        )
 
 
 def _values(

@@ -180,9 +180,9 @@ def test_selected_items_predict_the_score_better_than_random_ones(abilities: Any
     assert error(selection.items) < np.mean(random)
     assert 0.5 < error(selection.items) / selection.expected_error < 1.5
     assert irtkit.select_items(result, 40, folds=3).items[:20] == selection.items
-    with pytest.raises(ValueError, match="adaptive is for a fit with one ability"):
+    with pytest.raises(ValueError, match="adaptive is not for several"):
         irtkit.adaptive(selection)
-    with pytest.raises(ValueError, match="save is for items of a fit with one ability"):
+    with pytest.raises(ValueError, match="save is not for several"):
         selection.save("items.npz")
 
 

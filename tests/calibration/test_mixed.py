@@ -97,5 +97,5 @@ def test_what_follows_from_a_fit_takes_mixed_items() -> None:
     assert irtkit.audit(result).items.empty
     assert len(result.health().items) == 18
     assert irtkit.plots.category_curves(result, "levels0").get_lines()
-    with pytest.raises(ValueError, match="GPCM"):
+    with pytest.raises(ValueError, match="not for ordered levels"):
         irtkit.wrong_keys(result)

@@ -228,9 +228,9 @@ def test_what_follows_from_a_fit_takes_scores(scored: irtkit.FitResult, tmp_path
 
 @pytest.mark.parametrize("name", ["item_fit", "model_fit", "local_dependence", "respondent_fit"])
 def test_statistics_of_marks_refuse_scores(name: str, scored: irtkit.FitResult) -> None:
-    with pytest.raises(ValueError, match=f"{name} is for right and wrong answers.*threshold="):
+    with pytest.raises(ValueError, match=f"{name} is not for scores.*threshold="):
         getattr(irtkit, name)(scored)
-    with pytest.raises(ValueError, match="pass_k is for right and wrong answers"):
+    with pytest.raises(ValueError, match="pass_k is not for scores"):
         irtkit.pass_k(scored.responses)
 
 

@@ -121,13 +121,13 @@ def test_responses_without_single_cells_are_refused(statistic: str) -> None:
     of: Any = getattr(irtkit, statistic)
     with pytest.raises(TypeError, match="result must be a FitResult"):
         of(None)
-    with pytest.raises(ValueError, match=f"{statistic} needs the responses, which were not saved"):
+    with pytest.raises(ValueError, match=f"{statistic} is not for a result without"):
         of(replace(fitted("small"), responses=None))
     counts = np.ones((40, 4), int)
     counts[::2] = 2
     repeated = ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
     twice = fit(repeated, "1PL", standard_errors=False)
-    with pytest.raises(ValueError, match=f"{statistic} is for one response a cell"):
+    with pytest.raises(ValueError, match=f"{statistic} is not for repeated trials"):
         of(twice)
 
 

@@ -278,9 +278,6 @@ def test_bad_arguments_are_refused_and_nothing_is_written(
         with pytest.raises(kind, match=message):
             irtkit.report(result, tmp_path / "page.html", **arguments)
     assert list(tmp_path.iterdir()) == []
-    result.save(tmp_path / "result.npz", include_responses=False)
-    with pytest.raises(ValueError, match="report needs the responses"):
-        irtkit.report(irtkit.load(tmp_path / "result.npz"), tmp_path / "page.html")
 
 
 def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any) -> None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 GIB = 2**30
 ESTIMATES = [f"{name}{end}" for name in ("discrimination", "intercept", "guessing")
@@ -73,32 +69,6 @@ def test_a_fit_is_that_of_the_dense_matrix(
     assert few == crowd
     settings = {"method": irtkit.EM(tol=1e-9), **settings}
     assert_same_fit(*(irtkit.fit(matrix, model, **settings) for matrix in (few, crowd)))
-
-
-@pytest.fixture(scope="module")
-def fitted() -> irtkit.FitResult:
-    """Fit to a sparse matrix."""
-    return irtkit.fit(drawn().to_sparse())
-
-
-@pytest.mark.parametrize(
-    ("name", "call"),
-    [
-        ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
-        ("families", lambda fit, _: irtkit.flag_items(fit, families=["one"] * 250)),
-        ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
-        (
-            "format='wide'",
-            lambda fit, path: irtkit.write_responses(fit.responses, path / "a.csv", format="wide"),
-        ),
-        ("probability", lambda fit, _: fit.probability()),
-    ],
-)
-def test_what_needs_every_cell_says_so(
-    name: str, call: Any, fitted: irtkit.FitResult, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}.* the response matrix is sparse\. .*to_dense"):
-        call(fitted, tmp_path)
 
 
 _FIT_IN_LITTLE_MEMORY = """

@@ -142,7 +142,7 @@ def test_scores_are_estimated_from_the_file_of_a_selection(
         score(answers, tmp_path / "s.npz", latent_sd=2.0)
 
 
-def test_bad_arguments_are_refused(one_ability: FitResult, tmp_path: Any) -> None:
+def test_bad_arguments_are_refused(one_ability: FitResult) -> None:
     for arguments, message in (
         ({"k": 0}, "k must be a whole number, 1 or more"),
         ({"k": 81}, "k must be at most .*, the number of items fit to be chosen, got 81"),
@@ -152,6 +152,3 @@ def test_bad_arguments_are_refused(one_ability: FitResult, tmp_path: Any) -> Non
             select_items(one_ability, **arguments)
     with pytest.raises(TypeError, match="result must be a FitResult"):
         select_items(one_ability.items, 5)
-    one_ability.save(tmp_path / "r.npz", include_responses=False)
-    with pytest.raises(ValueError, match="select_items needs the responses"):
-        select_items(irtkit.load(tmp_path / "r.npz"), 5)

@@ -227,7 +227,7 @@ def test_a_saved_result_without_responses_is_judged_as_before(
     assert here["trend"].isna().all()
     unchanged = [name for name in COLUMNS if name != "trend"]
     pd.testing.assert_frame_equal(here[unchanged], there[unchanged], check_exact=True)
-    with pytest.raises(ValueError, match="families needs the responses"):
+    with pytest.raises(ValueError, match="families= is not for a result without"):
         flag_items(back, families=dict.fromkeys(back.respondent_labels, "one"))
 
 

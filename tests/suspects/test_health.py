@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from tests.crowds import crowd, fitted
+from tests.crowds import fitted
 
 
 def board(difficulties: list[float], n_systems: int = 200) -> np.ndarray:
@@ -126,10 +126,3 @@ def test_health_fits_one_screen() -> None:
     shown = str(fitted("few").health())
     assert len(shown.splitlines()) <= 24
     assert max(map(len, shown.splitlines())) <= 80
-
-
-def test_health_needs_responses(tmp_path: object) -> None:
-    result = irtkit.fit(crowd("small").responses)
-    result.save(f"{tmp_path}/saved.npz", include_responses=False)
-    with pytest.raises(ValueError, match="health needs the responses"):
-        irtkit.load(f"{tmp_path}/saved.npz").health()

@@ -109,16 +109,6 @@ def test_what_is_no_date_is_named(given: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
-def test_levels_have_no_trend_and_no_horizon() -> None:
-    levels = [[(k + j) % 3 for j in range(4)] for k in range(12)]
-    result = irtkit.fit(levels, "GPCM")
-    with pytest.raises(ValueError, match="trend is not for the GPCM: fit the levels as scores"):
-        irtkit.trend(result, list(range(2000, 2012)))
-    with pytest.raises(ValueError, match="horizon is not for the GPCM"):
-        irtkit.horizon(result, [1, 2, 4, 8])
-
-
-@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 def test_horizons_of_systems_and_their_doubling_time_are_found() -> None:
     generator = np.random.default_rng(4)
     year = 2023 + 3 * generator.random(16)

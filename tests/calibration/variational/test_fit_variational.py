@@ -249,7 +249,7 @@ def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"prior": None}, "prior must not be None for method='vi'"),
+        ({"prior": None}, "prior=None is not for a variational fit"),
         ({"prior": ItemPrior(Normal(1, 1))}, "proper prior, and this one has intercept=None"),
         ({"model": "3PL", "prior": NORMAL}, "proper prior, and this one has guessing=None"),
     ],

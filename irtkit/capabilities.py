@@ -1,0 +1,181 @@
+"""Which function has a meaning for which data: one table.
+
+A response matrix and a result give their traits, a frozenset. A row of `LIMITS` lists the traits
+that a function, a method or a setting has no meaning for. `require` refuses those. The page "Which
+function do I call?" prints the table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MARKS = "items without ordered levels"
+LEVELS = "ordered levels"
+SCORES = "scores between 0 and 1"
+TRIALS = "repeated trials"
+SEVERAL = "several abilities"
+SPARSE = "sparse responses"
+SYNTHETIC = "synthetic respondents"
+FEW = "fewer than 20 systems"
+UNSAVED = "a result without its responses"
+VARIATIONAL = "a variational fit"
+ON_DEVICES = "a fit on a mesh"
+FEWEST = 20
+"""Systems from which on responses are not `FEW`: the least for two groups of ten."""
+
+
+class Limit(NamedTuple):
+    """A trait that something has no meaning for."""
+
+    trait: str
+    reason: str  # Why, as a clause.
+    instead: str  # What to do, as a sentence without its full stop.
+
+
+class UnsuitableDataError(ValueError, AttributeError):
+    """Data that a function, a method or a setting has no meaning for.
+
+    It is an AttributeError too, since ``hasattr`` is to answer no for such a method of a result.
+    """
+
+    def __init__(self, feature: str, limit: Limit) -> None:
+        super().__init__(f"{feature} is not for {limit.trait}: {limit.reason}. {limit.instead}")
+        self.feature = feature
+        self.limit = limit
+
+
+_ONE_ABILITY = Limit(SEVERAL, "it is defined for one ability", "Fit the data with abilities=1")
+_SAVED = Limit(UNSAVED, "it needs them", "Save results with include_responses=True")
+_DENSE = Limit(
+    SPARSE,
+    "it needs every cell in a table",
+    "Use .to_dense() if that is small enough, else .observed",
+)
+_NO_LEVELS = Limit(
+    LEVELS, "it counts right and wrong answers", "Fit the 2PL to scores at or above a threshold"
+)
+_OF_LEVELS = Limit(MARKS, "it shows the levels", "Fit the GPCM, or read with levels=True")
+_NO_SCORES = Limit(SCORES, "it counts right and wrong answers", "Read them with threshold=")
+_NO_TRIALS = Limit(TRIALS, "it takes one response a cell", "Fit one run of each (repeats='first')")
+_TEN_IN_A_GROUP = Limit(
+    FEW, "its test needs ten in each of two groups", "Add systems, or compare their accuracy"
+)
+_REAL = Limit(SYNTHETIC, "it is fitted to real respondents alone", "Use responses.drop(…)")
+_POINTS = Limit(LEVELS, "they are fitted by EM with a weak prior or none", "Leave it out")
+_AXES = Limit(SEVERAL, "they are fitted as the 2PL by EM of their own", "Leave it out")
+_TABLE_OF_MARKS = (
+    _DENSE,
+    Limit(TRIALS, "it has one number a cell", "Use .successes and .trials"),
+    Limit(SCORES, "it has whole numbers", "Use .scores"),
+)
+_ONE_MARK_A_CELL = (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE, _NO_SCORES, _NO_TRIALS)
+
+FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
+    "fit": (),
+    "audit": (),
+    "flag_items": (),
+    "wrong_keys": (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE),
+    "similar_respondents": (_SAVED, _DENSE),
+    "result.health": (_ONE_ABILITY, _SAVED),
+    "result.leaderboard": (_SAVED,),
+    "compare_systems": (_SAVED,),
+    "gate": (),
+    "compare_difficulties": (_ONE_ABILITY, _DENSE),
+    "difficulty.held_out_predictions": (_DENSE,),
+    "score": (),
+    "select_items": (_SAVED, _DENSE),
+    "adaptive": (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE),
+    "link": (_ONE_ABILITY, _NO_LEVELS),
+    "report": (_SAVED,),
+    "characteristic_curves": (_ONE_ABILITY, _SAVED, _DENSE),
+    "expected_performance": (_ONE_ABILITY, _SAVED, _DENSE),
+    "item_fit": _ONE_MARK_A_CELL,
+    "respondent_fit": _ONE_MARK_A_CELL,
+    "model_fit": _ONE_MARK_A_CELL,
+    "local_dependence": _ONE_MARK_A_CELL,
+    "information": (_ONE_ABILITY,),
+    "likelihood_ratio_test": (_ONE_ABILITY,),
+    "differential_functioning": (_ONE_ABILITY, _SAVED, _DENSE, _TEN_IN_A_GROUP),
+    "pass_k": (_NO_LEVELS, _NO_SCORES),
+    "trend": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
+    "horizon": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
+    "plots.item_map": (_ONE_ABILITY,),
+    "plots.item_curves": (_ONE_ABILITY,),
+    "plots.category_curves": (_ONE_ABILITY, _OF_LEVELS),
+    "result.category_probability": (_OF_LEVELS,),
+    "plots.wright_map": (_ONE_ABILITY,),
+    "plots.information": (_ONE_ABILITY,),
+    "plots.average_error": (_ONE_ABILITY,),
+    "plots.trace": (_ONE_ABILITY,),
+    "plots.leaderboard": (_ONE_ABILITY, _SAVED),
+}
+"""Functions of the manual's questions, in its order."""
+
+SETTINGS: Mapping[str, tuple[Limit, ...]] = {
+    # of fit
+    "abilities=": (_DENSE, _REAL),
+    "a model other than the 2PL": (_AXES,),
+    "GPCM": (_DENSE, _REAL),
+    "GRM": (_DENSE, _REAL),
+    "method=": (_AXES,),
+    "method='vi'": (_POINTS,),
+    "mesh=": (_POINTS, _DENSE),
+    "prior=None": (Limit(VARIATIONAL, "a posterior needs a prior", "Use prior='weak'"),),
+    "prior=ItemPrior": (_POINTS, _AXES),
+    "prior=WeakPrior": (_AXES,),
+    "difficulty_mean=": (Limit(VARIATIONAL, "it is a prior of EM", "Use method='em'"),),
+    "quadrature=": (_AXES,),
+    "fixed=": (
+        _POINTS,
+        _AXES,
+        Limit(VARIATIONAL, "items are fixed in EM alone", "Use method='em'"),
+        Limit(ON_DEVICES, "items are fixed on one device", "Leave the mesh out"),
+    ),
+    # of reading and writing
+    "levels=": (_DENSE, _NO_TRIALS),
+    "format='wide'": (_DENSE, Limit(TRIALS, "it has one response a cell", "Use format='long'")),
+    # of questions
+    "families=": (_ONE_ABILITY, _SAVED, _DENSE),
+    "chance=": (_ONE_ABILITY,),
+    "poor_fit=": _ONE_MARK_A_CELL,
+    "extreme_difficulty=": (_ONE_ABILITY,),
+    "predictions=": (_SAVED,),
+    "of='these'": (_ONE_ABILITY,),
+    "leaderboard(families=)": (_ONE_ABILITY,),
+    "selection.save": (_ONE_ABILITY,),
+    "difficulties=": (_ONE_ABILITY,),
+    "compare=": (_ONE_ABILITY,),
+    # attributes
+    ".values": _TABLE_OF_MARKS,
+    ".scores": (_DENSE,),
+    ".successes": (_DENSE,),
+    ".trials": (_DENSE,),
+    "patterns": (_SAVED,),
+    "a curve of right answers": (_NO_LEVELS,),
+}
+LIMITS = {**FUNCTIONS, **SETTINGS}
+
+
+def limit_of(feature: str, given: object) -> Limit | None:
+    """First limit of a feature that responses, a result, items or their traits meet."""
+    limits = LIMITS[feature]
+    traits = given if isinstance(given, frozenset) else getattr(given, "traits", None)
+    if not isinstance(traits, frozenset):
+        return None
+    return next((limit for limit in limits if limit.trait in traits), None)
+
+
+def require(feature: str, given: object) -> None:
+    """Refuse what a function or a setting has no meaning for.
+
+    Raises
+    ------
+    UnsuitableDataError
+        If a limit of the feature is a trait of the responses, the result or the items given.
+    """
+    limit = limit_of(feature, given)
+    if limit is not None:
+        raise UnsuitableDataError(feature, limit)

@@ -1,0 +1,221 @@
+"""Every function and command works on every kind of data, or the table of capabilities says no."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.capabilities import FUNCTIONS, UnsuitableDataError, limit_of, require
+from tests.commands import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+
+N, N_ITEMS = 40, 16
+SYSTEMS = [f"s{k}" for k in range(N)]
+ITEMS = [f"q{k}" for k in range(N_ITEMS)]
+KINDS = (
+    "right and wrong",
+    "scores",
+    "levels",
+    "trials",
+    "two abilities",
+    "tasks",
+    "sparse",
+    "5 systems",
+    "no responses",
+)
+
+
+@cache
+def data(kind: str) -> irtkit.ResponseMatrix:
+    """Responses of a kind, of two abilities that are correlated."""
+    rng = np.random.default_rng(3)
+    ability = rng.normal(size=(N, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    z = np.repeat(ability, N_ITEMS // 2, axis=1) * 1.4 - rng.normal(size=N_ITEMS)
+    p = 1 / (1 + np.exp(-z))
+    marks = pd.DataFrame((rng.random(p.shape) < p).astype(int), SYSTEMS, ITEMS)
+    if kind == "scores":
+        share = np.clip(p + rng.normal(0, 0.15, p.shape), 0.01, 0.99)
+        table = pd.DataFrame(share.round(3), SYSTEMS, ITEMS)
+        return irtkit.read_responses(table, score_range=(0, 1))
+    if kind == "levels":
+        table = pd.DataFrame((3 * p + rng.random(p.shape)).astype(int).clip(0, 3), SYSTEMS, ITEMS)
+        return irtkit.read_responses(table, levels=True)
+    if kind == "trials":
+        tried = np.full(p.shape, 4)
+        return irtkit.ResponseMatrix.from_counts(rng.binomial(4, p), tried, SYSTEMS, ITEMS)
+    responses = irtkit.read_responses(marks)
+    if kind == "tasks":
+        task = ["sums"] * (N_ITEMS // 2) + ["words"] * (N_ITEMS // 2)
+        return responses.with_tables(pd.DataFrame({"task": task}, ITEMS))
+    if kind == "sparse":
+        return responses.to_sparse()
+    return responses.part(np.arange(5)) if kind == "5 systems" else responses
+
+
+@cache
+def result(kind: str) -> Any:
+    """A fit to these."""
+    if kind == "no responses":
+        with TemporaryDirectory() as folder:
+            result(KINDS[0]).save(f"{folder}/fit.npz", include_responses=False)
+            return irtkit.load(f"{folder}/fit.npz")
+    return irtkit.fit(data(kind), abilities=2 if kind == "two abilities" else 1)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """File of a fit to data of a kind."""
+    folder = tmp_path_factory.mktemp("fits")
+
+    @cache
+    def save(kind: str) -> Path:
+        path = folder / f"{kind}.npz"
+        result(kind).save(path)
+        return path
+
+    return save
+
+
+def asked(test: Any) -> None:
+    while not test.done:
+        test.answer(True)  # noqa: FBT003 - right
+
+
+def groups(responses: Any) -> list[str]:
+    return [("a", "b")[k % 2] for k in range(len(responses.respondents))]
+
+
+def dates(fit: Any) -> list[int]:
+    return [2000 + k for k in range(len(fit.respondent_labels))]
+
+
+# What is given: a result, its responses and a folder
+CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
+    "fit": lambda _, data, __: irtkit.fit(data),
+    "abilities=": lambda _, data, __: irtkit.fit(data, abilities=2),
+    "fixed=": lambda fit, data, _: irtkit.fit(data, "2PL", fixed=fit),
+    "audit": lambda fit, *_: irtkit.audit(fit),
+    "flag_items": lambda fit, *_: irtkit.flag_items(fit),
+    "poor_fit=": lambda fit, *_: irtkit.flag_items(fit, poor_fit=True),
+    "families=": lambda fit, *_: irtkit.flag_items(fit, families="similar"),
+    "wrong_keys": lambda fit, *_: irtkit.wrong_keys(fit),
+    "similar_respondents": lambda fit, *_: irtkit.similar_respondents(fit),
+    "result.health": lambda fit, *_: fit.health(),
+    "result.leaderboard": lambda fit, *_: fit.leaderboard(),
+    "compare_systems": lambda fit, *_: irtkit.compare_systems(fit, "s0", "s1"),
+    "gate": lambda _, data, __: irtkit.gate(data, data),
+    "compare_difficulties": lambda fit, *_: irtkit.compare_difficulties(fit, folds=2),
+    "score": lambda fit, data, _: irtkit.score(data, fit),
+    "select_items": lambda fit, *_: irtkit.select_items(fit, 6),
+    "adaptive": lambda fit, *_: asked(irtkit.adaptive(fit, 6, order="fixed")),
+    "link": lambda fit, *_: irtkit.link(fit, fit),
+    "report": lambda fit, _, here: irtkit.report(fit, here / "report.html"),
+    "characteristic_curves": lambda fit, *_: irtkit.characteristic_curves(fit),
+    "item_fit": lambda fit, *_: irtkit.item_fit(fit),
+    "respondent_fit": lambda fit, *_: irtkit.respondent_fit(fit),
+    "model_fit": lambda fit, *_: irtkit.model_fit(fit),
+    "local_dependence": lambda fit, *_: irtkit.local_dependence(fit),
+    "information": lambda fit, *_: irtkit.information(fit),
+    "differential_functioning": lambda _, data, __: irtkit.differential_functioning(
+        data, groups(data)
+    ),
+    "pass_k": lambda _, data, __: irtkit.pass_k(data),
+    "trend": lambda fit, *_: irtkit.trend(fit, dates(fit)),
+    "format='wide'": lambda _, data, here: irtkit.write_responses(
+        data, here / "wide.csv", format="wide"
+    ),
+}
+OF_DATA = ("fit", "abilities=", "gate", "differential_functioning", "pass_k", "format='wide'")
+NOT_CALLED = {
+    "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_nested_models.py",
+    "horizon": "as trend",
+    "expected_performance": "needs reliable difficulties: tests/curves/test_expected.py",
+    "result.category_probability": "as plots.category_curves",
+    "difficulty.held_out_predictions": "as compare_difficulties",
+}
+
+
+def expected(feature: str, kind: str) -> str | None:
+    """The sentence that refuses a feature on data of a kind, None where it works."""
+    given = data(kind) if feature in OF_DATA else result(kind)
+    limit = limit_of(feature, given)
+    return None if limit is None else str(UnsuitableDataError(feature, limit))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("feature", CALLS)
+def test_a_function_works_or_is_refused_in_the_words_of_the_table(
+    feature: str, kind: str, tmp_path: Path
+) -> None:
+    refused = expected(feature, kind)
+    if refused is None:
+        CALLS[feature](result(kind), data(kind), tmp_path)
+        return
+    with pytest.raises(UnsuitableDataError, match=f"^{re.escape(refused)}$"):
+        CALLS[feature](result(kind), data(kind), tmp_path)
+
+
+def test_every_function_of_the_table_is_called_here() -> None:
+    pictures = {name for name in FUNCTIONS if name.startswith("plots.")}
+    assert set(FUNCTIONS) <= {*CALLS, *NOT_CALLED, *pictures}
+    for name in set(FUNCTIONS) - {name for name in FUNCTIONS if name.startswith("result.")}:
+        place: Any = irtkit
+        for part in name.split("."):
+            place = getattr(place, part)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name.startswith("plots.")])
+def test_a_picture_is_drawn_or_refused(name: str, kind: str) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    draw: Any = getattr(irtkit.plots, name.partition(".")[2])
+    items = {"plots.item_curves": [["q0"]], "plots.category_curves": ["q0"]}.get(name, [])
+    refused = expected(name, kind)
+    if refused is None:
+        draw(result(kind), *items)
+        pyplot.close("all")
+        return
+    with pytest.raises(UnsuitableDataError, match=f"^{re.escape(refused)}$"):
+        draw(result(kind), *items)
+
+
+COMMANDS = {
+    "audit": "audit",
+    "health": "result.health",
+    "compare": "compare_difficulties",
+    "leaderboard": "result.leaderboard",
+    "compare-systems": "compare_systems",
+    "select": "select_items",
+    "report": "report",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_works_or_is_refused_in_the_words_of_the_table(
+    command: str, kind: str, saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    more = {"select": " -k 6 --folds 2", "compare": " --folds 2"}.get(command, "")
+    done = run(f"{command} '{saved(kind)}'{more}", tmp_path)
+    refused = expected(COMMANDS[command], kind)
+    assert done.returncode == (0 if refused is None else 2), done.stderr
+    if refused is not None:
+        assert refused.rpartition(". ")[0] in done.stderr  # what to do has options in it
+
+
+def test_an_unknown_feature_is_an_error_and_so_is_no_data() -> None:
+    with pytest.raises(KeyError):
+        require("nothing", data(KINDS[0]))
+    assert limit_of("item_fit", [[1, 0]]) is None
