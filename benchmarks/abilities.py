@@ -106,7 +106,7 @@ def coverage(n: int, n_tasks: int, per_task: int, rounds: int) -> float:
         responses = irtkit.ResponseMatrix(y.astype(np.int8))
         tasks = dict(zip(responses.items, map(str, task), strict=True))
         result: Any = irtkit.fit(responses, abilities=tasks)
-        off = np.abs(result.fitted.ability - theta)
+        off = np.abs(result.several.fitted.ability - theta)
         covered.append(float((off < 1.959964 * result.ability_errors).mean()))
     return float(np.mean(covered))
 

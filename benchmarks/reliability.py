@@ -67,7 +67,7 @@ def said(kind: str, n: int, n_items: int, seed: int) -> dict[str, float]:
             "empirical": found.empirical_reliability,
         }
     several: Any = irtkit.fit(responses, abilities=SEVERAL[kind])
-    squares = np.corrcoef(several.fitted.ability.T, theta.T)[:2, 2:] ** 2
+    squares = np.corrcoef(several.several.fitted.ability.T, theta.T)[:2, 2:] ** 2
     reached = max(np.mean(squares[[0, 1], order]) for order in permutations([0, 1]))
     return {"reached": reached, "said": several.abilities["reliability"].mean()}
 

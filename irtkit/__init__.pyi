@@ -14,7 +14,6 @@ from . import (
     suspects,
     systems,
 )
-from .abilities.result import AbilitiesResult
 from .calibration.priors import Beta, ItemPrior, Normal, WeakPrior
 from .curves.characteristic import characteristic_curves
 from .curves.expected import expected_performance
@@ -54,7 +53,6 @@ from .systems.trend import horizon, trend
 
 __all__ = [
     "EM",
-    "AbilitiesResult",
     "Beta",
     "DifficultyPredictor",
     "Finding",

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from jax.sharding import Mesh
 
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
 
@@ -201,7 +200,7 @@ def fit(
 @overload
 def fit(
     responses: object, model: ModelName | None = ..., *, abilities: Any, **settings: Any
-) -> FitResult | AbilitiesResult: ...
+) -> FitResult: ...
 def fit(
     responses: object,
     model: ModelName | None = None,
@@ -215,7 +214,7 @@ def fit(
     standard_errors: bool = True,
     progress: bool | None = None,
     **reading: Any,
-) -> FitResult | AbilitiesResult:
+) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
     Use :func:`irtkit.audit` on the result to find suspect items, its ``leaderboard`` to rank
@@ -264,7 +263,7 @@ def fit(
         One ability. ``items`` and ``respondents`` are tables with standard errors, and ``findings``
         says what limits them. Ability has mean 0 and SD 1 in the population of the real respondents
         (Rasch: SD ``latent_sd``). Discrimination is in logits per SD, without a factor of 1.7.
-    AbilitiesResult
+    FitResult
         Several abilities.
 
     Raises
@@ -521,7 +520,7 @@ def _several(
     given: dict[str, Any],
     *,
     progress: bool | None,
-) -> FitResult | AbilitiesResult:
+) -> FitResult:
     """Fit several abilities."""
     from irtkit.abilities.fitting import fitted_abilities
 
@@ -620,13 +619,14 @@ def refitted(
         )
 
 
-def refitted_abilities(result: AbilitiesResult, responses: ResponseMatrix) -> AbilitiesResult:
+def refitted_abilities(result: FitResult, responses: ResponseMatrix) -> FitResult:
     """Fit other respondents on the same items with the same abilities, without errors."""
     import pandas as pd
 
-    kept: Any = {"exploratory": result.n_abilities, "bifactor": "bifactor"}.get(result.structure)
-    if result.tasks is not None:
-        table = pd.DataFrame({"task": result.tasks}, index=list(result.item_labels))
+    several = result.several
+    kept: Any = {"exploratory": result.n_abilities, "bifactor": "bifactor"}.get(several.structure)
+    if several.tasks is not None:
+        table = pd.DataFrame({"task": several.tasks}, index=list(result.item_labels))
         responses = responses.with_tables(table)
     options: Any = {"prior": result.settings.prior and "weak", "seed": result.settings.seed}
     with silently():

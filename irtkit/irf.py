@@ -201,8 +201,10 @@ class ItemParameters:
 
     Parameters
     ----------
-    discrimination, intercept, guessing : array-like of shape (n_items,)
-        Discrimination may have either sign. Guessing lies in [0, 1). NaN marks unknown items.
+    discrimination : array-like of shape (n_items,) or (n_items, n_abilities)
+        Slopes, of either sign. NaN marks unknown items.
+    intercept, guessing : array-like of shape (n_items,)
+        Guessing lies in [0, 1).
     steps : array-like of shape (n_items, n_levels), optional
         Steps d of ordered levels: 0 of the lowest one, NaN of levels that the item does not have or
         nobody reached. None if all items are right or wrong.
@@ -227,9 +229,13 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         for name in ("discrimination", "intercept", "guessing"):
-            values, shape = as_numbers(name, getattr(self, name)), np.shape(self.discrimination)
-            if values.ndim != 1 or values.shape != shape:
-                rule = f"{name} must be one number per item, shape {shape}"
+            values, n_items = (
+                as_numbers(name, getattr(self, name)),
+                np.shape(self.discrimination)[:1],
+            )
+            by_ability = name == "discrimination" and values.ndim == 2
+            if not by_ability and (values.ndim != 1 or values.shape != n_items):
+                rule = f"{name} must be one number per item, shape {n_items}"
                 raise ValueError(f"{rule}, got shape {values.shape}")
             if np.isinf(values).any():
                 k = int(np.argmax(np.isinf(values)))
@@ -283,7 +289,10 @@ class ItemParameters:
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which items have all their parameters, (n_items,)."""
-        return np.isfinite(self.discrimination + self.intercept + self.guessing)
+        slopes = self.discrimination
+        if slopes.ndim == 2:
+            slopes = slopes.sum(axis=1)
+        return np.asarray(np.isfinite(slopes + self.intercept + self.guessing))
 
     @property
     def difficulty(self) -> NDArray[np.float64]:
@@ -405,6 +414,8 @@ class ItemParameters:
 
     def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:
         theta = as_numbers("abilities", abilities)
+        if self.discrimination.ndim == 2:
+            return np.asarray(theta @ self.discrimination.T + self.intercept)
         return theta[..., None] * self.discrimination + self.intercept
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit import storage
-from irtkit.abilities import result as of_several
-from irtkit.calibration.result import AnyResult, FitResult, read_result, saved_in
+from irtkit.abilities.result import read_any
+from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.fitting import EM, Variational, fit
 
@@ -181,6 +180,29 @@ class Questions:
         result: FitResult = replace(self, quality_standard=scores, settings=settings)
         return result
 
+    @property
+    def abilities(self: Any) -> pd.DataFrame:
+        """Table of abilities by name: what measures them, and who has most of each.
+
+        - n_items: items that may measure it. reliability: 1 less the mean error variance of the
+          respondents with a response, with errors of items unless axes are free.
+        - items: the three with the largest slopes, as shares of all of their slopes if every item
+          may measure every ability. respondents: the three with the highest abilities. Both are
+          empty if the reliability is below 0.5.
+        """
+        table: pd.DataFrame = _several(self, "abilities").table(self)
+        return table
+
+    @property
+    def ability_correlations(self: Any) -> pd.DataFrame:
+        """Correlations of abilities in the population, one row per pair, with 95 % intervals.
+
+        Columns: ability, other, correlation, correlation_se, low, high. Errors are NaN where the
+        correlation is not a parameter: rotated exploratory axes, and a bifactor model (all 0).
+        """
+        table: pd.DataFrame = _several(self, "ability_correlations").correlations()
+        return table
+
     def __str__(self) -> str:
         result: Any = self
         if result.n_abilities > 1:
@@ -192,7 +214,16 @@ class Questions:
         return in_words(result)
 
 
-def load(path: str | PathLike[str]) -> Any:
+def _several(result: FitResult, name: str) -> Any:
+    """The part of several abilities."""
+    if result.several is None:
+        raise AttributeError(
+            f"{name} is for several abilities. result.respondents has the column ability"
+        )
+    return result.several
+
+
+def load(path: str | PathLike[str]) -> FitResult:
     """Read a result written by its `save`, or in a folder by ``irtkit fit --out``.
 
     Raises
@@ -202,11 +233,9 @@ def load(path: str | PathLike[str]) -> Any:
     OSError
         If the file does not exist, or the folder lacks a result.
     """
-    saved = saved_in(path)
-    if saved.is_file() and storage.name_of(saved) == of_several.FORMAT.name:
-        return storage.read(saved, of_several.FORMAT, of_several.restored)
-    return read_result(saved)
+    return read_any(path)
 
 
-for _name in ("health", "leaderboard", "with_clustered_errors", "with_quality_standard", "__str__"):
-    setattr(AnyResult, _name, vars(Questions)[_name])
+for _name, _question in vars(Questions).items():
+    if callable(_question) or isinstance(_question, property):
+        setattr(FitResult, _name, _question)

@@ -9,7 +9,8 @@ import numpy as np
 
 from irtkit.abilities import errors, likelihood, number
 from irtkit.abilities.engine import Cells, Design, Normals, fit_design, fold_in, oblique_axes
-from irtkit.abilities.result import AbilitiesResult, negative_items, p_negative
+from irtkit.abilities.result import SeveralAbilities, result_of_several
+from irtkit.abilities.slopes import negative_items, p_negative
 from irtkit.calibration.estimates import of_any_systems, of_guessing
 from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_whole, short
@@ -53,7 +54,7 @@ def fitted_abilities(
     *,
     of_one: Callable[[], FitResult],
     report: Callable[[int, float], None],
-) -> AbilitiesResult | FitResult:
+) -> FitResult:
     """Fit several abilities, or return the fit of one if "auto" finds no more.
 
     ``of_one`` fits one ability.
@@ -93,22 +94,24 @@ def fitted_abilities(
         item_covariance = errors.turned(item_covariance, axes)
         ability_covariance = errors.ability_covariances(cells, fitted, item_covariance)
 
-    result = AbilitiesResult(
+    several = SeveralAbilities(
         structure=asked.structure,
-        ability_names=names,
-        settings=settings,
-        item_labels=responses.items,
-        respondent_labels=responses.respondents,
+        names=names,
         tasks=asked.tasks,
         fitted=fitted,
-        item_covariance=item_covariance,
-        ability_errors=np.sqrt(np.diagonal(ability_covariance, axis1=1, axis2=2)),
         correlation_se=correlation_se,
-        p_negative=p_negative(cells, fitted, duplicates.share),
-        counts=patterns.counts,
-        log_likelihood=log_likelihood,
         log_likelihood_by="quadrature" if by_quadrature else "Laplace",
-        responses=responses,
+    )
+    result = result_of_several(
+        several,
+        responses,
+        patterns,
+        duplicates,
+        settings=settings,
+        item_covariance=item_covariance,
+        ability_covariances=ability_covariance,
+        p_negative=p_negative(cells, fitted, duplicates.share),
+        log_likelihood=log_likelihood,
     )
     trials = counted_anew and not (kinds_of(responses) == "levels").any()  # points are no trials
     of_systems = _of_systems(result, patterns, duplicates, counted_anew=trials)
@@ -247,7 +250,7 @@ def _with_item_errors(cells: Cells, fitted: Fitted, item_covariance: ItemCovaria
 
 
 def _of_systems(
-    result: AbilitiesResult, patterns: Patterns, duplicates: NearDuplicates, *, counted_anew: bool
+    result: FitResult, patterns: Patterns, duplicates: NearDuplicates, *, counted_anew: bool
 ) -> Iterator[Finding]:
     """What one ability says of systems too. Abilities that are reliable are no chance."""
     counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
@@ -256,7 +259,7 @@ def _of_systems(
     if guessing is not None:
         yield of_guessing(result, guessing)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
-    unclear = bool((result.fitted.ability.var(axis=0) < _CLEAR).all())
+    unclear = bool((result.several.fitted.ability.var(axis=0) < _CLEAR).all())
     yield from of_any_systems(
         result,
         patterns,
@@ -266,13 +269,13 @@ def _of_systems(
     )
 
 
-def _of_abilities(result: AbilitiesResult) -> Iterator[Finding]:
+def _of_abilities(result: FitResult) -> Iterator[Finding]:
     """Slopes that had not settled, items that fall with abilities, and abilities that are alike."""
-    fitted = result.fitted
+    fitted = result.several.fitted
     if not fitted.converged:
         values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
         yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})
-    negative = negative_items(result.p_negative)
+    negative = negative_items(result.verdict.p_negative)
     if negative is not None:
         yield negative
     names = result.ability_names

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
-    from irtkit.calibration.result import AnyResult
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.limits import AtChance, Connectivity
@@ -296,7 +295,7 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def of_guessing(result: AnyResult, found: AtChance) -> Finding:
+def of_guessing(result: FitResult, found: AtChance) -> Finding:
     """Systems that score no better than guessing."""
     systems, of = [result.respondent_labels[row] for row in found.rows], result.n_answering
     values = {"systems": systems, "level": found.level, "highest": found.highest}
@@ -358,7 +357,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
 
 
 def of_any_systems(
-    result: AnyResult,
+    result: FitResult,
     patterns: Patterns,
     duplicates: NearDuplicates,
     *remedies: Remedy,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.capabilities import LEVELS, MARKS, UNSAVED, require
+from irtkit.capabilities import LEVELS, MARKS, SEVERAL, UNSAVED, require
 from irtkit.checks import as_numbers, counted
 from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
@@ -17,10 +17,11 @@ from irtkit.data.patterns import Counts, patterns_of
 from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
-from irtkit.irf import OF_LEVELS, ItemParameters
+from irtkit.irf import ItemParameters
 from irtkit.printed import InNotebooks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
     from pathlib import Path
 
@@ -86,31 +87,108 @@ else:
         """What `irtkit.results` adds to results: answers of rooms above this one."""
 
 
-class AnyResult(Questions, InNotebooks):
-    """What a fit with one ability and one with several have in common."""
+@dataclass(frozen=True, eq=False)
+class FitResult(Questions, InNotebooks):
+    """A fitted item response model; made by :func:`irtkit.fit`.
 
-    model: str
-    settings: Settings
+    Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
+    and rises with the proportion right; posterior means spread less. All arrays are in the order of
+    ``item_labels`` and ``respondent_labels``.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix(
+    ...     [[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], items=["a", "b", "c"]
+    ... )
+    >>> result = irtkit.fit(responses, "1PL")
+    >>> result.items["average_error"].to_dict()
+    {'a': 0.25, 'b': 0.25, 'c': 0.75}
+    >>> bool(result.items.loc["c", "difficulty"] > result.items.loc["a", "difficulty"])
+    True
+    """
+
+    model: ModelName
+    method: str
+    settings: Settings  #: The arguments of the fit, and what followed from them.
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
+    parameters: ItemParameters
+    standard_errors: NDArray[np.float64]
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept. NaN if not asked
+    for, without such a parameter, or if the objective is not concave (see ``findings``)."""
+    status: tuple[str, ...]
+    """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
+    if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
+    ability: NDArray[np.float64]  #: Posterior means (EAP), shape (n_respondents,).
+    posterior_sd: NDArray[np.float64]  #: Posterior SDs, items taken as known.
     synthetic: NDArray[np.bool_]
+    near_duplicates: NearDuplicates = field(repr=False)
+    """How many real respondents there are, and as how many independent ones they answer."""
     counts: Counts
-    responses: ResponseMatrix | None
-    findings: tuple[Finding, ...]
+    latent_sd: float  #: SD of ability among real respondents: 1, and estimated for Rasch.
+    log_likelihood: float
+    """Marginal log-likelihood of the real respondents, without priors.
 
-    @property
-    def overall(self) -> NDArray[np.float64]:
-        """What orders the respondents: ability, or expected score if there are several."""
-        raise NotImplementedError
-
-    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
-        """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
-        raise NotImplementedError
+    Repeated trials have no binomial coefficients. If ``settings.trial_correlation`` is above 0, or
+    a cell has more than 100,000 trials, it is a quasi-log-likelihood, to be compared at the same
+    correlation. On a fixed grid ability has a truncated normal distribution.
+    """
+    n_parameters: int
+    """Those of items with a response by a real respondent, and a common slope or latent SD."""
+    converged: bool
+    n_iterations: int
+    """Evaluations of the likelihood ("em"), each of the cost of an EM step, or steps ("vi")."""
+    trace_rows: NDArray[np.float64] = field(repr=False)
+    """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
+    there; (n, 6) for a variational fit, see :attr:`trace`."""
+    quadrature: Any  #: :class:`Quadrature`; None for several abilities.
+    responses: ResponseMatrix | None = field(repr=False)
+    """The matrix the model was fitted to; None if it was left out when saving."""
+    findings: tuple[Finding, ...] = ()
+    """What limits the result: codes and values; ``str(finding)`` is the message."""
+    components: Components | None = field(default=None, repr=False)
+    """Which respondents and items are linked by responses that place them; None if all are."""
+    latent_mean: float = 0.0
+    """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
+    latent_mean_se: float | None = None
+    """Standard error of latent_mean; None without ``fixed`` items or standard errors. It includes
+    the sampling errors of fixed items that came from a result."""
+    latent_sd_se: float | None = None
+    """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
+    fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
+    drift_z: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Score test of the intercept of each fixed item: above 0 if the item became easier."""
+    drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which fixed items differ significantly from their fixed parameters."""
+    threshold_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Standard errors of thresholds, (n_items, n_levels − 1); None without ordered levels."""
+    quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
+    item_covariance: ItemCovariance | None = field(default=None, repr=False)
+    """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
+    posterior: Posterior | None = field(default=None, repr=False)
+    """The posterior of a variational fit, to draw from; None for EM."""
+    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Errors without clusters of items: against the population and against the other systems,
+    (2, n_respondents). None until they are asked for."""
+    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
+    NaN for items of right and wrong, None if all are. It enters standard errors."""
+    cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
+    """What clusters of items add to posterior variances, (n_respondents,)."""
+    saved_verdict: Verdict | None = field(default=None, repr=False)
+    """The verdict of a result that was read from a file, or of one with several abilities."""
+    several: Any = field(default=None, repr=False)
+    """Of several abilities, :class:`irtkit.abilities.result.SeveralAbilities`; None for one."""
 
     @property
     def traits(self) -> frozenset[str]:
         """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
-        own = {LEVELS if self.model in OF_LEVELS else MARKS}
+        own = {MARKS if self.parameters.steps is None else LEVELS}
+        if self.several is not None:
+            own.add(SEVERAL)
         if self.responses is None:
             return frozenset({UNSAVED, *own})
         return self.responses.traits - {LEVELS} | own
@@ -120,6 +198,35 @@ class AnyResult(Questions, InNotebooks):
         """The responses of the fit. Raises an error if they were not saved."""
         require("patterns", self)
         return self.responses  # type: ignore[return-value]
+
+    @property
+    def n_abilities(self) -> int:
+        """Number of abilities, a general one included."""
+        return 1 if self.several is None else len(self.several.names)
+
+    @property
+    def ability_names(self) -> tuple[str, ...]:
+        """Names of abilities: numbers, or tasks."""
+        return ("1",) if self.several is None else tuple(self.several.names)
+
+    @property
+    def structure(self) -> str | None:
+        """Of several abilities, "exploratory", "task" or "bifactor"; None of one."""
+        return None if self.several is None else str(self.several.structure)
+
+    @property
+    def overall(self) -> NDArray[np.float64]:
+        """What orders the respondents: ability, or expected score if there are several."""
+        return self.ability if self.several is None else self._scores[0]
+
+    @cached_property
+    def _scores(self) -> Any:
+        """Expected shares right of all items, and their errors by missing answers."""
+        return self.several.scores(self)
+
+    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
+        """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
+        return np.asarray(self.parameters.chosen(items).probability(self.ability[rows]))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -186,110 +293,6 @@ class AnyResult(Questions, InNotebooks):
             numbers = self.patterns.column_keys(np.random.default_rng(0))
         return pd.Series(numbers, pd.Index(self.item_labels, name="item"))
 
-
-@dataclass(frozen=True, eq=False)
-class FitResult(AnyResult):
-    """A fitted item response model; made by :func:`irtkit.fit`.
-
-    Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
-    and rises with the proportion right; posterior means spread less. All arrays are in the order of
-    ``item_labels`` and ``respondent_labels``.
-
-    Examples
-    --------
-    >>> import irtkit
-    >>> responses = irtkit.ResponseMatrix(
-    ...     [[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], items=["a", "b", "c"]
-    ... )
-    >>> result = irtkit.fit(responses, "1PL")
-    >>> result.items["average_error"].to_dict()
-    {'a': 0.25, 'b': 0.25, 'c': 0.75}
-    >>> bool(result.items.loc["c", "difficulty"] > result.items.loc["a", "difficulty"])
-    True
-    """
-
-    model: ModelName
-    method: str
-    settings: Settings  #: The arguments of the fit, and what followed from them.
-    item_labels: tuple[str, ...]
-    respondent_labels: tuple[str, ...]
-    parameters: ItemParameters
-    standard_errors: NDArray[np.float64]
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept. NaN if not asked
-    for, without such a parameter, or if the objective is not concave (see ``findings``)."""
-    status: tuple[str, ...]
-    """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
-    if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
-    ability: NDArray[np.float64]  #: Posterior means (EAP), shape (n_respondents,).
-    posterior_sd: NDArray[np.float64]  #: Posterior SDs, items taken as known.
-    synthetic: NDArray[np.bool_]
-    near_duplicates: NearDuplicates = field(repr=False)
-    """How many real respondents there are, and as how many independent ones they answer."""
-    counts: Counts
-    latent_sd: float  #: SD of ability among real respondents: 1, and estimated for Rasch.
-    log_likelihood: float
-    """Marginal log-likelihood of the real respondents, without priors.
-
-    Repeated trials have no binomial coefficients. If ``settings.trial_correlation`` is above 0, or
-    a cell has more than 100,000 trials, it is a quasi-log-likelihood, to be compared at the same
-    correlation. On a fixed grid ability has a truncated normal distribution.
-    """
-    n_parameters: int
-    """Those of items with a response by a real respondent, and a common slope or latent SD."""
-    converged: bool
-    n_iterations: int
-    """Evaluations of the likelihood ("em"), each of the cost of an EM step, or steps ("vi")."""
-    trace_rows: NDArray[np.float64] = field(repr=False)
-    """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
-    there; (n, 6) for a variational fit, see :attr:`trace`."""
-    quadrature: Quadrature
-    responses: ResponseMatrix | None = field(repr=False)
-    """The matrix the model was fitted to; None if it was left out when saving."""
-    findings: tuple[Finding, ...] = ()
-    """What limits the result: codes and values; ``str(finding)`` is the message."""
-    components: Components | None = field(default=None, repr=False)
-    """Which respondents and items are linked by responses that place them; None if all are."""
-    latent_mean: float = 0.0
-    """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
-    latent_mean_se: float | None = None
-    """Standard error of latent_mean; None without ``fixed`` items or standard errors. It includes
-    the sampling errors of fixed items that came from a result."""
-    latent_sd_se: float | None = None
-    """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
-    fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
-    drift_z: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Score test of the intercept of each fixed item: above 0 if the item became easier."""
-    drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Which fixed items differ significantly from their fixed parameters."""
-    threshold_errors: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Standard errors of thresholds, (n_items, n_levels − 1); None without ordered levels."""
-    quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
-    item_covariance: ItemCovariance | None = field(default=None, repr=False)
-    """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
-    posterior: Posterior | None = field(default=None, repr=False)
-    """The posterior of a variational fit, to draw from; None for EM."""
-    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Errors without clusters of items: against the population and against the other systems,
-    (2, n_respondents). None until they are asked for."""
-    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
-    NaN for items of right and wrong, None if all are. It enters standard errors."""
-    cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
-    """What clusters of items add to posterior variances, (n_respondents,)."""
-    saved_verdict: Verdict | None = field(default=None, repr=False)
-    """The verdict of a result that was read from a file."""
-
-    @property
-    def overall(self) -> NDArray[np.float64]:
-        """What orders the respondents: ability."""
-        return self.ability
-
-    def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
-        """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
-        return np.asarray(self.parameters.chosen(items).probability(self.ability[rows]))
-
     @property
     def ability_se(self) -> NDArray[np.float64]:
         """Errors of abilities against the population, with the uncertainty of the items."""
@@ -301,12 +304,14 @@ class FitResult(AnyResult):
         return self._with_clusters(self._ability_errors[1])
 
     @property
-    def reliability(self) -> float:
+    def reliability(self) -> Any:
         """Share of the variance of estimated abilities that is due to ability.
 
         1 less the mean of board_se² over the variance of ability: an error that all systems share
-        leaves their differences as they are.
+        leaves their differences as they are. With several abilities an array, one for each.
         """
+        if self.several is not None:
+            return self.several.reliability(self)
         errors = self.board_se[self.answering]
         return max(0.0, float(1 - np.mean(errors**2) / self.latent_sd**2))
 
@@ -414,18 +419,10 @@ class FitResult(AnyResult):
     def _items(self) -> pd.DataFrame:
         import pandas as pd
 
-        columns: dict[str, Any] = {}
-        names = ("discrimination", "difficulty", "guessing", "intercept")
-        for name, errors in zip(names, self.standard_errors.T, strict=True):
-            columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
-        if self.parameters.steps is not None:
-            errors = self.threshold_errors
-            for k, threshold in enumerate(self.parameters.thresholds.T):
-                name = f"threshold_{k + 1}"
-                columns |= {name: threshold, f"{name}_se": None if errors is None else errors[:, k]}
+        columns = self._parameter_columns
         columns |= {
             "average_error": self.counts.average_error,
-            "expected_error": self.parameters.expected_error(self.latent_sd, self.latent_mean),
+            "expected_error": self._expected_error,
             "quality_standard": self.quality_standard,
             "n_responses": self.counts.item_responses,
             "p_negative": self.verdict.p_negative,
@@ -438,22 +435,52 @@ class FitResult(AnyResult):
         known = {name: values for name, values in columns.items() if values is not None}
         return pd.DataFrame(known, index=pd.Index(self.item_labels, name="item"))
 
-    @cached_property
-    def _respondents(self) -> pd.DataFrame:
-        import pandas as pd
+    @property
+    def _parameter_columns(self) -> dict[str, Any]:
+        if self.several is not None:
+            return dict(self.several.item_columns(self))
+        columns: dict[str, Any] = {}
+        names = ("discrimination", "difficulty", "guessing", "intercept")
+        for name, errors in zip(names, self.standard_errors.T, strict=True):
+            columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
+        if self.parameters.steps is not None:
+            errors = self.threshold_errors
+            for k, threshold in enumerate(self.parameters.thresholds.T):
+                name = f"threshold_{k + 1}"
+                columns |= {name: threshold, f"{name}_se": None if errors is None else errors[:, k]}
+        return columns
 
-        columns = {
+    @property
+    def _expected_error(self) -> NDArray[np.float64] | None:
+        if self.several is not None:
+            return None
+        return self.parameters.expected_error(self.latent_sd, self.latent_mean)
+
+    @property
+    def _ability_columns(self) -> dict[str, Any]:
+        if self.several is not None:
+            return dict(self.several.ability_columns(self.ability, self.ability_se))
+        return {
             "ability": self.ability,
             "ability_se": self.ability_se,
             "board_se": self.board_se,
             "posterior_sd": self.posterior_sd,
+        }
+
+    @cached_property
+    def _respondents(self) -> pd.DataFrame:
+        import pandas as pd
+
+        columns = self._ability_columns | {
             "accuracy": self.counts.accuracy,
+            "expected_score": None if self.several is None else self._scores[0],
             "n_responses": self.counts.respondent_responses,
             "synthetic": self.synthetic,
         }
         if self.components is not None:
             columns["component"] = self.components.respondents
-        return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
+        known = {name: values for name, values in columns.items() if values is not None}
+        return pd.DataFrame(known, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -479,11 +506,6 @@ class FitResult(AnyResult):
     def elbo_se(self) -> float | None:
         """Monte-Carlo standard error of elbo; None for EM."""
         return None if self.posterior is None else self.posterior.elbo_se
-
-    @property
-    def n_abilities(self) -> int:
-        """1: with more, :func:`irtkit.fit` returns another class."""
-        return 1
 
     @property
     def evidence(self) -> float:
@@ -517,8 +539,10 @@ class FitResult(AnyResult):
 
         Parameters
         ----------
-        abilities : array or Series, optional
-            Shape (n,), or a Series whose index labels the rows. Default: the fitted abilities.
+        abilities : array, Series or DataFrame, optional
+            Shape (n,), or a Series whose index labels the rows; with several abilities (n,
+            n_abilities) or a DataFrame. Default: the fitted abilities, of several averaged over
+            their posteriors and the errors of items.
 
         Examples
         --------
@@ -529,20 +553,26 @@ class FitResult(AnyResult):
         """
         import pandas as pd
 
-        rows: Any = pd.Index(self.respondent_labels, name="respondent")
-        if abilities is None:
-            theta = self.ability
-        else:
-            given: Any = abilities
-            rows = given.index if isinstance(given, pd.Series) else pd.RangeIndex(np.size(given))
-            theta = as_numbers("abilities", abilities)
-            if theta.ndim != 1 or not np.isfinite(theta).all():
-                raise ValueError("abilities must be a list of finite numbers (1 dimension)")
-        return pd.DataFrame(
-            self.parameters.probability(theta),
-            index=rows,
-            columns=pd.Index(self.item_labels, name="item"),
-        )
+        given: Any = abilities
+        items = pd.Index(self.item_labels, name="item")
+        if given is None:
+            rows: Any = pd.Index(self.respondent_labels, name="respondent")
+            several = self.several
+            p = (
+                self.expected(slice(None), slice(None))
+                if several is None
+                else several.probability()
+            )
+            return pd.DataFrame(p, index=rows, columns=items)
+        theta = as_numbers("abilities", given)
+        shape = (len(theta), self.n_abilities) if self.several is not None else (theta.size,)
+        if theta.shape != shape or not np.isfinite(theta).all():
+            raise ValueError(
+                f"abilities must be finite numbers, {self.n_abilities} for each respondent, got "
+                f"shape {theta.shape}"
+            )
+        rows = given.index if isinstance(given, pd.Series | pd.DataFrame) else None
+        return pd.DataFrame(self.parameters.probability(theta), index=rows, columns=items)
 
     def category_probability(self, abilities: ArrayLike | None = None) -> NDArray[np.float64]:
         """Probability of every level, (n_abilities, n_items, n_levels), after a GPCM or GRM.
@@ -596,13 +626,16 @@ class FitResult(AnyResult):
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
+        model: str = self.model
+        if self.several is not None:
+            model = f"{model}, {self.structure}, {self.n_abilities} abilities"
         n, n_items = counted(self.n_real, "respondent"), counted(len(self.item_labels), "item")
-        return f"FitResult({self.model}, {n} × {n_items}, {state})"
+        return f"FitResult({model}, {n} × {n_items}, {state})"
 
 
 def read_result(path: str | PathLike[str]) -> FitResult:
     """Read a fit with one ability."""
-    return storage.read(saved_in(path), FORMAT, _restored)
+    return storage.read(saved_in(path), FORMAT, restored)
 
 
 def saved_in(path: str | PathLike[str]) -> Path:
@@ -612,8 +645,11 @@ def saved_in(path: str | PathLike[str]) -> Path:
     return inner if inner.is_file() else given
 
 
-def _restored(record: dict[str, Any]) -> FitResult:
-    """Rebuild a result. Its tables refuse parts that differ in length."""
+def restored(record: dict[str, Any], several: Callable[[Any], Any] | None = None) -> FitResult:
+    """Rebuild a result. Its tables refuse parts that differ in length.
+
+    ``several`` rebuilds the part of several abilities. Without it, such a result is refused.
+    """
     from irtkit.calibration.standard_errors import ItemCovariance
 
     labels = {name: record[name] for name in ("respondent_labels", "item_labels")}
@@ -629,6 +665,10 @@ def _restored(record: dict[str, Any]) -> FitResult:
         item_covariance=ItemCovariance,
     )
     made["findings"] = tuple(map(Finding.restored, record["findings"]))
+    if record["several"] is not None:
+        if several is None:
+            raise ValueError("the result has several abilities. Fit the data with abilities=1")
+        made["several"] = several(record["several"])
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], *labels.values())
     if record["posterior"] is not None:

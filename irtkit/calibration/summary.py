@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.calibration.result import AnyResult, FitResult
+    from irtkit.calibration.result import FitResult
 
 _TELLING = 8  # Systems that all get an item wrong: 1 in 256 by chance, if each is right by half.
 _TIED = 1e-6  # Abilities that differ by less are the same: rounding.
@@ -118,7 +118,7 @@ def called_items(n: int, n_items: int, fdr: float, *, doubted: bool, n_unsure: i
     return _note(code, n=n, n_items=n_items, fdr=fdr, n_unsure=n_unsure)
 
 
-def silent_items(result: AnyResult) -> Iterator[Finding]:
+def silent_items(result: FitResult) -> Iterator[Finding]:
     """Items that say nothing about abilities: all are wrong, or right, or nobody answered.
 
     Those that no system gets right may be broken, unless few tried.

@@ -184,7 +184,7 @@ def _fit(given: SimpleNamespace) -> None:
         result = fitted(given, standard_errors=not given.no_standard_errors, **more)
         written = write_fit(result, given.out, source=printable(given.responses))
     click.echo(f"{result}{written}")
-    if isinstance(result, irtkit.AbilitiesResult):
+    if result.n_abilities > 1:
         if given.out is not None:
             next_step(f"irtkit leaderboard {given.out} ranks the systems by expected score")
         return
@@ -370,7 +370,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
     names = "families", "clusters", "by"
     settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
     result = result_of(given)
-    if isinstance(result, irtkit.AbilitiesResult):
+    if result.n_abilities > 1:
         how = {name: settings[name] for name in ("seed", "clusters", "by")}
         board = result.leaderboard(level=given.level, **how)
         if given.by is None:
@@ -489,11 +489,11 @@ def _score(given: SimpleNamespace) -> None:
     irtkit score new.csv tables
     irtkit score new.csv tables --method WLE --out scores.csv
     """
-    from irtkit.abilities.result import as_abilities
+    from irtkit.abilities.result import several_of
     from irtkit.scoring.scores import items_for_scores, reading_for
 
     how = how_to_read(given)
-    if as_abilities(given.items) is None:
+    if several_of(given.items) is None:
         how = reading_for(items_for_scores(given.items), how)
     matrix = read_rows(given.responses, **how)
     scores = irtkit.score(matrix, given.items, given.method, level=given.level)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.calibration import FitResult
     from irtkit.responses import ResponseMatrix
 
 
@@ -142,14 +141,12 @@ def fitted(
 
 def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
     """Return the result that the responses stand for: saved before, or fitted now."""
-    from irtkit.abilities.result import FORMAT as OF_ABILITIES
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.result import FORMAT, saved_in
     from irtkit.results import load
 
     saved = saved_in(given.responses)
     name = storage.name_of(saved) if saved.is_file() else None
-    if name not in {FORMAT.name, OF_ABILITIES.name}:
+    if name != FORMAT.name:
         return fitted(given, standard_errors=standard_errors)
     context = click.get_current_context()
     unused = [
@@ -163,7 +160,7 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
             f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
             "fitted again. Give the responses instead"
         )
-    result: FitResult | AbilitiesResult = load(saved)
+    result = load(saved)
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)

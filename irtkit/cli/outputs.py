@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison, Impact
     from irtkit.responses import ResponseMatrix
@@ -91,15 +90,14 @@ def prepared(out: Path | None) -> Iterator[None]:
             yield
 
 
-def write_fit(result: FitResult | AbilitiesResult, out: Path | None, *, source: str) -> str:
+def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     """Write the tables of a fit and return the line that says so."""
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.io.tables import write_table
 
     if out is None:
         return ""
     items, respondents, summary, whole = (out / name for name in FIT_FILES)
-    if isinstance(result, AbilitiesResult):
+    if result.n_abilities > 1:
         remove(summary)  # that of an earlier fit
         write_table(result.items, items)
         write_table(result.respondents, respondents)
@@ -233,10 +231,8 @@ def differential_text(found: pd.DataFrame, fdr: float) -> str:
 
 def selection_text(selection: Selection) -> str:
     """The first selected items, and how well they predict the full score."""
-    from irtkit.abilities.result import AbilitiesResult
-
     columns = "rank discrimination difficulty average_error"
-    if isinstance(selection.result, AbilitiesResult):
+    if selection.result.n_abilities > 1:
         columns = "rank average_error p_negative"
     return f"{_shown(selection.item_table, columns, 'item', _TOP // 2)}\n\n{selection}"
 

@@ -18,7 +18,7 @@ from irtkit.systems.standing import MOST_SYSTEMS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.abilities.result import AbilitiesResult
+    from irtkit.calibration.result import FitResult
     from irtkit.suspects import Audit
 
 _LEVEL, _REACH = 0.95, 1.959964
@@ -26,13 +26,13 @@ _SYSTEMS, _SUSPECTS, _HARDEST, _PAIRS = 100, 50, 40, 20  # Rows of tables.
 _TEXTS = ["strong_answer", "marked_right", "text", "target"]
 
 
-def page_of_abilities(result: AbilitiesResult, title: str, audited: Audit, fdr: float) -> str:
+def page_of_abilities(result: FitResult, title: str, audited: Audit, fdr: float) -> str:
     """The whole page, HTML."""
     board = by_task = systems = None
     if result.n_answering <= MOST_SYSTEMS:
         board = result.leaderboard(level=_LEVEL)
         systems = _systems(result, board.head(_SYSTEMS))
-        if result.tasks is not None:
+        if result.several.tasks is not None:
             by_task = result.leaderboard(by="task", level=_LEVEL).head(_SYSTEMS)
             by_task = 100 * by_task.filter(regex="^(average$|score_)")
             by_task = by_task.rename(columns=lambda name: name.removeprefix("score_"))
@@ -40,7 +40,9 @@ def page_of_abilities(result: AbilitiesResult, title: str, audited: Audit, fdr: 
     known: Any = {} if texts is None else texts.get("text", {})
     described = [
         (name, [(item, known.get(item)) for item in items], people)
-        for name, (items, people) in zip(result.ability_names, result.first_of_each, strict=True)
+        for name, (items, people) in zip(
+            result.ability_names, result.several.first_of_each(result), strict=True
+        )
         if items
     ]
     pairs = result.ability_correlations.sort_values("correlation", ascending=False)
@@ -77,7 +79,7 @@ def page_of_abilities(result: AbilitiesResult, title: str, audited: Audit, fdr: 
     )
 
 
-def _systems(result: AbilitiesResult, board: pd.DataFrame) -> pd.DataFrame:
+def _systems(result: FitResult, board: pd.DataFrame) -> pd.DataFrame:
     """The first systems as they are shown, with every ability and its interval."""
     columns: dict[str, Any] = {
         "rank": board["rank"],

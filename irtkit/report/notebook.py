@@ -111,7 +111,7 @@ def of_audit(found: Audit) -> str:
     table = first.assign(reasons=first["reasons"].map(reasons_text))
     table = table[[name for name in columns if name in table]]
     curves: list[Any] = []
-    if isinstance(found.result, FitResult):
+    if found.result.n_abilities == 1:
         curves = [("their curves, the first of them", worst, item_curves(found.result, worst))]
     return _shown(
         found.summary,

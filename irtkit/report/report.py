@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, check_unique, check_yes_or_no, short
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @one_thread()
 def report(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     path: str | os.PathLike[str],
     *,
     title: str = "What the responses say",
@@ -41,7 +40,7 @@ def report(
 
     Parameters
     ----------
-    result : FitResult or AbilitiesResult
+    result : FitResult
         What :func:`irtkit.fit` returned, with its responses. With several abilities the page shows
         what they are, and how much every system has of each. Then `difficulties`, `families` and
         `compare` do not apply. Texts and targets of items are shown
@@ -86,7 +85,7 @@ def report(
     from irtkit.report.page import page_of
     from irtkit.suspects import audit
 
-    check_type("result", result, FitResult, AbilitiesResult)
+    check_type("result", result, FitResult)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
     require("report", result)
@@ -94,7 +93,7 @@ def report(
         require("difficulties=", result)
     if compare is not False:
         require("compare=", result)
-    if isinstance(result, AbilitiesResult):
+    if result.n_abilities > 1:
         audited = audit(result, fdr=fdr, families=families, predictions=predictions)
         text = page_of_abilities(result, title, audited, fdr)
         with replacing(path) as temporary:

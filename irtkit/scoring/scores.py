@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit import storage
+from irtkit.abilities.result import several_of
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of, first_names, short
@@ -162,14 +163,15 @@ def score(
     """
     check_one_of("method", method, METHODS)
     level = check_number("level", level, above=0, below=1)
-    from irtkit.abilities.result import as_abilities
-
-    if (several := as_abilities(items)) is not None:
+    if (several := several_of(items)) is not None:
         if method != "EAP" or latent_sd is not None:
             raise ValueError(
                 "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
-        return several.scored(as_responses(responses, **reading), level)
+        scores: pd.DataFrame = several.several.scored(
+            several, as_responses(responses, **reading), level
+        )
+        return scores
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)

@@ -310,6 +310,7 @@ def adaptive(
     level = check_number("level", level, above=0, below=1)
     if order is not None:
         check_one_of("order", order, ORDERS)
+    require("adaptive", selection.result)
     if order is None:
         tried = selection.tried
         order = "adaptive" if tried.error <= tried.fixed_error else "fixed"

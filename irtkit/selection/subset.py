@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
@@ -75,20 +74,18 @@ class ItemCovariance(NamedTuple):
     answers: Single  # Proportion right of real respondents, (n, n_items), expected where missing.
 
     @classmethod
-    def of(
-        cls, result: FitResult | AbilitiesResult, like: ItemCovariance | None = None
-    ) -> ItemCovariance:
+    def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
         """Return the covariance of a fit, for the items of another covariance if given."""
         if like is None:
             answered = result.counts.item_responses > 0
             of_one = isinstance(result, FitResult)
-            known = np.flatnonzero(result.parameters.known if of_one else answered)  # type: ignore[union-attr]
+            known = np.flatnonzero(result.parameters.known if of_one else answered)
             settings: Any = flag_items.__kwdefaults__
             suspect = set(flagged(result, **settings)[0].index)
             allowed = np.array([result.item_labels[place] not in suspect for place in known])
         else:
             known, allowed = like.known, like.allowed
-        of_population = _one_ability if isinstance(result, FitResult) else _several_abilities
+        of_population = _one_ability if result.n_abilities == 1 else _several_abilities
         items, rising, p, weight = of_population(result, known)
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
@@ -149,15 +146,18 @@ def _one_ability(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Ar
 
 def _several_abilities(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Return the same of several abilities, but for the items, at draws of abilities."""
-    b, root = result.fitted.items.mean[known], np.linalg.cholesky(result.fitted.correlations)
+    b, root = (
+        result.several.fitted.items.mean[known],
+        np.linalg.cholesky(result.several.fitted.correlations),
+    )
     drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
     p = 1 / (1 + np.exp(-(drawn @ b[:, :-1].T + b[:, -1])))
     weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
-    return None, result.p_negative[known] < _MAY_RISE, p, weight
+    return None, result.verdict.p_negative[known] < _MAY_RISE, p, weight
 
 
 def refits(
-    result: FitResult | AbilitiesResult, families: Any, n_folds: int, seed: int
+    result: FitResult, families: Any, n_folds: int, seed: int
 ) -> Iterator[tuple[Any, Places]]:
     """Yield for every fold the fit without some families, and the respondents left out."""
     patterns = result.patterns
@@ -181,7 +181,7 @@ def refits(
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
-        if isinstance(result, AbilitiesResult):
+        if result.n_abilities > 1:
             yield refitted_abilities(result, kept), held
         else:
             yield refitted(result, kept, tol=_TOL, fixed=fixed), held
@@ -204,7 +204,7 @@ class Selection:
 
     items: tuple[str, ...]
     """Labels, the first to be asked first."""
-    result: FitResult | AbilitiesResult = field(repr=False)
+    result: FitResult = field(repr=False)
     covariance: ItemCovariance = field(repr=False)
     families: Any = field(default=SIMILAR, repr=False)
     folds: int = 10
@@ -235,7 +235,7 @@ class Selection:
         import pandas as pd
 
         rows: list[tuple[float, float, float]] = []
-        if isinstance(self.result, AbilitiesResult):
+        if self.result.n_abilities > 1:
             rows = [
                 (root_mean_square(error), np.nan, np.nan) for error in self._errors_of_several()
             ]
@@ -266,7 +266,7 @@ class Selection:
         """
         require("selection.save", self.result)
         misfit = self._table["misfit"].to_numpy() ** 2
-        end_of_items = end_of(self.result)  # type: ignore[arg-type]  # or it would be refused
+        end_of_items = end_of(self.result)  # or it would be refused
         chosen = np.array([self.result.places[label] for label in self.items])
         ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
         save_items(path, self.calibrated, np.array(self._sizes), misfit, ends)
@@ -331,7 +331,9 @@ class Selection:
             answers = (
                 responses.part(rows, self.covariance.known[ranking[:size]]) for size in self._sizes
             )
-            scores = [fold.scored(part)["expected_score"].to_numpy() for part in answers]
+            scores = [
+                fold.several.scored(fold, part)["expected_score"].to_numpy() for part in answers
+            ]
             found.append(np.array(scores) - score_of)
         return np.concatenate(found, axis=1)
 
@@ -356,7 +358,7 @@ class Selection:
 
 
 def select_items(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     k: int,
     *,
     families: Any = SIMILAR,
@@ -367,7 +369,7 @@ def select_items(
 
     Parameters
     ----------
-    result : FitResult or AbilitiesResult
+    result : FitResult
         A result of :func:`irtkit.fit` with its responses. With several abilities the items are
         chosen for the score on all items, and :func:`irtkit.adaptive` does not take them.
     k : int
@@ -414,7 +416,7 @@ def select_items(
     >>> irtkit.select_items(result, 20).items[:10] == selection.items
     True
     """
-    check_type("result", result, FitResult, AbilitiesResult)
+    check_type("result", result, FitResult)
     require("select_items", result)
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)

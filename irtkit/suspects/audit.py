@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
-from irtkit.calibration.result import AT_CHANCE, AnyResult, FitResult
+from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
 from irtkit.data.families import SIMILAR, family_names
@@ -53,7 +52,7 @@ class Audit(InNotebooks):
     findings: tuple[Finding, ...]  #: What limits the audit, beyond the findings of the fit.
     clustered: bool  #: Whether evidence is clustered by families that were given.
     prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
-    result: FitResult | AbilitiesResult = field(repr=False)
+    result: FitResult = field(repr=False)
     read_first: pd.DataFrame
     """The first 20 items by :func:`irtkit.wrong_keys`, to read where systems are too few for
     verdicts. Index "item", columns kind ("only weaker systems are right", "only the best are
@@ -192,7 +191,7 @@ class Audit(InNotebooks):
 
 @one_thread()
 def audit(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
@@ -208,7 +207,7 @@ def audit(
 
     Parameters
     ----------
-    result : FitResult or AbilitiesResult
+    result : FitResult
         What :func:`irtkit.fit` returned. If it was saved without responses, wrong keys are not
         searched for. With several abilities negative items are judged given all of them, and only
         `fdr` and `predictions` apply.
@@ -272,7 +271,7 @@ def audit(
     """
     import pandas as pd
 
-    check_type("result", result, FitResult, AbilitiesResult)
+    check_type("result", result, FitResult)
     responses = result.responses
     if predictions is None and responses is not None:
         predictions = responses.predictions
@@ -281,7 +280,7 @@ def audit(
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
     dense = responses is not None and not responses.is_sparse
-    if not isinstance(result, AbilitiesResult) and result.model not in OF_LEVELS and dense:
+    if result.n_abilities == 1 and result.model not in OF_LEVELS and dense:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
         searched = table[table["log_bayes_factor"].notna()]
@@ -323,7 +322,7 @@ def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
     return found if texts is None else found.join(texts)
 
 
-def _counted(code: str, items: pd.DataFrame, result: AnyResult) -> Finding:
+def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
     """How many items there are of a kind, for which reasons, and the first of them."""
     counts = Counter(chain.from_iterable(items["reasons"]))
     about = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_type
@@ -14,11 +13,9 @@ from irtkit.threads import one_thread
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.calibration.result import AnyResult
-
 
 @one_thread()
-def similar_respondents(result: AnyResult, *, excess: float = USUAL_EXCESS) -> pd.DataFrame:
+def similar_respondents(result: FitResult, *, excess: float = USUAL_EXCESS) -> pd.DataFrame:
     """List the pairs of respondents that agree far beyond what the model expects.
 
     Parameters
@@ -56,7 +53,7 @@ def similar_respondents(result: AnyResult, *, excess: float = USUAL_EXCESS) -> p
     >>> pairs[["respondent", "other"]].values.tolist()
     [['centroid-n50', 'bayes-multinomial-n50'], ['gp-rbf-n50', 'centroid-n50']]
     """
-    check_type("result", result, FitResult, AbilitiesResult)
+    check_type("result", result, FitResult)
     check_number("excess", excess, least=0, most=1)
     require("similar_respondents", result)
     return alike_pairs(result, excess)

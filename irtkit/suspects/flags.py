@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import (
@@ -44,7 +43,7 @@ _LEAST_POWER = 0.5  # Below it more is missed than found.
 
 
 def flag_items(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
@@ -59,7 +58,7 @@ def flag_items(
 
     Parameters
     ----------
-    result : FitResult or AbilitiesResult
+    result : FitResult
         What :func:`irtkit.fit` returned. It may have been saved without responses. With several
         abilities items are judged given all of them, and only `fdr` and `predictions` apply.
     fdr : float, default 0.05
@@ -161,7 +160,7 @@ def flag_items(
 
 
 def flagged(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     fdr: float,
     extreme_difficulty: float,
     chance: float | None,
@@ -176,7 +175,7 @@ def flagged(
     ``keys`` is the table of :func:`irtkit.wrong_keys`, and which items are called by it. Suspects
     then come in its order.
     """
-    check_type("result", result, FitResult, AbilitiesResult)
+    check_type("result", result, FitResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
     settings = {
@@ -188,7 +187,7 @@ def flagged(
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
-    if isinstance(result, AbilitiesResult):
+    if result.n_abilities > 1:
         return _negative_given_all(result, fdr, predictions), []
     if chance is not None and result.model != "3PL":
         raise ValueError(
@@ -258,7 +257,7 @@ def flagged(
 
 
 def _negative_given_all(
-    result: AbilitiesResult, fdr: float, predictions: pd.DataFrame | None
+    result: FitResult, fdr: float, predictions: pd.DataFrame | None
 ) -> pd.DataFrame:
     """The table of `flag_items` for several abilities."""
     items = result.items
@@ -321,7 +320,7 @@ def power_limits(signs: SlopeSigns, fdr: float, n: int, unit: str = "systems") -
     return [Finding("low-power", "warning", values)] if power < _LEAST_POWER else []
 
 
-def strong_answers(result: FitResult | AbilitiesResult, predictions: pd.DataFrame) -> pd.DataFrame:
+def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
     """Most frequent answer of the best systems, its share, and the answer marked right, by item."""
     import pandas as pd
 
@@ -348,7 +347,7 @@ def strong_answers(result: FitResult | AbilitiesResult, predictions: pd.DataFram
 
 
 def coded_answers(
-    predictions: pd.DataFrame, result: FitResult | AbilitiesResult
+    predictions: pd.DataFrame, result: FitResult
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes of answers, real respondents × items, −1 where missing, and the answers coded."""
     import pandas as pd

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import AnyResult, FitResult
+from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted
 from irtkit.data.patterns import blocks
@@ -203,7 +203,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
 
 
-def sections_of(result: AnyResult) -> dict[str, NDArray[np.intp]]:
+def sections_of(result: FitResult) -> dict[str, NDArray[np.intp]]:
     """Items of the whole benchmark, "all", and of each of two or more tasks."""
     import pandas as pd
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.abilities.result import AbilitiesResult
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
@@ -98,7 +97,7 @@ class SystemComparison(InNotebooks):
 
 @one_thread()
 def compare_systems(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     system: str | None = None,
     other: str | None = None,
     *,
@@ -185,7 +184,7 @@ def compare_systems(
     if by is not None and system is None:
         raise ValueError("by needs two systems: give system and other")
     require("compare_systems", result)
-    if isinstance(result, AbilitiesResult):
+    if result.n_abilities > 1:
         cluster = numbered_clusters(clusters, result.item_labels)
         parts = [standing_by_abilities(result, cluster)]
     else:
@@ -219,7 +218,7 @@ def compare_systems(
     return found
 
 
-def _place(result: FitResult | AbilitiesResult, name: str) -> int:
+def _place(result: FitResult, name: str) -> int:
     """Row of a respondent that can be compared."""
     if name not in result.respondent_labels:
         raise ValueError(
@@ -234,7 +233,7 @@ def _place(result: FitResult | AbilitiesResult, name: str) -> int:
 
 
 def _all_pairs(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     parts: list[Standing],
     chosen: NDArray[np.bool_],
     cluster: Clusters | None,
@@ -264,7 +263,7 @@ def _all_pairs(
 
 
 def _columns(
-    result: FitResult | AbilitiesResult,
+    result: FitResult,
     part: Standing,
     order: Any,
     cluster: Clusters | None,
@@ -336,14 +335,12 @@ def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, 
     return n.astype(np.int64), n_clusters - 1, mean, variance
 
 
-def _differing(
-    result: FitResult | AbilitiesResult, places: NDArray[np.intp], shares: Shares
-) -> pd.DataFrame:
+def _differing(result: FitResult, places: NDArray[np.intp], shares: Shares) -> pd.DataFrame:
     """Items of both, the least expected difference first."""
     import pandas as pd
 
     both = (shares.trials > 0).all(axis=0)
-    if isinstance(result, AbilitiesResult):
+    if result.n_abilities > 1:
         p = result.probability().to_numpy()[places][:, both]
     else:
         p = result.parameters.probability(result.ability[places])[:, both]

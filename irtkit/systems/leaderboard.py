@@ -42,7 +42,6 @@ from irtkit.threads import one_thread
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.irf import Array
     from irtkit.systems.standing import Standing
 
@@ -275,7 +274,7 @@ def improbable_right(result: FitResult) -> Array:
 
 
 def board_of_abilities(
-    result: AbilitiesResult, *, by: str | None, clusters: Any, level: float, seed: int
+    result: FitResult, *, by: str | None, clusters: Any, level: float, seed: int
 ) -> pd.DataFrame:
     """Rank the systems of a fit with several abilities by expected score, best first.
 
@@ -288,10 +287,10 @@ def board_of_abilities(
     task, names = None, []
     if by is not None:
         check_one_of("by", by, ("task",))
-        if result.tasks is None:
+        if result.several.tasks is None:
             raise ValueError("by='task' needs tasks: a column 'task' of the item table")
-        names = [*dict.fromkeys(result.tasks)]
-        task = np.array([names.index(one) for one in result.tasks], dtype=np.intp)
+        names = [*dict.fromkeys(result.several.tasks)]
+        task = np.array([names.index(one) for one in result.several.tasks], dtype=np.intp)
     standing = standing_by_abilities(result, numbered_clusters(clusters, result.item_labels), task)
     places, scores = standing.places, standing.scores
     low, high = likely_ranks(standing, level=level, seed=seed)
@@ -299,7 +298,7 @@ def board_of_abilities(
     columns |= {"rank_low": low, "rank_high": high, "accuracy": result.counts.accuracy[places]}
     reach = ndtri((1 + level) / 2)
     if by is None:
-        error = reach * result.scores()[1][places]
+        error = reach * result.several.scores(result)[1][places]
         columns |= {
             "expected_score": scores,
             "expected_score_low": np.maximum(scores - error, 0),
@@ -308,7 +307,9 @@ def board_of_abilities(
     else:
         columns["average"] = scores
         for k, name in enumerate(names):
-            columns[f"score_{name}"] = result.scores(np.flatnonzero(task == k))[0][places]
+            columns[f"score_{name}"] = result.several.scores(result, np.flatnonzero(task == k))[0][
+                places
+            ]
     columns["n_responses"] = result.counts.respondent_responses[places]
     apart = pairs_apart(standing, level=level, seed=seed)
     columns["group"] = np.array(groups_of(apart), dtype=object)

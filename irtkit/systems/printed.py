@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.abilities.result import AbilitiesResult
+    from irtkit.calibration.result import FitResult
     from irtkit.systems.comparison import SystemComparison
     from irtkit.systems.gate import Gate
 
@@ -255,7 +255,7 @@ def board_legend(
         yield f"best of each family: {', '.join(best)}" + (" …" if families.ngroups > 5 else "")
 
 
-def abilities_text(result: AbilitiesResult) -> str:
+def abilities_text(result: FitResult) -> str:
     """What ``print(result)`` says of several abilities."""
     from irtkit.systems.leaderboard import board_of_abilities
 
@@ -264,7 +264,7 @@ def abilities_text(result: AbilitiesResult) -> str:
         names += ", …"
     lines = [
         f"{result!r}. Abilities: {names}",
-        f"log-likelihood {result.log_likelihood:,.2f} ({result.log_likelihood_by})",
+        f"log-likelihood {result.log_likelihood:,.2f} ({result.several.log_likelihood_by})",
         f"{result.n_parameters:,} parameters",
     ]
     found = [*result.findings, *silent_items(result)]

@@ -34,7 +34,6 @@ from irtkit.systems.paired import correction
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
     from irtkit.systems.paired import Clusters
@@ -186,7 +185,7 @@ def standing_of(
 
 
 def standing_by_abilities(
-    result: AbilitiesResult, cluster: Clusters | None, task: Clusters | None = None
+    result: FitResult, cluster: Clusters | None, task: Clusters | None = None
 ) -> Standing:
     """Standing of the systems of a fit with several abilities, by expected score.
 
@@ -194,7 +193,7 @@ def standing_by_abilities(
     answers are expected ones. Their errors come from abilities, as sums over the items that were
     answered, and from items.
     """
-    patterns, fitted = result.patterns, result.fitted
+    patterns, fitted = result.patterns, result.several.fitted
     shares, p = Shares.of(patterns), result.probability().to_numpy()
     seen, (n, n_items) = shares.trials > 0, p.shape
     given = np.where(seen, shares.right, p)
@@ -272,7 +271,7 @@ def moves(
     return p, by_ability * scale * score, by_logit * inverse, by_slope * inverse
 
 
-def limits_of(result: FitResult | AbilitiesResult, parts: list[Standing]) -> list[Finding]:
+def limits_of(result: FitResult, parts: list[Standing]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
     if result.settings.standard_errors or not any(part.filled for part in parts):
         return []

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.abilities.result import AbilitiesResult
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.systems.paired import Clusters
@@ -41,7 +40,7 @@ class Tasks(NamedTuple):
     of_item: NDArray[np.intp]  # Number of the task of each item.
 
     @classmethod
-    def of(cls, result: FitResult | AbilitiesResult, by: Any) -> Tasks:
+    def of(cls, result: FitResult, by: Any) -> Tasks:
         """Tasks by a column of the item table or by item. Every item needs one."""
         labels = result.item_labels
         given = by_label("by", by, labels, result.responses, "task", "item")

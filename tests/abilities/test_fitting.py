@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import AbilitiesResult, FitResult, ResponseMatrix
+from irtkit import FitResult, ResponseMatrix
 from tests.abilities.test_engine import drawn
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def fit(responses: ResponseMatrix, abilities: Any, **how: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def by_task() -> AbilitiesResult:
-    result: AbilitiesResult = fit(board()[0], "task")
+def by_task() -> FitResult:
+    result: FitResult = fit(board()[0], "task")
     return result
 
 
@@ -44,7 +44,7 @@ def test_one_ability_is_the_fit_without_the_argument() -> None:
     pd.testing.assert_frame_equal(one.items, same.items, check_exact=True)
 
 
-def test_tables_have_a_column_for_every_task(by_task: AbilitiesResult) -> None:
+def test_tables_have_a_column_for_every_task(by_task: FitResult) -> None:
     assert by_task.ability_names == ("maths", "law")
     items, respondents = by_task.items, by_task.respondents
     assert (items.loc[NAMES == "law", "discrimination_maths"] == 0).all()
@@ -58,7 +58,7 @@ def test_tables_have_a_column_for_every_task(by_task: AbilitiesResult) -> None:
     assert pair["low"] < 0.4 < pair["high"]
 
 
-def test_a_mapping_and_tasks_are_the_same_fit(by_task: AbilitiesResult) -> None:
+def test_a_mapping_and_tasks_are_the_same_fit(by_task: FitResult) -> None:
     responses = board(tasks=False)[0]
     result = fit(responses, dict(zip(responses.items, NAMES, strict=True)))
     assert result.log_likelihood == by_task.log_likelihood
@@ -138,7 +138,7 @@ def test_wrong_keys_in_two_dimensions_are_found() -> None:
     assert np.mean(scores["task"]) > 0.98
 
 
-def test_a_result_comes_back_from_its_file(by_task: AbilitiesResult, tmp_path: Path) -> None:
+def test_a_result_comes_back_from_its_file(by_task: FitResult, tmp_path: Path) -> None:
     by_task.save(tmp_path / "two.npz")
     again = irtkit.load(tmp_path / "two.npz")
     pd.testing.assert_frame_equal(again.items, by_task.items)
@@ -147,12 +147,12 @@ def test_a_result_comes_back_from_its_file(by_task: AbilitiesResult, tmp_path: P
     assert "maths" in str(by_task)
 
 
-def test_probabilities_are_those_of_the_model(by_task: AbilitiesResult) -> None:
+def test_probabilities_are_those_of_the_model(by_task: FitResult) -> None:
     items = by_task.items
     z = items["intercept"] + items["discrimination_maths"] - 2 * items["discrimination_law"]
     p = by_task.probability([[1.0, -2.0]]).iloc[0]
     assert p.to_numpy() == pytest.approx(1 / (1 + np.exp(-z.to_numpy())))
-    with pytest.raises(ValueError, match=r"shape \(n, 2\)"):
+    with pytest.raises(ValueError, match="2 for each respondent"):
         by_task.probability([[1.0]])
 
 
@@ -220,7 +220,7 @@ def test_several_abilities_say_of_systems_what_one_ability_says() -> None:
     assert "60 items that every system gets right" in str(right)
 
 
-def test_what_is_not_defined_says_so(by_task: AbilitiesResult) -> None:
+def test_what_is_not_defined_says_so(by_task: FitResult) -> None:
     with pytest.raises(ValueError, match="families= is not for several abilities"):
         irtkit.audit(by_task, families="similar")
     with pytest.raises(ValueError, match="compare= is not for several abilities"):

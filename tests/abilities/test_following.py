@@ -111,7 +111,7 @@ def test_reliability_contains_the_errors_of_items() -> None:
         tasks = pd.DataFrame({"task": np.repeat(["a", "b"], 15)}, responses.items)
         result = irtkit.fit(responses.with_tables(tasks), abilities="task")
         said.append(result.abilities["reliability"].mean())
-        correlations = np.corrcoef(result.fitted.ability.T, theta.T)
+        correlations = np.corrcoef(result.several.fitted.ability.T, theta.T)
         reached.append(np.diag(correlations[:2, 2:]) ** 2)
     assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.025)
 
@@ -151,7 +151,7 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
 ) -> None:
     drawn(4, n_items=60)[0].to_frame().rename_axis("model").to_csv(tmp_path / "board.csv")
     found = run("fit board.csv --abilities 2 --out out", tmp_path)
-    assert "2, 60 respondents" in found.stdout
+    assert "2 abilities, 60 respondents" in found.stdout
     assert (tmp_path / "out" / "correlations.csv").exists()
     assert "respondent-1" in run("leaderboard out --top 60", tmp_path).stdout
     both = run("compare-systems out respondent-1 respondent-2", tmp_path)
