@@ -37,7 +37,7 @@ class _Pairs:
     middling: float = 3.0  # Largest size of z of pairs that may be unlike.
     ridge: float = 5.0  # Pairs that shrink the rise of z with abilities to 0.
     rate: float = 0.05  # False-discovery rate of pairs.
-    likeness: float = 0.3  # Least correlation of two members of a family.
+    likeness: float = 0.2  # Least correlation of two members of a family.
     standard_errors: float = 3.0  # Of the design effect, below which there is none.
     matters: float = 0.9  # Share of n below which n_eff counts.
 
