@@ -78,9 +78,11 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
 
     turn = unit_directions(_product(spanned, alone @ spanned))
     directions = spanned @ turn
-    along = _product(directions, complete @ directions) - turn.T @ missing_along @ turn
+    along = _product(directions, complete @ directions)
+    along -= turn.T @ missing_along @ turn
     rotations = _rotations(fitted)
-    weight = float(np.diagonal(complete, axis1=1, axis2=2)[fitted.design.estimated].mean())
+    by_parameter = np.diagonal(complete, axis1=1, axis2=2)
+    weight = float(by_parameter[fitted.design.estimated].mean())
     rotated = _product(directions, rotations)
     values, vectors = np.linalg.eigh(along + weight * rotated @ rotated.T)
     inverse = (vectors / np.maximum(values, _LEAST_SHARE)) @ vectors.T
@@ -115,11 +117,12 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     if not design.free:  # tasks of a bifactor model share their variance in several ways
         mapped = mapped[..., None] * in_group[:, None, None, None]
     learned = np.einsum("jg,ab->jagb", in_group.astype(np.float64), np.eye(d))
-    mapped = mapped.reshape(n_items, d, -1) * design.estimated[:, :, None]
-    learned = learned.reshape(n_items, d, -1) * design.estimated[:, :, None]
-    answers = fitted.items.covariance
+    estimated = design.estimated[:, :, None]
+    mapped = mapped.reshape(n_items, d, -1) * estimated
+    learned = learned.reshape(n_items, d, -1) * estimated
     by_prior = precision @ np.concatenate([mapped, learned], axis=2)
-    spanned = np.concatenate([mapped, answers @ mapped, answers @ by_prior], axis=2)
+    answers = fitted.items.covariance @ np.concatenate([mapped, by_prior], axis=2)
+    spanned = np.concatenate([mapped, answers], axis=2)
     length = np.sqrt((spanned**2).sum(axis=(0, 1)))
     return np.asarray(spanned[:, :, length > 0] / length[length > 0])
 
@@ -156,8 +159,10 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> _Informatio
     for piece in _pieces(cells, fitted, _PER_ABILITY):
         squares = piece.x[..., :, None] * piece.x[..., None, :] * piece.weight[..., None, None]
         squares = squares.reshape(-1, d * d).astype(np.float32)
-        complete += piece.curvature.reshape(-1, n_items).T @ squares
-        missing += (piece.residual.reshape(-1, n_items) ** 2).T @ squares
+        curvature = piece.curvature.reshape(-1, n_items)
+        residual = piece.residual.reshape(-1, n_items)
+        complete += curvature.T @ squares
+        missing += (residual**2).T @ squares
         weighted = (piece.x * piece.weight[..., None]).astype(np.float32)
         mean = weighted.transpose(0, 2, 1) @ piece.residual  # (n, d, n_items)
         missing -= np.einsum("naj,nbj->jab", mean, mean, optimize=True).reshape(n_items, -1)
@@ -262,13 +267,16 @@ def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
     mean = np.einsum("nq,nqk->nk", piece.weight, theta)
     centred = (theta - mean[:, None]) * piece.weight[..., None]
     by_moves = centred.transpose(0, 2, 1) @ piece.along(joint.moves.astype(np.float32))
+    in_common = by_moves @ joint.core @ by_moves.transpose(0, 2, 1)
     n, n_nodes, k = centred.shape
     products = (centred[..., :, None] * piece.x[..., None, :]).astype(np.float32)
-    by_item = products.reshape(n, n_nodes, -1).transpose(0, 2, 1) @ piece.residual
+    products = products.reshape(n, n_nodes, -1)
+    by_item = products.transpose(0, 2, 1) @ piece.residual
     by_item = by_item.reshape(n, k, k + 1, -1)
-    moved = np.einsum("nkaj,jab->nkbj", by_item, joint.own.astype(np.float32), optimize=True)
-    together = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).transpose(0, 2, 1)
-    return np.asarray(by_moves @ joint.core @ by_moves.transpose(0, 2, 1) + together)
+    own = joint.own.astype(np.float32)
+    moved = np.einsum("nkaj,jab->nkbj", by_item, own, optimize=True)
+    alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).transpose(0, 2, 1)
+    return np.asarray(in_common + alone)
 
 
 def _correlation_errors(fitted: Fitted) -> Array:

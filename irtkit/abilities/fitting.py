@@ -64,8 +64,7 @@ def fitted_abilities(
     counted_anew = patterns.repeated and settings.trial_correlation is None
     one = of_one() if asked.structure == "auto" or counted_anew else None
     if one is not None and counted_anew:
-        correlation = one.settings.trial_correlation or 0.0
-        settings = replace(settings, trial_correlation=correlation)
+        settings = replace(settings, trial_correlation=one.settings.trial_correlation or 0.0)
     cells = cells_of(patterns, settings)
 
     findings = []
@@ -79,7 +78,6 @@ def fitted_abilities(
     settings = replace(settings, tol=tol, max_iterations=_MOST_ITERATIONS)
     fitted = _maximum(cells, design, settings, report)
     log_likelihood, by_quadrature = likelihood.log_likelihood(cells, fitted)
-
     duplicates = near_duplicates(patterns)
     item_covariance: ItemCovariance | None = None
     correlation_se = np.full_like(fitted.correlations, np.nan)
@@ -113,9 +111,8 @@ def fitted_abilities(
         p_negative=p_negative(cells, fitted, duplicates.share),
         log_likelihood=log_likelihood,
     )
-    trials = counted_anew and not (kinds_of(responses) == "levels").any()  # points are no trials
-    of_systems = _of_systems(result, patterns, duplicates, counted_anew=trials)
-    return replace(result, findings=(*of_systems, *findings, *_of_abilities(result)))
+    findings = [*_of_systems(result, patterns, duplicates, counted_anew=counted_anew), *findings]
+    return replace(result, findings=(*findings, *_of_abilities(result)))
 
 
 def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
@@ -260,12 +257,13 @@ def _of_systems(
         yield of_guessing(result, guessing)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     unclear = bool((result.several.fitted.ability.var(axis=0) < _CLEAR).all())
+    has_levels = result.responses is not None and "levels" in kinds_of(result.responses)
     yield from of_any_systems(
         result,
         patterns,
         duplicates,
         no_differences=by_chance and unclear,
-        counted_anew=counted_anew,
+        counted_anew=counted_anew and not has_levels,  # points are no trials
     )
 
 

@@ -158,7 +158,7 @@ def posterior_at(cells: Cells, nodes: Nodes, b: Array, correlations: Array) -> A
     """Posteriors of respondents at their nodes, with the items and correlations given."""
     z = nodes.x.astype(np.float32) @ b.T.astype(np.float32)
     p = logistic(z)
-    log_wrong = softplus(z)
+    log_wrong = np.maximum(z, 0) - np.log(np.maximum(p, 1 - p))  # log(1 + eᶻ), without eᶻ anew
     if cells.weight is not None:
         log_wrong *= cells.weight[:, None, :]
     by_right = cells.weighed.astype(np.float64) @ b
