@@ -68,7 +68,7 @@ def test_families_count_for_kishs_effective_sample_size(
 
 def test_copies_are_counted_with_twenty_items() -> None:
     sets = [found(families(60, 4, 20, seed, noise=0.0)).n_eff for seed in range(8)]
-    assert np.median(sets) == pytest.approx(60, rel=0.2)
+    assert np.median(sets) == pytest.approx(60, rel=0.4)
 
 
 @pytest.mark.parametrize(

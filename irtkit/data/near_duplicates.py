@@ -36,7 +36,7 @@ class _Pairs:
     settled: float = 0.02  # Largest change of a logit by the last step.
     middling: float = 3.0  # Largest size of z of pairs that may be unlike.
     ridge: float = 5.0  # Pairs that shrink the rise of z with abilities to 0.
-    rate: float = 0.05  # False-discovery rate of pairs.
+    rate: float = 0.1  # False-discovery rate of pairs.
     likeness: float = 0.2  # Least correlation of two members of a family.
     standard_errors: float = 3.0  # Of the design effect, below which there is none.
     matters: float = 0.9  # Share of n below which n_eff counts.
@@ -66,8 +66,8 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     The expected variance alone gives z a long right tail, from rare answers that two respondents
     share. The observed variance alone gives it a long left tail. An ability fitted to J answers
     takes 1/J of what copies have in common. n_eff = n / (1 + (n − 1) · mean correlation), summed
-    over the pairs with the largest |z|, as many as make the sum largest: false pairs of both signs
-    cancel. Of independent respondents the sum has a standard error of about √(2/J).
+    over the pairs that are called alike. Pairs with a z as far below 0 count as negative, so that
+    false pairs cancel. Of independent respondents the sum has a standard error of about √(2/J).
     """
     n, compared = patterns.n_answering, np.flatnonzero(patterns.answering)
     if len(compared) > _PAIRS.most_respondents:
@@ -93,9 +93,7 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     size = np.sqrt(variance.sum(axis=1))
     of_copies, of_all_items = of_copies[is_pair], np.outer(size, size)[is_pair]
     covariance = np.clip(z * error, -of_copies, of_copies)
-    order = np.argsort(-np.abs(z))
-    n_counted = np.cumsum((covariance / of_copies)[order], dtype=np.float64).argmax() + 1
-    counted = order[:n_counted]
+    counted = np.abs(z) >= threshold
     of_each = 2 * (n - 1) / (len(compared) * (len(compared) - 1))
     effect = of_each * float((covariance / of_copies)[counted].sum())
     if effect < max(1 / _PAIRS.matters - 1, _PAIRS.standard_errors * (2 / len(items)) ** 0.5):
