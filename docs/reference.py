@@ -12,7 +12,6 @@ import click
 from sphinx.pycode import ModuleAnalyzer
 
 import irtkit
-from irtkit.calibration.result import AnyResult
 from irtkit.cli.commands import cli
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def attributes(of: type) -> Iterator[tuple[str, str, str]]:
 
 def members(of: type) -> dict[str, Any]:
     """What a class has, by name; a result also what all results have."""
-    ours = [one for one in of.__mro__ if one in {of, AnyResult}]
+    ours = [of]
     return {name: value for one in ours[::-1] for name, value in vars(one).items()}
 
 

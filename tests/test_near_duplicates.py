@@ -50,7 +50,7 @@ def found(values: NDArray[np.int8] | ResponseMatrix) -> NearDuplicates:
 
 @pytest.mark.parametrize(
     ("groups", "size", "noise"),
-    [(10, 20, 0.02), (30, 7, 0.02), (20, 10, 0.1), (40, 5, 0.2), (60, 3, 0.2)],
+    [(10, 20, 0.02), (30, 7, 0.02), (20, 10, 0.1), (40, 5, 0.2), (20, 10, 0.3), (60, 3, 0.2)],
 )
 def test_families_count_for_kishs_effective_sample_size(
     groups: int, size: int, noise: float
@@ -66,9 +66,12 @@ def test_families_count_for_kishs_effective_sample_size(
     assert all(one.found for one in sets)
 
 
-def test_copies_are_counted_with_twenty_items() -> None:
-    sets = [found(families(60, 4, 20, seed, noise=0.0)).n_eff for seed in range(8)]
-    assert np.median(sets) == pytest.approx(60, rel=0.4)
+@pytest.mark.parametrize(("noise", "n_eff", "within"), [(0.0, 60, 0.1), (0.05, 76, 0.2)])
+def test_near_duplicates_of_twenty_items_are_counted(
+    noise: float, n_eff: float, within: float
+) -> None:
+    sets = [found(families(60, 4, 20, seed, noise=noise)).n_eff for seed in range(8)]
+    assert np.mean(sets) == pytest.approx(n_eff, rel=within)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,7 @@ def test_repeated_trials_of_copies_count_as_one_trial() -> None:
     assert 10 < found(ResponseMatrix.from_counts(right, trials)).n_eff < 14
 
 
-@pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (20, 60)])
+@pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (30, 60)])
 def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None:
     for seed in range(5):
         generator = np.random.default_rng(seed)
@@ -112,14 +115,12 @@ def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-def test_one_of_each_family_is_left_and_most_single_respondents(noise: float) -> None:
+def test_one_of_each_family_is_left(noise: float) -> None:
     parents, generator = families(28, 1, 400, 1), np.random.default_rng(0)
     values = np.concatenate([np.repeat(parents[:8], 5, axis=0), parents[8:]])
     values = np.where(generator.random(values.shape) < noise, 1 - values, values).astype(np.int8)
     distinct = found(values).distinct
-    first = [*range(0, 40, 5), *range(40, 60)]
-    assert {*distinct} <= {*first}
-    assert len(distinct) >= len(first) - 4  # of 20 single ones some are alike by chance
+    np.testing.assert_array_equal(distinct, [*range(0, 40, 5), *range(40, 60)])
 
 
 # Where little can be known

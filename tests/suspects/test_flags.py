@@ -49,7 +49,8 @@ def listed_for(flagged: pd.DataFrame, reason: str) -> list[str]:
 
 def changed(result: FitResult, item: str, **parameters: float) -> FitResult:
     """The same fit with other parameters of one item."""
-    arrays = {name: values.copy() for name, values in vars(result.parameters).items()}
+    names = ("discrimination", "intercept", "guessing")
+    arrays = {name: getattr(result.parameters, name).copy() for name in names}
     for name, value in parameters.items():
         arrays[name][result.item_labels.index(item)] = value
     return replace(result, parameters=ItemParameters(**arrays))
