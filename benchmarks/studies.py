@@ -8,6 +8,9 @@ within 2 % or .005, and shares and numbers of data sets, or of items where there
 standard error. Times are compared where the study is about them and the processor is the same: they
 agree within a factor of 1.5. Both take names of studies, fresh ones too, and pass on other options
 (``--peer-python``, ``--against``).
+
+``DUE.txt`` names the studies whose figures are older than the code and are still to be measured
+anew. Their tables in the manual say so. ``--due`` writes it.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
+DUE = BENCHMARKS / "DUE.txt"
 TIMED = {
     *("copies", "default_call", "floor", "peers", "read_logs", "read_long", "report_page"),
     *("scaling", "sparse", "threads"),
@@ -59,6 +63,11 @@ def changed(name: str) -> list[str]:
     """Source files of a study that changed since it was measured or confirmed."""
     sources = stored(name)["measured"]["sources"]
     return [file for file, known in sources.items() if digest(ROOT / file) != known]
+
+
+def due() -> list[str]:
+    """Studies that are to be measured anew, as the manual says."""
+    return DUE.read_text(encoding="utf-8").split() if DUE.exists() else []
 
 
 def cost(name: str) -> tuple[bool, float]:
@@ -205,8 +214,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--renew", nargs="*", metavar="NAME", choices=names())
     parser.add_argument("--confirm", nargs="*", metavar="NAME", choices=names())
+    parser.add_argument("--due", action="store_true", help="note which studies are stale")
     parser.add_argument("--processes", type=int, default=2, help="that confirm at the same time")
     options, others = parser.parse_known_args()
+    if options.due:
+        stale = [name for name in names() if changed(name)]
+        DUE.write_text("\n".join([*stale, ""]), encoding="utf-8")
+        return 0
     if options.renew is None and options.confirm is None:
         print(f"{'study':22}{'state':18}{'date':12}{'commit':10}{'s':>6}  {'s of its part'}")
         print("\n".join(map(line, names())))

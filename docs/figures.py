@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+DUE = (RESULTS.parent / "DUE.txt").read_text(encoding="utf-8").split()
 
 Record = dict[str, Any]
 
@@ -45,7 +46,8 @@ def measured() -> str:
         said = f"Measured on {about['date']} at commit {about['commit'][:8]}"
         if last := about.get("confirmed"):
             said += f", confirmed on {last['date']} at commit {last['commit'][:8]}"
-        found.add(f"{said}.")
+        older = " The code has changed since then." if name in DUE else ""
+        found.add(f"{said}.{older}")
     return " ".join(sorted(found))
 
 

@@ -13,9 +13,24 @@ import lazy_loader
 
 from irtkit.printed import InNotebooks
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = "0.1.0"
+
+GONE = {
+    "AbilitiesResult": "irtkit.FitResult, which has one ability or several",
+    "Density": "irtkit.ItemPrior with irtkit.Normal or irtkit.Beta",
+    "LogNormal": "irtkit.ItemPrior with irtkit.Normal, or prior='weak'",
+    "doubling_time": "scipy.stats.linregress on the logarithms of horizons",
+    "shuffle_control": "irtkit.model_fit, or the finding only-noise of a fit",
+}
+"""Names that irtkit had, and what to use instead."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in GONE:
+        raise AttributeError(f"irtkit.{name} is gone. Use {GONE[name]}")
+    return _public(name)
 
 
 def _html_of(shown: Any) -> str:
