@@ -105,39 +105,17 @@ def result_of(
     parts: Any = [None if part is None else of_items(part) for part in estimates.items[:3]]
     if estimates.common_slope:
         parts[0][:] = estimates.items.slope[0]
-    ability, posterior_sd = np.full(len(synthetic), mean), np.full(len(synthetic), sd)
-    posterior_sd[synthetic] = estimates.synthetic_sd
-    ability[rows], posterior_sd[rows] = estimates.ability, estimates.ability_se
+    ability = np.full(len(synthetic), mean)
+    ability[rows] = estimates.ability
+    posterior_sd = np.where(synthetic, estimates.synthetic_sd, sd)
+    posterior_sd[rows] = estimates.ability_se
     estimates = estimates._replace(items=Items(*parts), ability=ability)
-    stretch = 1.0  # from ability here to ability in the result
-    if population is None and estimates.common_slope:  # the proportions right may all be equal
-        slope = float(estimates.items.slope[0])
-        stretch = slope if model == "Rasch" else -1.0 if slope < 0 else 1.0
-    elif population is None and proportion_score(patterns).value @ ability < 0:
-        stretch = -1.0
+    stretch = _stretch(estimates, patterns, model)
     unanswered = counts.item_responses == 0
-    status = np.full(n_items, "ok", dtype=object)
-    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
-        answering = ~synthetic & (counts.respondent_responses > 0)
-        worth = patterns.score_worth(estimates.trial_correlation)
-        status[_flat(estimates, counts, answering, worth, by_chance=by_chance)] = "flat"
-    status[counts.all_wrong | counts.all_right] = "no variance"
-    status[columns[estimates.unbounded]] = "unbounded"
-    status[unanswered] = "no responses"
-    slope, intercept, logits = estimates.items[:3]
-    slope, guessing, prior = slope / stretch, np.zeros(n_items), settings.prior
-    if logits is not None:
-        guessing = np.minimum(logistic(logits), 1 - 1e-12)
-    if prior is None or isinstance(prior, ItemPrior):  # no density speaks of the unanswered
-        of = ItemPrior() if prior is None else prior
-        if of.discrimination is None and not estimates.common_slope:
-            slope[unanswered] = np.nan
-        if of.intercept is None:
-            intercept[unanswered] = np.nan
-        if of.guessing is None and logits is not None:
-            guessing[unanswered] = np.nan
-    parameters = ItemParameters(slope, intercept, guessing)
-    errors, joint, posterior = np.full((n_items, 4), np.nan), estimates.joint, estimates.posterior
+    status = _status(estimates, patterns, columns, model, by_chance=by_chance)
+    parameters = _parameters(estimates, settings.prior, unanswered, stretch)
+    errors = np.full((n_items, 4), np.nan)
+    joint, posterior = estimates.joint, estimates.posterior
     if estimates.covariances is not None:
         by = np.ones(estimates.covariances.shape[1])
         by[0] = 1 / stretch
@@ -147,22 +125,7 @@ def result_of(
         joint = joint._replace(own=of_items(joint.own), moves=np.nan_to_num(of_items(joint.moves)))
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
-        # of respondents without a response the population is known, and of such items nothing
-        zero = np.zeros_like(posterior_sd)
-        abilities = [zero, posterior_sd.copy(), zero.copy(), posterior_sd.copy()]
-        for whole, part in zip(abilities, posterior.abilities, strict=True):
-            whole[rows] = part
-        guide, bent, of_abilities = posterior.guide, posterior.bent, type(posterior.abilities)
-        by_item = {name: of_items(getattr(guide, name)) for name in ("own", "factor", "loading")}
-        posterior = replace(
-            posterior,
-            synthetic=synthetic,
-            coordinates=replace(posterior.coordinates, n_items=n_items),
-            guide=guide._replace(**by_item),
-            abilities=of_abilities(*abilities),
-            bent=None if bent is None else type(bent)(*map(of_items, bent)),
-            stretch=stretch,
-        )
+        posterior = posterior.of_all(of_items, rows, synthetic, posterior_sd, stretch)
     dispersion = None
     if patterns.scored is not None:
         dispersion = np.where(patterns.scored, 1.0, np.nan)
@@ -207,6 +170,56 @@ def result_of(
         posterior=posterior,
         dispersion=dispersion,
     )
+
+
+def _stretch(estimates: Estimates, patterns: Patterns, model: ModelName) -> float:
+    """Ability in the result, by ability as it was estimated: the unit, or −1 if it is turned round.
+
+    Fixed items set the scale.
+    """
+    if estimates.population is not None:
+        return 1.0
+    if estimates.common_slope:  # the proportions right may all be equal
+        slope = float(estimates.items.slope[0])
+        return slope if model == "Rasch" else float(np.copysign(1.0, slope))
+    rises = proportion_score(patterns).value @ estimates.ability >= 0
+    return 1.0 if rises else -1.0
+
+
+def _status(
+    estimates: Estimates, patterns: Patterns, columns: Places, model: ModelName, *, by_chance: bool
+) -> NDArray[np.object_]:
+    """Status of every item. ``columns`` are those that were estimated."""
+    counts = patterns.counts
+    status = np.full(len(counts.item_responses), "ok", dtype=object)
+    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
+        worth = patterns.score_worth(estimates.trial_correlation)
+        flat = _flat(estimates, counts, patterns.answering, worth, by_chance=by_chance)
+        status[flat] = "flat"
+    status[counts.all_wrong | counts.all_right] = "no variance"
+    status[columns[estimates.unbounded]] = "unbounded"
+    status[counts.item_responses == 0] = "no responses"
+    return status
+
+
+def _parameters(
+    estimates: Estimates, prior: Any, unanswered: NDArray[np.bool_], stretch: float
+) -> ItemParameters:
+    """Parameters of all items, NaN of the unanswered ones of which no density speaks."""
+    slope, intercept, logits = estimates.items[:3]
+    slope = slope / stretch
+    guessing = np.zeros(len(slope))
+    if logits is not None:
+        guessing = np.minimum(logistic(logits), 1 - 1e-12)
+    if prior is None or isinstance(prior, ItemPrior):
+        densities = ItemPrior() if prior is None else prior
+        if densities.discrimination is None and not estimates.common_slope:
+            slope[unanswered] = np.nan
+        if densities.intercept is None:
+            intercept[unanswered] = np.nan
+        if densities.guessing is None and logits is not None:
+            guessing[unanswered] = np.nan
+    return ItemParameters(slope, intercept, guessing)
 
 
 def unbounded_items(

@@ -68,9 +68,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
+    from irtkit.calibration.likelihood import Values
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.search import Maximum
+    from irtkit.calibration.standard_errors import ItemCovariance
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
 
@@ -101,7 +104,7 @@ def fitted(
     same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     items: Items | None = None
-    levels = None if model not in OF_LEVELS else level_items(responses, model)
+    levels: Any = None if model not in OF_LEVELS else level_items(responses, model)
     if levels is not None and not levels.any():  # two levels each
         of_items = "2PL"
     prior: Any = WeakPrior() if settings.prior == "weak" else settings.prior
@@ -138,13 +141,7 @@ def fitted(
             report=report,
         )
     elif of_items in OF_LEVELS:
-        given = settings.trial_correlation
-        found = maximum_of(part, model, of_part, control, given=given, levels=levels[columns])  # type: ignore[index]
-        errors = settings.standard_errors
-        estimates, items = level_estimates(*found, control, standard_errors=errors)
-        if part.scored is not None and (scores := repeated_cells(part)) is not None:
-            known = dispersions(scores, *found[:2], found[2] or 0.0, part.scored)
-            estimates = estimates._replace(dispersion=known)
+        estimates, items = _of_levels(part, model, of_part, settings, control, levels[columns])
     else:
         estimates = maximum_likelihood(
             part,
@@ -188,6 +185,29 @@ def fitted(
     return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)
 
 
+def _of_levels(
+    patterns: Patterns,
+    model: ModelName,
+    prior: Any,
+    settings: Settings,
+    control: Control,
+    levels: NDArray[np.bool_],
+) -> tuple[Estimates, Items]:
+    """Estimates of items of which some have ordered levels, and all of their steps."""
+    problem, maximum, correlation = maximum_of(
+        patterns, model, prior, control, given=settings.trial_correlation, levels=levels
+    )
+    estimates, items = level_estimates(
+        problem, maximum, correlation, control, standard_errors=settings.standard_errors
+    )
+    scored = patterns.scored
+    scores = None if scored is None else repeated_cells(patterns)
+    if scored is not None and scores is not None:
+        spread = dispersions(scores, problem, maximum, correlation or 0.0, scored)
+        estimates = estimates._replace(dispersion=spread)
+    return estimates, items
+
+
 def maximum_likelihood(
     whole: Patterns,
     model: ModelName,
@@ -226,42 +246,18 @@ def maximum_likelihood(
     parameters = problem.parameters
     x = maximum.x.copy()
     if parameters.common_slope and patterns.complete and fixed is None:
-        # the total is sufficient: items with the same one get the same intercept to the last digit
-        keys, of_items = getattr(problem.prior, "keys", None), patterns.margins.item_right
-        of_items = of_items if keys is None else np.vstack([of_items, keys])
-        group = np.unique(of_items, axis=1, return_inverse=True)[1].ravel()
-        means = np.bincount(group, x[parameters.intercepts]) / np.bincount(group)
-        x[parameters.intercepts] = means[group]
+        x[parameters.intercepts] = _by_total(x[parameters.intercepts], problem)
     dispersion = None
     if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
         known = problem, maximum, correlation or 0.0
         dispersion = dispersions(scores, *known, distinct.scored)[columns]
     at = parameters.values(x)
     items, population = at.items, at.populations[0]
-    found = joint = information = population_se = None
+    own = joint = information = population_se = None
     if standard_errors:
-        from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
-
-        nodes, schedule = maximum.nodes, control.schedule
-        if patterns.repeated and schedule.fixed is None:
-            # Twice as many: of the information about scale and location the part left when that
-            # missing is taken off is, with 10⁶ trials, less than posterior variances err by.
-            half_width = (float(nodes.theta[-1]) - population.mean) / population.sd
-            density = schedule.density(items, patterns, half_width, at.populations)
-            nodes = density.nodes(2, interpolates=False)
-        grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
-        if patterns.multiplicity is not None and formed_as_a_whole(items, patterns.n_items):
-            # copies share their estimates, not their errors: each has a place of its own
-            each = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-            alike = at._replace(items=items.chosen(columns))
-            whole, of_each = patterns.with_columns(columns), of_some(problem.prior, columns)
-            found, of_population, joint = covariances(whole, each, alike, grid, of_each)
-            # inverting leaves copies with errors that differ by rounding: all have the first's
-            found = found[first[columns]]
-        else:
-            found, of_population, joint = covariances(patterns, parameters, at, grid, problem.prior)
-            found, joint = found[columns], joint.chosen(columns)
-        if fixed is not None and (variances := np.diag(of_population)).min() > 0:
+        own, of_population, joint = _covariances(problem, maximum, at, columns, control.schedule)
+        variances = np.diag(of_population)
+        if fixed is not None and variances.min() > 0:
             of_log_sd, of_mean = map(float, np.sqrt(variances))
             population_se = of_mean, population.sd * of_log_sd
     if problem.prior is None or isinstance(problem.prior, ItemPrior):
@@ -275,7 +271,7 @@ def maximum_likelihood(
     last = problem.prior if fixed is not None else of_some(problem.prior, columns)
     return Estimates(
         items=items.chosen(columns),
-        covariances=found,
+        covariances=own,
         joint=joint,
         unbounded=endless[columns],
         common_slope=parameters.common_slope,
@@ -294,6 +290,55 @@ def maximum_likelihood(
         trial_correlation=correlation,
         dispersion=dispersion,
     )
+
+
+def _by_total(intercepts: Array, problem: Problem) -> Array:
+    """Intercepts of items with a common slope, the same to the last digit for the same total.
+
+    The number right is sufficient.
+    """
+    totals = problem.engine.patterns.margins.item_right
+    keys = getattr(problem.prior, "keys", None)
+    if keys is not None:
+        totals = np.vstack([totals, keys])
+    group = np.unique(totals, axis=1, return_inverse=True)[1].ravel()
+    means = np.bincount(group, intercepts) / np.bincount(group)
+    return np.asarray(means[group])
+
+
+def _covariances(
+    problem: Problem, maximum: Maximum, at: Values, columns: Places, schedule: GridSchedule
+) -> tuple[Array, Array, ItemCovariance]:
+    """Covariances of every item, of the population, and of all items together.
+
+    ``columns`` are the places of all items among the distinct ones.
+    """
+    from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
+
+    patterns, parameters = problem.engine.patterns, problem.parameters
+    items, population, nodes = at.items, at.populations[0], maximum.nodes
+    if patterns.repeated and schedule.fixed is None:
+        # Use twice as many nodes: with many trials, the observed information about scale and
+        # location is a small difference of two large sums.
+        half_width = (float(nodes.theta[-1]) - population.mean) / population.sd
+        density = schedule.density(items, patterns, half_width, at.populations)
+        nodes = density.nodes(2, interpolates=False)
+    grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
+    if patterns.multiplicity is None or not formed_as_a_whole(items, patterns.n_items):
+        own, of_population, joint = covariances(patterns, parameters, at, grid, problem.prior)
+        return own[columns], of_population, joint.chosen(columns)
+    # copies share their estimates, not their errors: each has a place of its own
+    every = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
+    own, of_population, joint = covariances(
+        patterns.with_columns(columns),
+        every,
+        at._replace(items=items.chosen(columns)),
+        grid,
+        of_some(problem.prior, columns),
+    )
+    # inverting leaves copies with errors that differ by rounding: all have the first's
+    first = np.unique(columns, return_index=True)[1]
+    return own[first[columns]], of_population, joint
 
 
 def maximum_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -18,11 +18,12 @@ from irtkit.data.patterns import blocks
 from irtkit.storage import fields_of, with_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
 Scale = Literal["population", "sample"]
@@ -73,6 +74,38 @@ class Posterior:
         return (
             f"<Posterior of {len(self.item_labels)} items and {len(self.respondent_labels)} "
             f"respondents, evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}>"
+        )
+
+    def of_all(
+        self,
+        of_items: Callable[[Any], Any],
+        rows: Places,
+        synthetic: NDArray[np.bool_],
+        population_sd: Array,
+        stretch: float,
+    ) -> Posterior:
+        """The posterior with items and respondents that have no response.
+
+        Of such respondents the population is known, and of such items nothing. ``of_items`` makes
+        an array of all items of one of those estimated. ``rows`` are the respondents estimated.
+        """
+        nothing = np.zeros_like(population_sd)
+        abilities = [nothing, population_sd.copy(), nothing.copy(), population_sd.copy()]
+        for whole, part in zip(abilities, self.abilities, strict=True):
+            whole[rows] = part
+        guide = self.guide._replace(
+            own=of_items(self.guide.own),
+            factor=of_items(self.guide.factor),
+            loading=of_items(self.guide.loading),
+        )
+        return replace(
+            self,
+            synthetic=synthetic,
+            coordinates=replace(self.coordinates, n_items=len(guide.own)),
+            guide=guide,
+            abilities=type(self.abilities)(*abilities),
+            bent=None if self.bent is None else type(self.bent)(*map(of_items, self.bent)),
+            stretch=stretch,
         )
 
     def draws(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> dict[str, Any]:
