@@ -30,7 +30,9 @@ PAGES = sorted(
     for path in [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]
     if not {"_build", "reference"} & set(path.parts)
 )
-PART = re.compile(r"(?s)(<!-- (figure|names|commands)( [^>]+)? -->\n).*?(<!-- end -->)")
+PART = re.compile(
+    r"(?s)(<!-- (figure|names|commands|capabilities)( [^>]+)? -->\n).*?(<!-- end -->)"
+)
 
 
 def filled(text: str) -> str:
@@ -38,10 +40,13 @@ def filled(text: str) -> str:
 
     def content(part: re.Match[str]) -> str:
         name = (part[3] or "").strip()
-        if part[2] == "figure":
-            made = figures.table(name)
-        else:
-            made = reference.names_table(name) if part[2] == "names" else reference.commands()
+        make = {
+            "figure": lambda: figures.table(name),
+            "names": lambda: reference.names_table(name),
+            "commands": reference.commands,
+            "capabilities": reference.capabilities,
+        }
+        made = make[part[2]]()
         return f"{part[1]}\n{made}\n{part[4]}"
 
     return PART.sub(content, text)

@@ -12,6 +12,7 @@ import click
 from sphinx.pycode import ModuleAnalyzer
 
 import irtkit
+from irtkit import capabilities as capabilities_of
 from irtkit.cli.commands import cli
 
 if TYPE_CHECKING:
@@ -35,6 +36,28 @@ def names_table(names: str) -> str:
         said = summary(name).replace("|", r"\|")
         rows.append(f"| [`{name}`](reference/{name}.md) | {said} |")
     return "\n".join(rows) + "\n"
+
+
+def capabilities() -> str:
+    """Which function is for which data, and what to do where it is not, by the table of limits."""
+    traits = {
+        capabilities_of.LEVELS: "levels",
+        capabilities_of.SCORES: "scores",
+        capabilities_of.TRIALS: "trials",
+        capabilities_of.SEVERAL: "several abilities",
+        capabilities_of.SPARSE: "sparse",
+        capabilities_of.FEW: "few systems",
+        capabilities_of.UNSAVED: "no responses",
+    }
+    rows = [f"| function | {' | '.join(traits.values())} |", "| --- |" + " --- |" * len(traits)]
+    reasons = {}
+    for function, limits in capabilities_of.FUNCTIONS.items():
+        refused = {limit.trait for limit in limits}
+        marks = ["no" if trait in refused else "" for trait in traits]
+        rows.append(f"| `{function}` | {' | '.join(marks)} |")
+        reasons |= dict.fromkeys(limits)
+    lines = [f"- {limit.trait}: {limit.reason}. {limit.instead}." for limit in reasons]
+    return "\n".join([*rows, "", *lines, ""])
 
 
 def inline(text: str, links: Iterable[str] = ()) -> str:
