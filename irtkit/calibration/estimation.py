@@ -455,16 +455,20 @@ def with_learned_spreads(
     """The weak prior with its spreads learned near x, and the items that it then expects.
 
     The second of two rounds is near enough for a Newton step to stand for the likelihood of every
-    item.
+    item. Intercepts keep the usual spread where responses are missing: a gap between groups that
+    answered different items is a part of their spread, and a small spread shrinks it.
     """
     parameters, usual = problem.parameters, cast("WeakPrior", problem.prior)
-    copies = problem.engine.patterns.copies(np.ones(parameters.n_items))
+    patterns = problem.engine.patterns
+    copies = patterns.copies(np.ones(parameters.n_items))
     nodes = schedule.built(problem.density(schedule, x), 0)
     objective = problem._replace(prior=None).at(nodes, exact=False)
     for _ in range(2):
         found = objective.evaluate(x)
         information = objective.observed_information(found)
-        prior, items = usual.with_learned_spreads(found.at, found.score, information, copies)
+        prior, items = usual.with_learned_spreads(
+            found.at, found.score, information, copies, intercepts=patterns.complete
+        )
         x = parameters.vector(items, typical(items, copies))
     return prior, x
 
