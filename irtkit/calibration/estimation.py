@@ -467,7 +467,7 @@ def with_learned_spreads(
         found = objective.evaluate(x)
         information = objective.observed_information(found)
         prior, items = usual.with_learned_spreads(
-            found.at, found.score, information, copies, intercepts=patterns.complete
+            found.at, found.score, information, copies, intercepts=not patterns.lacks_cells
         )
         x = parameters.vector(items, typical(items, copies))
     return prior, x
