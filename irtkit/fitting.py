@@ -355,9 +355,9 @@ def fit(
     >>> print(result.items[["discrimination", "difficulty", "average_error"]].round(2))
             discrimination  difficulty  average_error
     item
-    item-1            1.41       -0.77           0.31
-    item-2            1.93       -0.00           0.50
-    item-3           -0.98        1.20           0.27
+    item-1            1.40       -0.78           0.31
+    item-2            1.95       -0.00           0.50
+    item-3           -0.97        1.21           0.27
 
     Empty cells are missing responses, not wrong ones:
 

@@ -431,7 +431,8 @@ def start(
         easier.append((real, 0.01))
     elif prior is not problem.prior:
         easier.append((problem._replace(prior=prior), 0.01))
-    if isinstance(prior, WeakPrior) and not problem.parameters.common_slope:
+    learns = isinstance(prior, WeakPrior) and None in (prior.slope_spread, prior.intercept_spread)
+    if learns and not problem.parameters.common_slope:
         first = easier[0][0] if easier else problem
         prior, x = with_learned_spreads(first, lbfgs.x, control.schedule)
         lbfgs = PreconditionedLBFGS(x)

@@ -304,14 +304,14 @@ class WeakPrior:
     of the weight of one observation each. Spreads are on the logit scale.
     """
 
-    slope_spread: float | None = None
+    slope_spread: float | None = 0.3
     """None: learned. Around τ, slopes with a spread of 0.3 spread by 0.3·√2 τ. 14 real matrices
     teach SDs of log slopes from 0.13 to 0.48."""
     slope_df: float = 4.0
     """A slope of −τ costs 6 nats against one of τ, where a normal density would take 17."""
     steep: float = 20.0  #: Such an item turns from 5 to 95 % right within 0.3 SDs of ability.
     steep_spread: float = 0.5  #: A slope of 33 costs half a nat, and one of 150 eight.
-    intercept_spread: float | None = None
+    intercept_spread: float | None = 3.0
     """None: learned, or 3 where items share one slope, are fixed or have ordered levels, and where
     difficulties are expected. Two of 3 hold items that 0.25 to 99.75 % get right."""
     chance: Any = None

@@ -34,7 +34,7 @@ NAMES = ("discrimination", "intercept", "guessing")
 def drawn(n: int, n_items: int, seed: int, missing: float = 0.0) -> tuple[ResponseMatrix, Items]:
     """Responses to items from the prior, and the items."""
     generator = np.random.default_rng([seed, n, n_items])
-    slope, intercept = generator.lognormal(0, 0.4, n_items), generator.normal(0, 1.5, n_items)
+    slope, intercept = generator.normal(1.0, 0.4, n_items), generator.normal(0, 1.5, n_items)
     guessing = generator.beta(5, 17, n_items)
     items = ItemParameters(slope, intercept, guessing)
     responses = simulate_responses(items, generator.normal(size=n), missing=missing, seed=generator)
