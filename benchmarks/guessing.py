@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
@@ -154,15 +153,14 @@ def sampled(responses: irtkit.ResponseMatrix, result: irtkit.FitResult, n: int) 
     began, n_items = time.perf_counter(), len(responses.items)
     right = np.asarray(responses.values == 1, dtype=np.float64)
     mean, root = guide_of(result)
-    learned = result.settings.prior
-    spreads = learned["slope_spread"], learned["intercept_spread"]
-    log_prior = partial(log_weak, spreads=spreads, common=False)
 
     def log_density(x: Any) -> Any:
         u, intercept, logit = x[:-2].reshape(n_items, 3).T
         parts = (jnp.exp(x[-1]) * jnp.sinh(u), intercept, logit, x[-2:])
         sizes = (n_items, n_items, n_items, 2)
-        of_items = objective(jnp.concatenate(parts), right, sizes, log_prior, N_NODES)
+        of_items = objective(
+            jnp.concatenate(parts), right, sizes, lambda *at: log_weak(*at, common=False), N_NODES
+        )
         # the prior's density is one of c
         return of_items + (jax.nn.log_sigmoid(logit) + jax.nn.log_sigmoid(-logit)).sum()
 

@@ -3,9 +3,9 @@
 The marginal log-likelihood and the log density of the prior, as the docstrings define them, are
 written down anew in JAX, in 64 bits, on a fixed grid of 321 nodes from −8 to 8. Differences of
 their gradients at the estimates give the Hessian by all parameters, those that the prior learns
-among them; the roots of the diagonal of its inverse are what standard errors should be. Spreads
-that the weak prior has learned are taken as known. Where the Hessian is no peak's, there is no
-standard error.
+among them; the roots of the diagonal of its inverse are what standard errors should be. Of
+``prior="empirical"`` what was learned is taken as known, as ``irtkit.fit`` says, and estimates are
+posterior means, no maximum: where the Hessian there is no peak's, there is no standard error.
 
 Printed by shape, model and prior: the largest deviation of a standard error of a slope, an
 intercept or the logit of guessing, that at 1 of 100, and the mean, in per cent; how many there are,
@@ -47,6 +47,7 @@ PRIORS: dict[str, Any] = {
     "Normal, none, Normal": irtkit.ItemPrior(
         irtkit.Normal(1.0, 0.6), guessing=irtkit.Normal(-1.5, 0.7)
     ),
+    "empirical": "empirical",
 }
 OF_FEW = [(1000, 6), (300, 20), (40, 30), (30, 40), (50, 100), (400, 150)]
 OF_MANY = [(12, 400), (50, 300), (100, 500)]
@@ -70,8 +71,9 @@ def cases(shapes: list[tuple[int, ...]] | None = None) -> list[Case]:
         for model in irtkit.irf.MODELS
         if model not in irtkit.irf.OF_LEVELS
         for prior in PRIORS
+        if (prior != "empirical" or model in {"2PL", "3PL"})
         # without a prior few respondents leave slopes, and many more leave guessing, unbounded
-        if (prior != "none" or (shape[0] >= 300 and model != "3PL"))
+        and (prior != "none" or (shape[0] >= 300 and model != "3PL"))
         and (model != "3PL" or shape[1] <= 100)
     ]
     if shapes is None:
@@ -111,27 +113,16 @@ def steep(slope: Any) -> Any:
     return -0.5 * (jnp.log(jnp.maximum(jnp.abs(slope), 20.0) / 20.0) / 0.5) ** 2
 
 
-def log_weak(
-    slope: Any,
-    intercept: Any,
-    logit: Any,
-    learned: Any,
-    *,
-    spreads: tuple[float, ...],
-    common: bool,
-) -> Any:
+def log_weak(slope: Any, intercept: Any, logit: Any, learned: Any, *, common: bool) -> Any:
     """The weak prior; ``learned`` holds m and, unless slopes are common, log τ."""
     total = norm.logpdf(learned[0], scale=5.0)
-    off: Any = intercept - learned[0] * slope
-    widening: Any = 1.0
+    total += norm.logpdf(intercept - learned[0] * slope, scale=3.0).sum()
     if common:
         total += norm.logpdf(jnp.log(slope)).sum() / len(slope)
     else:
-        ratio = slope / jnp.exp(learned[1])
-        widening = jnp.sqrt((1 + ratio**2) / 2)
+        ratio = jnp.arcsinh(slope / jnp.exp(learned[1]))
         total += norm.logpdf(learned[1]) + steep(slope).sum()
-        total += log_student(jnp.arcsinh(ratio), math.asinh(1.0), spreads[0], 4.0).sum()
-    total += norm.logpdf(off, scale=spreads[1] * widening).sum()
+        total += log_student(ratio, math.asinh(1.0), 0.3, 4.0).sum()
     return total if logit is None else total + log_beta(logit).sum()
 
 
@@ -145,6 +136,17 @@ def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) 
         return total
     normal = name == "Normal, none, Normal"
     return total + (norm.logpdf(logit, -1.5, 0.7) if normal else log_beta(logit)).sum()
+
+
+def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any) -> Any:
+    """The distribution that items were found to have, of its coordinates u and e."""
+    turn, sign = learned["bend"] * learned["slope"], jnp.sign(slope)
+    u = jnp.arcsinh(sign * slope / turn)
+    total = norm.logpdf(u, math.asinh(1 / learned["bend"]), learned["log_slope_spread"])
+    off = intercept - sign * learned["intercept"] + learned["difficulty"] * slope
+    variance = learned["intercept_spread"] ** 2 + (learned["difficulty_spread"] * slope) ** 2
+    total = (total + norm.logpdf(off / jnp.sqrt(variance)) + steep(slope)).sum()
+    return total if logit is None else total + log_beta(logit).sum()
 
 
 def objective(
@@ -173,8 +175,9 @@ def prior_of(case: Case, result: irtkit.FitResult) -> Any:
     """Log prior of slopes, intercepts, logits and what is learned."""
     common = case.model in {"1PL", "Rasch"}
     if case.prior == "weak":
-        spreads = result.settings.prior["slope_spread"], result.settings.prior["intercept_spread"]
-        return partial(log_weak, spreads=spreads, common=common)
+        return partial(log_weak, common=common)
+    if case.prior == "empirical":
+        return lambda a, d, g, _: log_learned(result.settings.prior, a, d, g)
     if case.prior == "none":
         return lambda *_: 0.0
     return lambda a, d, g, _: log_own(case.prior, a, d, g, common=common)

@@ -74,6 +74,8 @@ CASES = {
     "1PL own prior": Case("complete", "1PL", TIGHT | {"prior": LOG_PRIOR}),
     "Rasch own prior": Case("complete", "Rasch", TIGHT | {"prior": OWN_PRIOR}),
     "2PL changed prior": Case("complete", "2PL", TIGHT | {"prior": CHANGED}),
+    "2PL empirical": Case("few", "2PL", TIGHT | {"prior": "empirical"}),
+    "3PL empirical": Case("guessed", "3PL", TIGHT | {"prior": "empirical"}),
     "2PL missing": Case("missing", "2PL", TIGHT),
     "3PL missing": Case("guessed missing", "3PL", TIGHT),
     "1PL missing": Case("missing", "1PL", TIGHT),
@@ -97,6 +99,7 @@ CASES = {
     "vi 2PL own prior": Case("complete", "2PL", LOOSE | {"prior": OWN_PRIOR}),
     "vi 3PL own prior": Case("guessed", "3PL", LOOSE | {"prior": LOG_PRIOR}),
     "vi 1PL own prior": Case("complete", "1PL", LOOSE | {"prior": OWN_PRIOR}),
+    "vi 2PL empirical": Case("few", "2PL", LOOSE | {"prior": "empirical"}),
     "vi 2PL missing": Case("missing", "2PL", LOOSE),
     "vi 2PL synthetic": Case("synthetic", "2PL", LOOSE),
     "vi 2PL batches": Case("many", "2PL", {"batch": 500}),
@@ -168,16 +171,18 @@ def fitted(name: str) -> dict[str, Array]:
 def _objective(case: Case, result: irtkit.FitResult) -> float:
     """Log-likelihood, plus the log prior where there is one; the weak one at its best m and τ.
 
-    Constants are left out. NaN beside synthetic respondents, whose likelihood counts as well.
+    Constants are left out. NaN where the prior is learned, and beside synthetic respondents, whose
+    likelihood counts as well.
     """
     prior = case.settings.get("prior", "weak")
+    prior = irtkit.WeakPrior() if prior == "weak" else prior
     slope, intercept = result.parameters.discrimination, result.parameters.intercept
     c = result.parameters.guessing
     common = case.model in {"1PL", "Rasch"}
     log_likelihood = float(result.log_likelihood)
     if prior is None:
         return log_likelihood
-    if result.synthetic.any():
+    if prior == "empirical" or result.synthetic.any():
         return np.nan
     if isinstance(prior, irtkit.ItemPrior):
         size = result.latent_sd if case.model == "Rasch" else slope
@@ -186,23 +191,20 @@ def _objective(case: Case, result: irtkit.FitResult) -> float:
         total += _log_density(prior.intercept, intercept).sum()
         return log_likelihood + float(total + _log_density(prior.guessing, c).sum())
     scale = result.latent_sd if case.model == "Rasch" else 1.0
-    a, weak = slope * scale, irtkit.WeakPrior()
-    spreads = result.settings.prior
+    a = slope * scale
 
     def loss(hyper: Array) -> float:
         location, log_scale = hyper
-        ratio = a * np.exp(-log_scale)
-        widening = np.ones_like(a) if common else np.sqrt((1 + ratio**2) / 2)
-        residual = (intercept - location * a) / (widening * spreads["intercept_spread"])
-        value = -0.5 * residual**2 - np.log(widening)
+        value = -0.5 * ((intercept - location * a) / prior.intercept_spread) ** 2
         if not common:
-            residual = (np.arcsinh(ratio) - np.arcsinh(1.0)) / spreads["slope_spread"]
-            value = value - 0.5 * (weak.slope_df + 1) * np.log1p(residual**2 / weak.slope_df)
-        wide = (location / weak.location_sd) ** 2 + (log_scale / weak.log_scale_sd) ** 2
+            residual = np.arcsinh(a * np.exp(-log_scale)) - np.arcsinh(1.0)
+            residual = residual / prior.slope_spread
+            value = value - 0.5 * (prior.slope_df + 1) * np.log1p(residual**2 / prior.slope_df)
+        wide = (location / prior.location_sd) ** 2 + (log_scale / prior.log_scale_sd) ** 2
         return float(0.5 * wide - value.sum())
 
     best = minimize(loss, np.zeros(2), tol=1e-14).fun
-    total = -best + (-0.5 * (np.log(abs(a[0])) / weak.log_scale_sd) ** 2 if common else 0.0)
+    total = -best + (-0.5 * (np.log(abs(a[0])) / prior.log_scale_sd) ** 2 if common else 0.0)
     if case.model == "3PL":
         learned = irtkit.WeakPrior(chance=result.settings.prior["chance"])
         total += _log_density(learned.guessing_density, c).sum()

@@ -56,7 +56,7 @@ ROUNDS = 3
 SECONDS = 3_600.0  # most for one fit
 TIMES_LESS = {PEER: 3.0, OTHER: 20.0}
 SAME_PRIOR = "irtkit, mean field's prior"
-WAYS = {"irtkit": "weak", SAME_PRIOR: mean_field.PRIOR}
+WAYS = {"irtkit": "weak", "irtkit, empirical": "empirical", SAME_PRIOR: mean_field.PRIOR}
 HELD = ("discrimination", "intercept", "ability")
 LIMITS = (0.87, 0.93)  # of the share of 90 % intervals that hold the truth
 PROBABILITY, HALF_WIDTH = 0.9, 1.645
@@ -77,7 +77,7 @@ class Study(NamedTuple):
 STUDIES = (
     Study(Shape(500, 50), 40, ("irtkit", SAME_PRIOR, PEER), held=True),
     Study(Shape(100, 1_000), 20, ("irtkit", SAME_PRIOR, PEER), held=True),
-    Study(Shape(12, 2_000), 10),
+    Study(Shape(12, 2_000), 10, ("irtkit", "irtkit, empirical")),
     Study(Shape(100, 20), 100),
     Study(Shape(500, 30, "3PL"), 40),
     Study(Shape(100, 60, "1PL"), 200),  # one slope a data set

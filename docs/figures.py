@@ -229,6 +229,11 @@ def near_duplicates(file: str) -> Iterator[Record]:
     return ({plain(key): value for key, value in one.items()} for one in stored(file)["studies"])
 
 
+def empirical() -> Iterator[Record]:
+    """Studies of the empirical prior."""
+    return (study | study["mean"] for study in stored("empirical")["studies"])
+
+
 def trends(key: str) -> Iterator[Record]:
     """Studies of trends that have a number."""
     return (study for study in stored("trend")["studies"] if key in study)
@@ -333,6 +338,12 @@ data {shape} | at the same time {beside} | s: one thread {one:.3g} | all threads
 intervals = intervals
 data {shape} | prior {prior} | data sets {data_sets:,} | parameter {parameter} |
 95 % intervals cover {coverage:.1%}
+
+empirical prior = empirical
+data {shape} | SD of log slopes {spread} | RMSE of slopes, weak {rmse_weak:.3f} |
+RMSE, empirical {rmse_empirical:.3f} | RMSE, known best {rmse_best:.3f} |
+intervals cover, slope {covered_discrimination:.1%} |
+intervals cover, intercept {covered_intercept:.1%}
 
 posterior = posteriors
 data {shape} | fit {fit} | parameter {parameter} | ± 1.645 SD covers {coverage:.1%} |

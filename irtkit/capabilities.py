@@ -23,6 +23,7 @@ FEW = "fewer than 20 systems"
 UNSAVED = "a result without its responses"
 VARIATIONAL = "a variational fit"
 ON_DEVICES = "a fit on a mesh"
+EMPIRICAL = "the empirical prior"
 FEWEST = 20
 """Systems from which on responses are not `FEW`: the least for two groups of ten."""
 
@@ -125,6 +126,7 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     "mesh=": (_POINTS, _DENSE),
     "prior=None": (Limit(VARIATIONAL, "a posterior needs a prior", "Use prior='weak'"),),
     "prior=ItemPrior": (_POINTS, _AXES),
+    "prior='empirical'": (_POINTS,),
     "prior=WeakPrior": (_AXES,),
     "difficulty_mean=": (Limit(VARIATIONAL, "it is a prior of EM", "Use method='em'"),),
     "quadrature=": (_AXES,),
@@ -133,6 +135,7 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
         _AXES,
         Limit(VARIATIONAL, "items are fixed in EM alone", "Use method='em'"),
         Limit(ON_DEVICES, "items are fixed on one device", "Leave the mesh out"),
+        Limit(EMPIRICAL, "fixed items are not learned from", "Use prior='weak'"),
     ),
     # of reading and writing
     "levels=": (_DENSE, _NO_TRIALS),

@@ -12,7 +12,7 @@ import numpy as np
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
 from irtkit.calibration.result import FitResult, Settings
-from irtkit.capabilities import LEVELS, ON_DEVICES, SEVERAL, VARIATIONAL, require
+from irtkit.capabilities import EMPIRICAL, LEVELS, ON_DEVICES, SEVERAL, VARIATIONAL, require
 from irtkit.checks import (
     as_number,
     check_memory,
@@ -237,8 +237,8 @@ def fit(
     method : {"em", "vi"}, EM or Variational, default "em"
         "em" (marginal maximum likelihood), "vi" (variational posterior), or an :class:`irtkit.EM`
         or :class:`irtkit.Variational` with settings such as tolerance, devices and batches.
-    prior : "weak", WeakPrior, ItemPrior or None, default "weak"
-        "weak" keeps estimates finite, and learns how slopes and intercepts are spread (2PL, 3PL).
+    prior : {"weak", "empirical"}, WeakPrior, ItemPrior or None, default "weak"
+        "weak" keeps estimates finite. "empirical" also learns how items are distributed (2PL, 3PL).
         None is plain maximum likelihood ("em" only). Or an :class:`irtkit.WeakPrior` or
         :class:`irtkit.ItemPrior`.
     fixed : FitResult, DataFrame or path, optional
@@ -322,8 +322,8 @@ def fit(
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
     within 1 % (``benchmarks/standard_errors.py``).
 
-    With several abilities both sides have normal posteriors, and "weak" is a normal distribution of
-    items, learned from all of them, with a mean per task.
+    With several abilities both sides have normal posteriors, and "weak" and "empirical" are the
+    same prior: a normal distribution of items, learned from all of them, with a mean per task.
     ``prior=None`` is the maximum of the marginal likelihood up to four abilities and for
     "bifactor", and of a lower bound beyond. Axes of 2, 3, … are a choice (oblimin), on which
     probabilities and expected scores do not depend. Their errors take the rotation as known. Errors
@@ -355,9 +355,9 @@ def fit(
     >>> print(result.items[["discrimination", "difficulty", "average_error"]].round(2))
             discrimination  difficulty  average_error
     item
-    item-1            1.40       -0.78           0.31
-    item-2            1.95       -0.00           0.50
-    item-3           -0.97        1.21           0.27
+    item-1            1.41       -0.77           0.31
+    item-2            1.93       -0.00           0.50
+    item-3           -0.98        1.20           0.27
 
     Empty cells are missing responses, not wrong ones:
 
@@ -389,14 +389,16 @@ def fit(
         raise ValueError(f"{rule}, got {short(method)}")
     check_seed(seed)
     check_yes_or_no(standard_errors=standard_errors)
-    if not (prior is None or prior == "weak" or isinstance(prior, WeakPrior | ItemPrior)):
-        kinds = (
-            "'weak' (which learns spreads, as 'empirical' did), None, an ItemPrior or a WeakPrior"
-        )
+    if not (
+        prior is None or prior in ("weak", "empirical") or isinstance(prior, WeakPrior | ItemPrior)
+    ):
+        kinds = "'weak', 'empirical', None, an ItemPrior or a WeakPrior"
         raise ValueError(f"prior must be {kinds}, got {short(prior)}")
     several = not (is_whole(abilities) and abilities == 1)
     require("fixed=", fixed)
     _check_settings(model, method, prior, quadrature, several=several, fixed=fixed is not None)
+    if prior == "empirical" and model not in {"2PL", "3PL"}:
+        raise ValueError(f"prior='empirical' is for the 2PL and 3PL, and the model is {model}")
     grid: Any = quadrature
     if quadrature != "adaptive":
         pair = isinstance(quadrature, tuple | list) and len(quadrature) == 2
@@ -495,6 +497,7 @@ def _check_settings(
         SEVERAL: several,
         VARIATIONAL: method.name == "vi",
         ON_DEVICES: method.mesh is not None,
+        EMPIRICAL: prior == "empirical",
     }
     settings = {
         "a model other than the 2PL": model != "2PL",
@@ -503,6 +506,7 @@ def _check_settings(
         "mesh=": method.mesh is not None,
         "prior=None": prior is None,
         "prior=ItemPrior": isinstance(prior, ItemPrior),
+        "prior='empirical'": prior == "empirical",
         "prior=WeakPrior": isinstance(prior, WeakPrior),
         "difficulty_mean=": isinstance(prior, WeakPrior) and prior.difficulty_mean is not None,
         "quadrature=": quadrature != "adaptive",

@@ -116,7 +116,7 @@ def test_errors_and_warnings_speak_of_options() -> None:
     for given, told in {
         "max_drop must be at least 0": "--max-drop must be at least 0",
         "k must be at most 3": "-k must be at most 3",
-        "prior='weak' is for the 2PL": "--prior 'weak' is for the 2PL",
+        "prior='empirical' is for the 2PL": "--prior 'empirical' is for the 2PL",
         "the prior must be proper": "the prior must be proper",
     }.items():
         assert _text_of(ValueError(given), spelled) == told

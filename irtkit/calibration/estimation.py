@@ -12,10 +12,9 @@ several trials, fits take turns with the estimate of how far these repeat each o
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from irtkit.calibration.levels import (
 )
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
-    SPREADS,
     USUAL_CHANCE,
     Beta,
     Hyper,
@@ -107,7 +105,8 @@ def fitted(
     levels: Any = None if model not in OF_LEVELS else level_items(responses, model)
     if levels is not None and not levels.any():  # two levels each
         of_items = "2PL"
-    prior: Any = WeakPrior() if settings.prior == "weak" else settings.prior
+    # an empirical prior is learned after a search with the weak one
+    prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
     start_items: Items | None = None
     if isinstance(prior, WeakPrior) and model == "3PL":
         prior, start_items = with_chance(prior, responses, whole)
@@ -148,15 +147,15 @@ def fitted(
             of_items,
             of_part,
             control,
+            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
             standard_errors=settings.standard_errors,
             mesh=mesh,
             trial_correlation=settings.trial_correlation,
             fixed=None if fixed is None else fixed.chosen(columns),
             start_items=None if start_items is None else start_items.chosen(columns),
         )
-        if isinstance(prior, WeakPrior) and estimates.prior is not None:
-            spreads = {name: estimates.prior[name] for name in SPREADS}
-            estimates = estimates._replace(prior=prior.described() | spreads)
+        if isinstance(prior, WeakPrior) and settings.prior != "empirical":
+            estimates = estimates._replace(prior=prior.described())
     correlation = estimates.trial_correlation or 0.0
     by_item: Any = correlation
     if items is not None and levels is not None:
@@ -214,6 +213,7 @@ def maximum_likelihood(
     prior: Prior | None,
     control: Control,
     *,
+    empirical: bool = False,
     standard_errors: bool = False,
     mesh: Mesh | None = None,
     trial_correlation: float | None = None,
@@ -243,6 +243,10 @@ def maximum_likelihood(
         given=trial_correlation,
     )
     patterns = problem.engine.patterns
+    if empirical:
+        from irtkit.calibration.empirical import empirical_bayes
+
+        problem, maximum = empirical_bayes(problem, maximum, control.schedule)
     parameters = problem.parameters
     x = maximum.x.copy()
     if parameters.common_slope and patterns.complete and fixed is None:
@@ -370,7 +374,7 @@ def maximum_of(
         if levels is None:
             counted = patterns.with_trial_correlation(correlation)
             problem = problem_of(counted, model, prior, mesh, fixed=fixed)
-            problem, search = start(problem, control, start_items)
+            search = start(problem, control, start_items)
         else:
             counted = patterns.with_trial_correlation(correlation * ~levels)
             problem, search = level_problem(counted, model, prior, levels)  # type: ignore[arg-type]
@@ -395,12 +399,11 @@ def maximum_of(
 
 def start(
     problem: Problem, control: Control, start_items: Items | None = None
-) -> tuple[Problem, PreconditionedLBFGS]:
-    """The problem, whose weak prior has learned its spreads, and a search near the maximum.
+) -> PreconditionedLBFGS:
+    """Return a search that stands near the maximum, after at most half of the evaluations.
 
-    It takes at most half of the evaluations. An easier search ends at a gain of 0.01: of a
-    subsample by parameter, √0.02 of an error. Items that were ``start_items`` with, and are not
-    NaN, start from there.
+    An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
+    that were ``start_items`` with, and are not NaN, start from there.
     """
     patterns, model = problem.engine.patterns, problem.parameters.model
     prior: Prior | None = problem.prior
@@ -414,7 +417,7 @@ def start(
             some = None
     lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
     if problem.parameters.fixed is not None:
-        return problem, lbfgs
+        return lbfgs
     if start_items is not None:
         known = ~np.isnan(start_items.slope)
         usual = problem.parameters.values(lbfgs.x)
@@ -431,13 +434,6 @@ def start(
         easier.append((real, 0.01))
     elif prior is not problem.prior:
         easier.append((problem._replace(prior=prior), 0.01))
-    learns = isinstance(prior, WeakPrior) and None in (prior.slope_spread, prior.intercept_spread)
-    if learns and not problem.parameters.common_slope:
-        first = easier[0][0] if easier else problem
-        prior, x = with_learned_spreads(first, lbfgs.x, control.schedule)
-        lbfgs = PreconditionedLBFGS(x)
-        problem = problem._replace(prior=prior)
-        easier = [(one._replace(prior=prior), tol) for one, tol in easier]
     for one, tol in easier:
         nodes = control.schedule.built(one.density(control.schedule, lbfgs.x), 0)
         objective = one.at(nodes, exact=one.mesh is not None)
@@ -447,38 +443,7 @@ def start(
             lbfgs.evaluate(objective, max(control.tol, tol))
             control.n_evaluations += 1
         lbfgs.restart()
-    return problem, lbfgs
-
-
-def with_learned_spreads(
-    problem: Problem, x: Array, schedule: GridSchedule
-) -> tuple[WeakPrior, Array]:
-    """The weak prior with its spreads learned near x, and the items that it then expects.
-
-    The second of two rounds is near enough for a Newton step to stand for the likelihood of every
-    item. Intercepts keep the usual spread where responses are missing: a gap between groups that
-    answered different items is a part of their spread, and a small spread shrinks it.
-    """
-    parameters, usual = problem.parameters, cast("WeakPrior", problem.prior)
-    patterns = problem.engine.patterns
-    copies = patterns.copies(np.ones(parameters.n_items))
-    nodes = schedule.built(problem.density(schedule, x), 0)
-    objective = problem._replace(prior=None).at(nodes, exact=False)
-    for _ in range(2):
-        found = objective.evaluate(x)
-        information = objective.observed_information(found)
-        prior, items = usual.with_learned_spreads(
-            found.at, found.score, information, copies, intercepts=not patterns.lacks_cells
-        )
-        x = parameters.vector(items, typical(items, copies))
-    return prior, x
-
-
-def typical(items: Items, copies: Array | None) -> Hyper:
-    """Scale of slopes and location of intercepts that a search starts from."""
-    scale = max(float(np.average(items.slope, weights=copies)), 0.3)
-    location = float(np.average(items.intercept, weights=copies)) / scale
-    return Hyper(math.log(scale), location)
+    return lbfgs
 
 
 def starting_values(problem: Problem, patterns: Patterns) -> Array:
@@ -515,6 +480,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     correlation = np.clip(correlation, -0.9, 0.9)
     slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
     intercept = intercept_of(share, slope)
+    typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
     if problem.parameters.fixed is not None:  # a population like that of the fixed items
         free, known = problem.parameters.free, problem.parameters.fixed.discrimination
         slope = np.full(free.sum(), np.nanmedian(known))
@@ -525,19 +491,17 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         certain = np.where(right == answered, 20.0, -20.0)
         alike = (answered > 0) & ((right == answered) | (right == 0))
         intercept = np.where(alike, certain, intercept)
-    hyper = typical(Items(slope, intercept), patterns.multiplicity)
     if problem.parameters.common_slope:
-        slope = np.full_like(slope, math.exp(hyper.log_scale))
+        slope = np.full_like(slope, typical)
     if problem.parameters.model == "Rasch":  # on a fixed grid alone, with a maximum between any
         # two nodes: from mirt's start (all loadings ½) the one that it finds (AAAI-22)
         from scipy.special import ndtri
 
         varied = (right > 0) & (right < answered)
         probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
-        intercept = np.where(varied, 1.702 * probit / 0.75**0.5, intercept)
-        hyper = Hyper(0.0, 0.0)
+        intercept, typical = np.where(varied, 1.702 * probit / 0.75**0.5, intercept), 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
-    return problem.parameters.vector(items, hyper)
+    return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
 
 
 def intercept_of(share: Array, slope: Array | float) -> Array:

@@ -319,7 +319,6 @@ class Evaluation(NamedTuple):
     log_likelihood: float  # What the trace reports, without priors.
     at: Any = None  # Values.
     information: Any = None  # Complete-data information of every item, (n_items, k, k).
-    score: Any = None  # Gradient of the log-likelihood by item, (n_items, k).
     prior: AtPrior | None = None
 
 
@@ -353,7 +352,7 @@ class PenalisedLikelihood:
             # which leads a step in the angle to 0
             by_logit, information = by_item[:, 2], information.copy()
             information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
-        score, prior, by_hyper = by_item, None, np.zeros(2)
+        prior, by_hyper = None, np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
             prior = prior_at(self.prior, p, at, copies)
@@ -362,29 +361,21 @@ class PenalisedLikelihood:
             if p.unit_slopes:
                 by_population[0, 1] += at.populations[0].sd * prior.gradient[:, 0].sum()
         gradient = p.pulled_back(at, by_item, by_population, by_hyper)
-        return Evaluation(value, gradient, found.log_likelihood, at, information, score, prior)
-
-    def observed_information(self, found: Evaluation) -> Array:
-        """Complete-data information less what slopes lose as abilities follow the responses.
-
-        With posteriors of variance v the score (y − P)·θ of a response moves by (y − P)·√v, which
-        takes v·ΣP(1 − P) from the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)),
-        the same for all, and what is left stays above 0.
-        """
-        parameters, blocks = self.parameters, found.information.copy()
-        by_intercept, by_slope = parameters.by_shift_and_slope(blocks)
-        squares = found.at.items.slope[parameters.free] ** 2
-        precision = 1 + squares @ by_intercept / self.likelihood.engine.patterns.n_respondents
-        missing = by_intercept / precision
-        blocks[:, 0, 0] -= by_slope * missing / (by_slope + missing)
-        return np.asarray(blocks)
+        return Evaluation(value, gradient, found.log_likelihood, at, information, prior)
 
     def precondition(self, x: Array, found: Evaluation, v: Array) -> Array:
         """Newton block per item, populations by themselves, and a common scale and location."""
         p, at, prior, blocks = self.parameters, found.at, found.prior, found.information
         step = np.empty_like(v)
         if p.model in ("2PL", *OF_LEVELS):
-            blocks = self.observed_information(found)
+            # Less what slopes lose as abilities follow the responses. With posteriors of variance
+            # v the score (y − P)·θ of a response moves by (y − P)·√v, which takes v·ΣP(1 − P) from
+            # the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same for
+            # all, and what is left stays above 0.
+            by_intercept, own = p.by_shift_and_slope(blocks)
+            n, squares = self.likelihood.engine.patterns.n_respondents, at.items.slope[p.free] ** 2
+            missing, blocks = by_intercept / (1 + squares @ by_intercept / n), blocks.copy()
+            blocks[:, 0, 0] -= own * missing / (own + missing)
         if prior is not None:
             blocks = blocks + prior.blocks
             step[p.hyper] = v[p.hyper] / np.diag(prior.corner)[: p.n_hyper]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array, Items
 
-PriorName = Literal["weak"]
+PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 USUAL_CHANCE = 0.2  # Chance with five choices.
 
@@ -110,21 +110,6 @@ class Student(Density):
         precision = (self.df + 1) / (self.df + square) / self.scale**2
         value = constant - 0.5 * (self.df + 1) * np.log1p(square / self.df)
         return LogDensity(value, precision * (self.centre - x), precision)
-
-
-@dataclass(frozen=True)
-class SlopeDensity(Student):
-    """Student density of u = asinh(a/τ), over the factor by which slopes widen intercepts.
-
-    That factor of their SD is √((1 + a²/τ²)/2) = cosh(u)/√2.
-    """
-
-    def at(self, x: Array) -> LogDensity:
-        """The log density of u less log cosh(u)/√2."""
-        value, derivative, curvature = super().at(x)
-        widening = np.cosh(x)
-        value = value - np.log(widening * math.sqrt(0.5))
-        return LogDensity(value, derivative - np.tanh(x), curvature + widening**-2.0)
 
 
 @dataclass(frozen=True)
@@ -272,14 +257,6 @@ class Expected(NamedTuple):
     middle: float  # β.
 
 
-SPREADS = {"slope_spread": 0.3, "intercept_spread": 3.0}
-"""Usual spreads of slopes and intercepts, from which those of a matrix are learned."""
-_LOG_SPREAD_SD = 0.2  # Of learned spreads about the usual ones: coverage.py. Weighs like 12 items.
-_LEAST_SCALES, _MOST_SCALES = np.log([1 / 3, 1 / 3]), np.log([1.0, 2.0])
-"""Bounds of the log ratios of learned spreads to usual ones. Real matrices teach slope spreads from
-0.1. With one of 0.4 all slopes run off in one of ten sets of 12 systems of which 5 % of the items
-are inverted (``benchmarks/recovery.py``), and no error of slopes is smaller."""
-_SCORING_STEPS = 8  # Spreads are then within 1 %.
 _BY_ITEM = {"chance", "difficulty_mean", "difficulty_sd"}
 
 
@@ -304,16 +281,14 @@ class WeakPrior:
     of the weight of one observation each. Spreads are on the logit scale.
     """
 
-    slope_spread: float | None = 0.3
-    """None: learned. Around τ, slopes with a spread of 0.3 spread by 0.3·√2 τ. 14 real matrices
-    teach SDs of log slopes from 0.13 to 0.48."""
+    slope_spread: float = 0.3
+    """Around τ slopes then spread by 0.3·√2 τ; 14 real matrices teach SDs of log slopes from 0.13
+    to 0.48."""
     slope_df: float = 4.0
     """A slope of −τ costs 6 nats against one of τ, where a normal density would take 17."""
     steep: float = 20.0  #: Such an item turns from 5 to 95 % right within 0.3 SDs of ability.
     steep_spread: float = 0.5  #: A slope of 33 costs half a nat, and one of 150 eight.
-    intercept_spread: float | None = 3.0
-    """None: learned, or 3 where items share one slope, are fixed or have ordered levels, and where
-    difficulties are expected. Two of 3 hold items that 0.25 to 99.75 % get right."""
+    intercept_spread: float = 3.0  #: Two of them hold items that 0.25 to 99.75 % get right.
     chance: Any = None
     """Probability of guessing right, such as 0.25 with four choices, or 0 for open-ended answers.
     A number, or a Series or mapping by item. None, and items that are left out: 1/n_options, if the
@@ -349,14 +324,7 @@ class WeakPrior:
     @property
     def numbers(self) -> dict[str, float]:
         """Settings that are the same for all items."""
-        names = [k.name for k in fields(WeakPrior) if k.name not in _BY_ITEM]
-        return {name: getattr(self, name) for name in names} | self.spreads
-
-    @property
-    def spreads(self) -> dict[str, float]:
-        """Spreads of slopes and of intercepts, the usual ones where none is known."""
-        pairs = ((name, getattr(self, name)) for name in SPREADS)
-        return {name: SPREADS[name] if known is None else known for name, known in pairs}
+        return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in _BY_ITEM}
 
     @property
     def expected(self) -> Expected | None:
@@ -416,7 +384,7 @@ class WeakPrior:
         known, middle = ~np.isnan(found), float(here["mean"].mean())
         expected = Expected(
             mean=np.where(known, middle - found, 0.0),
-            sd=np.where(known, spreads, self.spreads["intercept_spread"]),
+            sd=np.where(known, spreads, self.intercept_spread),
             known=known,
             follows=known.astype(np.float64),
             middle=middle,
@@ -431,9 +399,9 @@ class WeakPrior:
         return replace(self, difficulty_mean=given._replace(mean=mean, follows=follows))
 
     @property
-    def slope_density(self) -> SlopeDensity:
+    def slope_density(self) -> Student:
         """Density of asinh(a/τ)."""
-        return SlopeDensity(math.asinh(1.0), self.spreads["slope_spread"], self.slope_df)
+        return Student(math.asinh(1.0), self.slope_spread, self.slope_df)
 
     @property
     def guessing_density(self) -> Beta:
@@ -483,57 +451,6 @@ class WeakPrior:
         terms = self._shared(items, hyper, common_slope=common_slope)
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd))
 
-    def with_learned_spreads(
-        self, at: Any, score: Array, information: Array, copies: Array, *, intercepts: bool
-    ) -> tuple[WeakPrior, Items]:
-        """The prior with its spreads learned from the responses, and items as it expects them.
-
-        ``at`` has the items and the hyper to start from. ``score`` (n_items, k) and ``information``
-        (n_items, k, k) are those of the likelihood of all copies of every item. Guessing is held,
-        and so is the spread of intercepts unless ``intercepts``.
-
-        Notes
-        -----
-        With usual spreads σ and s, an item has the coordinates x = (asinh(a/τ) − asinh 1)/σ and
-        y = (d − m·a)/(s·√((1 + a²/τ²)/2)). Their densities have scale 1, and here the scales f₁
-        and f₂, which :func:`marginal_scales` learns. A Newton step from the items stands for the
-        likelihood of each, which is normal in x and y.
-        """
-        items: Items = at.items
-        score = score[:, :2] / copies[:, None]
-        information = information[:, :2, :2] / copies[:, None, None]
-        slopes, scale = self.slope_density, math.exp(at.hyper.log_scale)
-        mean, spread, follows = self._of_intercepts()
-        location = follows * at.hyper.location
-        off = items.intercept - location * items.slope - mean
-        ratio = items.slope / scale
-        root = np.sqrt(1 + ratio**2)
-        width = spread * math.sqrt(0.5)
-        start = np.empty_like(score)
-        start[:, 0] = (np.arcsinh(ratio) - slopes.centre) / slopes.scale
-        start[:, 1] = off / (width * root)
-        # derivatives of slope and intercept (rows) by x and y
-        turn = np.zeros_like(information)
-        turn[:, 0, 0] = slopes.scale * scale * root
-        turn[:, 1, 0] = slopes.scale * (location * scale * root + off * ratio / root)
-        turn[:, 1, 1] = width * root
-        turned = turn.swapaxes(1, 2)
-        about = turned @ information @ turn
-        pull = about @ start[:, :, None] + turned @ score[:, :, None]
-        learned = np.array([self.slope_spread is None, self.intercept_spread is None])
-        learned[1] &= intercepts and self.expected is None
-        scales, expected = marginal_scales(pull[:, :, 0], about, copies, self.slope_df, learned)
-        u = slopes.centre + slopes.scale * expected[:, 0]
-        slope = scale * np.sinh(u)
-        intercept = location * slope + mean + width * expected[:, 1] * np.cosh(u)
-        usual = self.spreads
-        prior = replace(
-            self,
-            slope_spread=usual["slope_spread"] * float(scales[0]),
-            intercept_spread=usual["intercept_spread"] * float(scales[1]),
-        )
-        return prior, items._replace(slope=slope, intercept=intercept)
-
     def learned_from(self, items: Items, *, common_slope: bool) -> Hyper:
         """Return the m and τ that some known items make most likely."""
         from scipy.optimize import minimize
@@ -558,57 +475,13 @@ class WeakPrior:
 
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
-        slope = items.slope
-        mean, sd, follows = self._of_intercepts()
-        location = follows * hyper.location
-        off = items.intercept - location * slope - mean
-        if common_slope:
-            return [Term(_normal(off, 0.0, sd), {0: -location, 1: 1.0}, {0: -follows * slope})]
-        scale = math.exp(hyper.log_scale)
-        ratio = slope / scale
-        square = 1 + ratio**2
-        narrowing = np.sqrt(2 / square)
-        by_ratio = -off * narrowing * ratio / square
-        by_item = {0: by_ratio / scale - location * narrowing, 1: narrowing}
-        by_hyper = {0: -follows * slope * narrowing, 1: -by_ratio * ratio}
-        return [
-            Term(_normal(off * narrowing, 0.0, sd), by_item, by_hyper),
-            Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}, {}),
-        ]
-
-    def _of_intercepts(self) -> tuple[Any, Any, Any]:
-        """Mean and spread of intercepts around m·a, and whether they follow m."""
-        if self.expected is None:
-            return 0.0, self.spreads["intercept_spread"], 1.0
-        return self.expected.mean, self.expected.sd, self.expected.follows
-
-
-def marginal_scales(
-    pull: Array, about: Array, copies: Array, df: float, learned: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Scales of two coordinates of items, and the coordinates that are expected under them.
-
-    The log-likelihood of item j is pullⱼ·x − ½ x·aboutⱼ·x. With items integrated out, x₁ has a
-    Student density of scale f₁ and x₂ is N(0, f₂²). Those of the two that are ``learned`` are the
-    most likely ones, with log f ~ N(0, ½²); the others are 1. Steps are those of scoring for
-    variance components (Harville 1977), and the Student density is a normal one with weights that
-    follow by EM (Lange, Little & Taylor 1989).
-    """
-    log_scales, weights = np.zeros(2), np.ones_like(pull)
-    for _ in range(_SCORING_STEPS):
-        precision = weights * np.exp(-2 * log_scales)
-        first = about[:, 0, 0] + precision[:, 0]
-        second = about[:, 1, 1] + precision[:, 1]
-        determinant = (first * second - about[:, 0, 1] ** 2)[:, None]
-        variance = np.stack([second, first], axis=1) / determinant
-        expected = variance * pull - about[:, 0, 1, None] * pull[:, ::-1] / determinant
-        square = expected**2 + variance
-        gradient = copies @ (precision * square - 1) - log_scales / _LOG_SPREAD_SD**2
-        bend = 2 * copies @ (1 - variance * precision) ** 2 + _LOG_SPREAD_SD**-2
-        log_scales = log_scales + learned * gradient / bend
-        log_scales = np.clip(log_scales, _LEAST_SCALES, _MOST_SCALES)
-        weights[:, 0] = (df + 1) / (df + square[:, 0] * np.exp(-2 * log_scales[0]))
-    return np.exp(log_scales), expected
+        mean, sd, _, follows, _ = self.expected or (0.0, self.intercept_spread, None, 1.0, None)
+        slope, location = items.slope, follows * hyper.location
+        around = _normal(items.intercept - location * slope, mean, sd)
+        terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
+        if not common_slope:
+            terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}, {}))
+        return terms
 
 
 def of_some(prior: Any, items: Any) -> Any:
@@ -727,8 +600,8 @@ def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) ->
     ValueError
         If it holds a density that its description does not define.
     """
-    if record is None:
-        return None
+    if record is None or record["kind"] == "empirical":
+        return record and "empirical"
     if record["kind"] == "ItemPrior":
         kinds: dict[str, Any] = {"Normal": Normal, "Beta": Beta}
         made: dict[str, Any] = {}

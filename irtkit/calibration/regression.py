@@ -60,6 +60,7 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     patterns = Patterns(counted.cells, counted.trials, group)
     model = "1PL" if result.model == "Rasch" else result.model
     prior = prior_of(result.settings.prior, result.item_labels, result.item_labels)
+    prior = WeakPrior() if prior == "empirical" else prior
     if isinstance(prior, WeakPrior):
         prior = prior.for_items(result.item_labels)
     problem = problem_of(patterns, model, prior, groups=FreeGroups(n))

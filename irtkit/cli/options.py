@@ -66,7 +66,8 @@ FITTING = """Options:
 --fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items.
 Advanced:
 --method em|vi=em  Expectation maximisation, or variational inference for a posterior.
---prior weak|none=weak  Prior of items, or none for maximum likelihood.
+--prior weak|empirical|none=weak  Prior of items: weak, learned from the items, or none for maximum
+  likelihood.
 --quadrature POINTS,LIMIT  Fixed quadrature grid: 61,6 as in R's mirt. By default adaptive.
 --labels FILE  Table of items and their classes, for class-prior.
 --draws INTEGER=1  Rows of each random kind of synthetic respondent.

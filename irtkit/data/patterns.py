@@ -139,15 +139,6 @@ class Patterns:
         self.n_real = int(self.weight[self.real].sum())
 
     @property
-    def lacks_cells(self) -> bool:
-        """Whether a respondent did not answer an item."""
-        if self.sparse:
-            return bool(self.trials.nnz < np.prod(self.trials.shape))
-        if self.trials is None:
-            return not self.complete
-        return bool(self.trials.min() <= 0)
-
-    @property
     def repeated(self) -> bool:
         """Whether some cell has more than one trial, or a score."""
         if self.sparse:

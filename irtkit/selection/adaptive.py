@@ -292,7 +292,7 @@ def adaptive(
     >>> while not test.done:  # test.next_item is the label of the item to ask
     ...     test.answer(len(test.asked) % 3 > 0)
     >>> test
-    AdaptiveTest(15 of at most 20 items, adaptive: score 0.663 [0.506, 0.819])
+    AdaptiveTest(14 of at most 20 items, adaptive: score 0.642 [0.486, 0.799])
     """
     if isinstance(items, Selection):
         if k is not None and k != len(items.items):

@@ -177,7 +177,8 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     distribution. Missing cells take no part.
 
     The probability assumes that items differ from ordinary ones by their keys only. Items on which
-    high-ability systems fail together for another reason have high probabilities, too.
+    high-ability systems fail together for another reason have high probabilities, too. With a dozen
+    systems the order is better after a fit with ``prior="empirical"``.
 
     With 12 classifiers and 2 % of the labels moved to another digit, the order by ``p_negative`` of
     :func:`irtkit.flag_items` had an average precision of 0.22. This order had 0.68, and 0.89 with

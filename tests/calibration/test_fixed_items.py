@@ -173,6 +173,7 @@ ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
     ("model", "items", "more", "message"),
     [
         ("2PL", ONE, {"method": "vi"}, "fixed= is not for a variational fit"),
+        ("2PL", ONE, {"prior": "empirical"}, "fixed= is not for the empirical prior"),
         ("1PL", pd.DataFrame({"a": [1, 2], "d": 0}, LABELS[:2]), {}, "1PL has one discrimination"),
         ("2PL", ONE.assign(c=0.2), {}, "Use model='3PL'"),
         ("2PL", ONE.set_axis(["other"]), {}, "no item of the responses: its items are other"),

@@ -35,7 +35,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:(Not unidimensional|Item groups|Beyond the calibration)"
 )
 GRID = (61, 6.0)
-USUAL = WeakPrior(slope_spread=0.3, intercept_spread=3.0)  # Those of items with levels.
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
@@ -99,10 +98,10 @@ def test_the_search_for_levels_finds_the_2pl_of_two(model: ModelName, *, as_leve
     patterns = patterns_of(responses, synthetic_is_real=False)
     control = Control(GridSchedule(GRID), tol=1e-17)
     every = np.ones(12, dtype=bool) if as_levels else np.zeros(12, dtype=bool)
-    problem, search = of_levels.level_problem(patterns, model, USUAL, every)
+    problem, search = of_levels.level_problem(patterns, model, WeakPrior(), every)
     maximum = maximise(problem, search, control)
     found, _ = of_levels.level_estimates(problem, maximum, None, control, standard_errors=True)
-    plain = fit(responses, prior=USUAL, quadrature=GRID, method=irtkit.EM(tol=1e-17))
+    plain = fit(responses, quadrature=GRID, method=irtkit.EM(tol=1e-17))
     assert found.items.slope == pytest.approx(plain.parameters.discrimination, abs=1e-8)
     assert found.items.intercept == pytest.approx(plain.parameters.intercept, abs=1e-8)
     assert found.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
@@ -282,7 +281,7 @@ def test_what_follows_from_a_fit(model: ModelName, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"method": "vi"}, {"prior": irtkit.ItemPrior()}],
+    [{"method": "vi"}, {"prior": "empirical"}, {"prior": irtkit.ItemPrior()}],
     ids=str,
 )
 def test_settings_that_levels_do_not_have(settings: dict[str, Any]) -> None:
@@ -345,13 +344,13 @@ def test_items_of_two_levels_of_any_kind_are_the_2pl(model: ModelName) -> None:
     patterns = patterns_of(marks, synthetic_is_real=False)
     control = [Control(GridSchedule(GRID), tol=1e-15) for _ in range(2)]
     none = np.zeros(15, dtype=bool)
-    _, of_levels, one = maximum_of(patterns, model, USUAL, control[0], levels=none, given=0.1)
-    _, plain, other = maximum_of(patterns, "2PL", USUAL, control[1], given=0.1)
+    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none, given=0.1)
+    _, plain, other = maximum_of(patterns, "2PL", WeakPrior(), control[1], given=0.1)
     assert one == other
     assert of_levels.x == pytest.approx(plain.x, abs=1e-8)
     assert of_levels.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-8)
-    _, of_levels, one = maximum_of(patterns, model, USUAL, control[0], levels=none)
-    assert one == pytest.approx(maximum_of(patterns, "2PL", USUAL, control[1])[2], abs=1e-6)
+    _, of_levels, one = maximum_of(patterns, model, WeakPrior(), control[0], levels=none)
+    assert one == pytest.approx(maximum_of(patterns, "2PL", WeakPrior(), control[1])[2], abs=1e-6)
 
 
 @MODELS

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
-USUAL = irtkit.WeakPrior(slope_spread=0.3, intercept_spread=3.0)
 MODELS = pytest.mark.parametrize("model", ["GPCM", "GRM"])
 
 
@@ -62,7 +61,7 @@ def test_parameters_and_abilities_of_mixed_items_come_back(model: ModelName, mos
 def test_fractions_and_right_and_wrong_are_the_2pl(model: ModelName) -> None:
     table = drawn(100, 8)[2].iloc[:, :16]
     given = read_responses(table).with_trial_correlation(0.1)
-    plain = fit(given, "2PL", prior=USUAL)
+    plain = fit(given, "2PL")
     padded = table.assign(more=[0, 2] + [np.nan] * 98)
     known = read_responses(padded, levels=True).with_trial_correlation(0.1)
     same = fit(known, model)

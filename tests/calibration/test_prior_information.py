@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import Beta, ItemPrior, Normal, WeakPrior
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.likelihood import Parameterisation, Population
 from irtkit.calibration.priors import Hyper
 from irtkit.calibration.standard_errors import prior_information
@@ -30,6 +31,7 @@ HYPER = Hyper(log_scale=0.3, location=-0.4)
 PRIORS = (
     WeakPrior(),
     ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
+    ItemDistribution(1.2, 0.8, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
 )
 
 
@@ -42,7 +44,7 @@ def density(prior: Prior, model: ModelName, x: Array) -> float:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own"])
+@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "empirical"])
 @pytest.mark.parametrize("j", range(5))
 def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(
     model: ModelName, prior: Prior, j: int

@@ -22,6 +22,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
+from irtkit.calibration.empirical import ItemDistribution, TwoSided
 from irtkit.calibration.priors import Hyper, Prior, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.fitting import refitted, silently
@@ -45,6 +46,10 @@ def of_c(x: Array) -> Array:
     return np.asarray(beta.logpdf(1 / (1 + np.exp(-x)), 5, 17))
 
 
+def two_sided(u: Array) -> Array:
+    return np.asarray(np.log(0.9 * norm.pdf(u, 1.2, 0.4) + 0.1 * norm.pdf(u, -1.2, 0.4)))
+
+
 def beyond(x: Array) -> Array:
     return np.asarray(-0.5 * (np.log(np.maximum(np.abs(x), 1.4) / 1.4) / 0.5) ** 2)
 
@@ -56,6 +61,7 @@ REFEREES: list[tuple[Any, Callable[[Array], Array], Array]] = [
         lambda x: t.logpdf(x, 5.0, 0.88, 0.3),
         AT,
     ),  # of 4 degrees log Γ(ν/2) is 0
+    (TwoSided(1.2, 0.4, 0.1), two_sided, AT),
     (Beta(5.0, 17.0), of_c, AT),
     (Steep(1.4, 0.5), beyond, AT),
 ]
@@ -87,11 +93,11 @@ def test_a_curvature_is_never_below_zero_and_finite_at_zero(density: Any, at: Ar
 @pytest.mark.parametrize(
     ("density", "kept"),
     [
-        *[(OfCoordinate(density), 1.0) for density, _, _ in REFEREES[:3]],
+        *[(OfCoordinate(density), 1.0) for density, _, _ in REFEREES[:4]],
         # a normal density of a common slope keeps Φ(mean/sd) of its mass
         (OfCoordinate(Normal(1.0, 0.5), exponential=True), float(norm.cdf(2.0))),
     ],
-    ids=[*IDS[:3], "Normal of an exponential"],
+    ids=[*IDS[:4], "Normal of an exponential"],
 )
 def test_a_density_of_a_coordinate_integrates_to_one(density: OfCoordinate, kept: float) -> None:
     # beyond ±60 a Student density with 4 degrees of freedom has 1e-9 left
@@ -110,6 +116,7 @@ EVERY_PRIOR: dict[str, Prior] = {
     "expected": TOLD,
     "expected beside fixed items": TOLD.on_fixed_scale(),
     "independent": ItemPrior(Normal(1.1, 0.4), Normal(0.0, 2.0), Beta()),
+    "learned": ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4),
 }
 
 
@@ -140,8 +147,8 @@ def test_gradients_by_items_and_by_what_is_learned_are_those_of_differences(
 def test_the_weak_prior_is_what_its_documentation_says() -> None:
     slope, intercept, logit = np.random.default_rng(4).normal(size=(3, 6))
     hyper, ratio = Hyper(-0.2, 0.4), slope / np.exp(-0.2)
-    expected = t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), 0.3).sum() + of_c(logit).sum()
-    expected += norm.logpdf(intercept - 0.4 * slope, 0, 3 * np.sqrt((1 + ratio**2) / 2)).sum()
+    expected = t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), 0.3).sum()
+    expected += norm.logpdf(intercept - 0.4 * slope, 0, 3).sum() + of_c(logit).sum()
     expected += norm.logpdf(-0.2, 0, 1) + norm.logpdf(0.4, 0, 5)
     found = WeakPrior().at(Items(slope, intercept, logit), hyper, common_slope=False)
     assert found.log_density == pytest.approx(expected)
@@ -213,7 +220,7 @@ SMALL = ResponseMatrix([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]],
         (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
         (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
         (lambda: fit(SMALL, prior="strong"), "prior must be"),
-        (lambda: fit(SMALL, prior="empirical"), "must be 'weak' .which learns spreads, as 'empi"),
+        (lambda: fit(SMALL, "1PL", prior="empirical"), "empirical"),
     ],
 )
 def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
@@ -266,9 +273,8 @@ def intercepts(
 
 def test_the_same_expected_of_all_items_is_the_weak_prior_wherever_it_is() -> None:
     responses, mean, _ = predicted(40, 30, 0.5)
-    same = intercepts(responses, pd.Series(1.7, index=responses.items), 3.0)
-    usual = fit(responses, prior=WeakPrior(intercept_spread=3.0))
-    assert same == pytest.approx(usual.items["intercept"].to_numpy(), abs=1e-6)
+    same = intercepts(responses, pd.Series(1.7, index=responses.items), WeakPrior.intercept_spread)
+    assert same == pytest.approx(fit(responses).items["intercept"].to_numpy(), abs=1e-6)
     near, far = (intercepts(responses, mean + shift, 0.5) for shift in (0.0, 5.0))
     assert near == pytest.approx(far, abs=1e-6)
 
@@ -312,7 +318,7 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Path) -> None:
         fit(ResponseMatrix(values), prior=prior).save(tmp_path / "result.npz")
     record = load(tmp_path / "result.npz").settings.prior
     assert record["kind"] == "ExpectedItems"
-    assert record["item_intercept_sd"] == [0.5] * 8 + [3.0] * 4
+    assert record["item_intercept_sd"] == [0.5] * 8 + [WeakPrior.intercept_spread] * 4
     assert record["item_intercept_mean"][:8] == pytest.approx([*mean[:8].mean() - mean[:8]])
     assert record["item_intercept_mean"][8:] == [None] * 4
 

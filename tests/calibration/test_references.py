@@ -38,7 +38,7 @@ BY_MIRT = [
 PRIOR_OF_GUESSING = ItemPrior(guessing=Normal(-1.1, 0.5))
 PRIORS: dict[str, Any] = {
     "none": None,
-    "weak": WeakPrior(slope_spread=0.3, intercept_spread=3.0, chance=0.2),
+    "weak": WeakPrior(chance=0.2),
     "slope and intercept": ItemPrior(Normal(1.0, 0.6), Normal(0.0, 2.0)),
     "logit of guessing": PRIOR_OF_GUESSING,
 }

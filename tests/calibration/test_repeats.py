@@ -92,7 +92,7 @@ def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     wider = (result.posterior_sd / plain.posterior_sd).mean()
     typical = float(responses.trials[responses.trials > 1].mean())
     assert wider == pytest.approx((1 + (typical - 1) * 0.3) ** 0.5, rel=0.2)
-    errors = result.items["intercept_se"] / plain.items["intercept_se"]
+    errors = result.items["discrimination_se"] / plain.items["discrimination_se"]
     assert errors.median() > 1.05
 
 

@@ -250,7 +250,7 @@ def test_a_published_index_is_obtained_again() -> None:
     index = pd.read_csv(PUBLISHED).set_index("Model")["eci"].reindex(result.respondent_labels)
     ability = result.respondents["ability"]
     assert ability.corr(index, method="spearman") >= 0.999
-    assert ability.corr(index, method="kendall") >= 0.98
+    assert ability.corr(index, method="kendall") >= 0.984
     scores = result.responses.scores
     out = (np.random.default_rng(0).random(scores.shape) < 0.1) & ~np.isnan(scores)
     training = np.where(out, np.nan, scores)

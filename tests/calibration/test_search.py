@@ -139,8 +139,7 @@ def test_a_search_ends_where_the_gradient_vanishes(
     if synthetic:
         responses = add_synthetic(responses, "always-right")
     of_all, controlled = problem(responses, model, WeakPrior()), control(GridSchedule(fixed))
-    of_all, search = start(of_all, controlled)
-    found = maximise(of_all, search, controlled)
+    found = maximise(of_all, start(of_all, controlled), controlled)
     assert found.converged
     objective = of_all.at(found.nodes, exact=True)
     at = objective.evaluate(found.x)
@@ -166,8 +165,7 @@ def test_a_search_makes_no_more_evaluations_than_it_may_and_keeps_accepted_steps
     controlled = Control(
         max_evaluations=4, report=lambda *step: said.append(step), reported=-np.inf
     )
-    of_all, search = start(of_all, controlled)
-    found = maximise(of_all, search, controlled)
+    found = maximise(of_all, start(of_all, controlled), controlled)
     assert not found.converged
     assert controlled.n_evaluations == 4
     steps = [row[0] for row in controlled.trace]

@@ -111,18 +111,14 @@ def prior_of_items(slope: Array, intercept: Array, _logit: Array, _learned: Arra
 
 
 def weak_prior(slope: Array, intercept: Array, logit: Array, learned: Array) -> Any:
-    """The prior that the docstring of ``irtkit.WeakPrior`` defines, with its usual spreads."""
+    """The prior that the docstring of ``irtkit.WeakPrior`` defines, at its default values."""
     location = learned[0]
-    around = intercept - location * slope
-    total = normal(location, 0.0, 5.0)
+    total = normal(intercept - location * slope, 0.0, 3.0) + normal(location, 0.0, 5.0)
     if len(slope) == 1:
-        total += normal(around, 0.0, 3.0) + normal(np.log(size(slope)), 0.0, 1.0)
+        total += normal(np.log(size(slope)), 0.0, 1.0)
     else:
         log_scale = learned[1]
-        ratio = slope / np.exp(log_scale)
-        widening = np.sqrt((1 + ratio**2) / 2)
-        total += normal(around / widening, 0.0, 3.0) - np.log(widening).sum()
-        off = (np.arcsinh(ratio) - np.arcsinh(1.0)) / 0.3
+        off = (np.arcsinh(slope / np.exp(log_scale)) - np.arcsinh(1.0)) / 0.3
         total += -2.5 * np.log(1 + off**2 / 4).sum() + normal(log_scale, 0.0, 1.0)
         steep = size(slope)[size(slope).real > 20]
         total += normal(np.log(steep / 20), 0.0, 0.5)

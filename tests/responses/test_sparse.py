@@ -52,7 +52,7 @@ def assert_same_fit(one: irtkit.FitResult, other: irtkit.FitResult) -> None:
     ("model", "n_items", "trials", "kinds", "settings"),
     [
         ("1PL", 20, 1, (), {}),
-        ("2PL", 200, 1, (), {}),
+        ("2PL", 200, 1, (), {"prior": "empirical"}),
         ("3PL", 40, 1, (), {"prior": irtkit.WeakPrior(chance=0.2)}),
         ("2PL", 20, 1, ("always-wrong", "coin"), {"prior": None}),
         ("2PL", 20, 3, ("always-right",), {"quadrature": (41, 6.0)}),

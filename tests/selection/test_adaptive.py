@@ -22,7 +22,7 @@ ITEMS = ItemParameters.from_difficulty(
 @pytest.fixture(scope="module")
 def result() -> FitResult:
     abilities = np.random.default_rng(3).normal(size=250)
-    return fit(simulate_responses(ITEMS, abilities, seed=1), standard_errors=False)
+    return fit(simulate_responses(ITEMS, abilities, seed=0), standard_errors=False)
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,19 @@
 """From response patterns to a variational posterior.
 
 The optimisation starts near the maximum of the penalised likelihood, found with a coarse tolerance,
-or with minibatches from a sample of the respondents.
+or with minibatches from a sample of the respondents. An empirical prior is learned there.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logit
 
+from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded_items
 from irtkit.calibration.estimation import maximum_of, start
 from irtkit.calibration.likelihood import synthetic_sd
@@ -81,7 +83,8 @@ def variational_estimates(
     settings = replace(settings, trial_correlation=correlation)
     size = None if size is None else min(size, patterns.n)
     batches = Batches(problem, schedule, patterns, size, settings.seed)
-    state = _start(model, problem, control, batches)
+    held = None if settings.prior == "empirical" else problem.prior
+    state = _start(model, problem, held, control, batches)
     if learns_chance:
         state = with_likeliest_chance(state, batches)
     state = maximise_bound(
@@ -94,15 +97,19 @@ def variational_estimates(
     return _summary(state, batches, responses, settings, learns_chance=learns_chance)
 
 
-def _start(model: ModelName, problem: Problem, control: Control, batches: Batches) -> State:
-    """State near the maximum of the penalised likelihood."""
-    problem, search = start(problem, control)
-    maximum = maximise(problem, search, control)
+def _start(
+    model: ModelName, problem: Problem, prior: Any, control: Control, batches: Batches
+) -> State:
+    """State near the maximum of the penalised likelihood, where a prior of None is learned."""
+    maximum = maximise(problem, start(problem, control), control)
     log_scale, location = problem.parameters.values(maximum.x).hyper
+    if prior is None:
+        problem, maximum = empirical_bayes(problem, maximum, batches.schedule)
+        prior = problem.prior
+        log_scale, location = math.log(prior.slope), -prior.difficulty
     items = problem.items(maximum.x)
     if items.logit_guessing is not None:
         items = items._replace(logit_guessing=np.maximum(items.logit_guessing, _LEAST_LOGIT))
-    prior: Any = problem.prior
     target = target_of(model, prior, items.slope, batches.patterns.n)
     return first_state(target, target.coordinates.point(items, location, log_scale), batches)
 
@@ -146,7 +153,7 @@ def _summary(
         ability=abilities.mean,
         ability_se=abilities.sd,
         synthetic_sd=synthetic_sd(items),
-        prior=target.prior.described(),
+        prior=target.described(guide.shared),
         log_likelihood=log_likelihood,
         converged=state.converged,
         n_iterations=state.step,

@@ -4,7 +4,10 @@ Slopes are a = τ·f(u), with a scale τ that all items share and that is itself
 the location m of intercepts, where the prior learns it). The posterior of many items then keeps its
 shape when the scale of ability moves, which few respondents leave uncertain. Where items are many
 more than respondents, intercepts are measured from m·a for the same reason. prior="weak" has f =
-sinh. Other priors have u = a.
+sinh, a learned prior f = λ·sinh. Other priors have u = a.
+
+A learned distribution is held as it was learned, with items integrated out. Only its location and
+scale stay free, as m and τ.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.priors import (
     AtPrior,
     Density,
@@ -59,6 +63,8 @@ class Coordinates:
     """Whether m and τ are coordinates."""
     intercepts_move: bool
     """Whether intercepts are measured from m·a."""
+    bend: float
+    """The factor λ of f = λ·sinh."""
 
     @property
     def common_slope(self) -> bool:
@@ -96,8 +102,8 @@ class Coordinates:
             return slope, np.zeros_like(slope), np.zeros_like(slope)
         u = point.own[:, 0]
         if self.curve == "sinh":
-            slope = tau * np.sinh(u)
-            return slope, tau * np.cosh(u), slope
+            slope = tau * self.bend * np.sinh(u)
+            return slope, tau * self.bend * np.cosh(u), slope
         return u, np.ones_like(u), np.zeros_like(u)
 
     def parameters(self, point: Point) -> Array:
@@ -112,7 +118,7 @@ class Coordinates:
         """Coordinates of items, and of the m and log τ that the prior has learned."""
         u, columns = items.slope, []
         if self.curve == "sinh":
-            u = np.arcsinh(items.slope * math.exp(-log_scale))
+            u = np.arcsinh(items.slope * math.exp(-log_scale) / self.bend)
         if not self.common_slope:
             columns.append(u)
         columns.append(items.intercept - location * items.slope * self.intercepts_move)
@@ -175,7 +181,7 @@ class Target:
     """A prior, and the coordinates that suit it."""
 
     coordinates: Coordinates
-    prior: WeakPrior | ItemPrior
+    prior: WeakPrior | ItemPrior | ItemDistribution
 
     def densities(self) -> list[OfCoordinate | None]:
         """Density of each own coordinate, None for intercepts around a common location."""
@@ -260,10 +266,20 @@ class Target:
         shared = np.einsum("jpn,jp->n", by_shared, both)
         return prior.log_density, Point(own, shared + prior.by_hyper[2 - n :])
 
+    def described(self, shared: Array) -> dict[str, Any]:
+        """The prior for the settings of a result, given shared coordinates."""
+        prior = self.prior
+        if not isinstance(prior, ItemDistribution):
+            return prior.described()
+        location, slope = float(shared[0]), math.exp(shared[1])
+        spread = prior.difficulty_spread * prior.slope / slope
+        found = replace(prior, slope=slope, difficulty=-location, difficulty_spread=spread)
+        return found.described()
+
 
 def target_of(
     model: ModelName,
-    prior: WeakPrior | ItemPrior,
+    prior: WeakPrior | ItemPrior | ItemDistribution,
     slope: Array,
     n_respondents: int,
 ) -> Target:
@@ -277,7 +293,8 @@ def target_of(
     learns = not isinstance(prior, ItemPrior)
     curve: Curve = "sinh" if learns else "linear"
     many = len(slope) > _ITEMS_PER_RESPONDENT * n_respondents
-    coordinates = Coordinates(model, len(slope), curve, learns, learns and many)
+    bend = prior.bend if isinstance(prior, ItemDistribution) else 1.0
+    coordinates = Coordinates(model, len(slope), curve, learns, learns and many, bend)
     target = Target(coordinates, prior)
     target.densities()  # raises where one is missing
     return target

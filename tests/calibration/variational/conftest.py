@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import Beta, ItemPrior, Normal, WeakPrior
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.target import Target, target_of
 
@@ -19,6 +20,7 @@ N_ITEMS = 5
 SLOPES = np.array([0.7, 1.0, 1.4, -0.8, 0.3])
 MANY, FEW = 100, 1
 """Respondents beside whom five items are few, and many: intercepts are then measured from m·a."""
+LEARNED = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
 KINDS: dict[str, tuple[ModelName, Any, int]] = {
     "2PL weak": ("2PL", WeakPrior(), MANY),
     "2PL weak, moving": ("2PL", WeakPrior(), FEW),
@@ -26,6 +28,8 @@ KINDS: dict[str, tuple[ModelName, Any, int]] = {
     "1PL weak, moving": ("1PL", WeakPrior(), FEW),
     "3PL weak": ("3PL", WeakPrior(), MANY),
     "3PL weak, moving": ("3PL", WeakPrior(), FEW),
+    "2PL learned": ("2PL", LEARNED, MANY),
+    "3PL learned, moving": ("3PL", LEARNED, FEW),
     "2PL normal": ("2PL", ItemPrior(Normal(1.0, 0.5), Normal(0.2, 2.0)), MANY),
     "2PL lognormal": ("2PL", ItemPrior(Normal(1.0, 0.4), Normal(0.0, 2.0)), FEW),
     "1PL normal": ("1PL", ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0)), MANY),

@@ -31,10 +31,15 @@ PRIOR = ItemPrior(Normal(1.0, 0.4), Normal(0.0, 1.5), Beta(5.0, 17.0))
 NAMES = ("discrimination", "intercept", "guessing")
 
 
-def drawn(n: int, n_items: int, seed: int, missing: float = 0.0) -> tuple[ResponseMatrix, Items]:
-    """Responses to items from the prior, and the items."""
+def drawn(
+    n: int, n_items: int, seed: int, missing: float = 0.0, *, of_prior: bool = False
+) -> tuple[ResponseMatrix, Items]:
+    """Responses to items with log-normal slopes, or with those of the prior, and the items."""
     generator = np.random.default_rng([seed, n, n_items])
-    slope, intercept = generator.normal(1.0, 0.4, n_items), generator.normal(0, 1.5, n_items)
+    slope = generator.lognormal(0, 0.4, n_items)
+    if of_prior:
+        slope = generator.normal(1.0, 0.4, n_items)
+    intercept = generator.normal(0, 1.5, n_items)
     guessing = generator.beta(5, 17, n_items)
     items = ItemParameters(slope, intercept, guessing)
     responses = simulate_responses(items, generator.normal(size=n), missing=missing, seed=generator)
@@ -88,7 +93,7 @@ def test_intervals_of_items_with_guessing_hold_what_they_say() -> None:
     # guide they held 80 %
     held = []
     for seed in range(10):
-        responses, items = drawn(1000, 30, seed)
+        responses, items = drawn(1000, 30, seed, of_prior=True)
         posterior = fit(responses, "3PL", method="vi", prior=PRIOR).posterior
         assert posterior is not None
         ends = posterior.item_intervals(0.9)

@@ -87,7 +87,7 @@ def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_comm
     errors = [rms(found * (found @ true) / (found @ found) - true) for found in slopes]
     assert vi.converged
     assert vi.n_iterations < 100
-    assert errors[1] < 1.15 * errors[0]
+    assert errors[1] < 1.1 * errors[0]
     off = (slopes[1] - true) / vi.standard_errors[:, 0]
     assert rms(off) < 1.2
 
@@ -103,7 +103,24 @@ def lognormal_slopes(seed: int) -> tuple[ResponseMatrix, ItemParameters]:
     return simulate_responses(items, abilities, seed=generator), items
 
 
-@pytest.mark.parametrize("prior", ["weak", ItemPrior(Normal(1.0, 0.4), Normal(0, 2))])
+@pytest.mark.slow
+def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
+    errors: dict[tuple[str, str], list[float]] = {}
+    for seed in range(2):
+        responses, items = lognormal_slopes(seed)
+        for way in (("em", "empirical"), ("vi", "empirical"), ("vi", "weak")):
+            result = fit(responses, method=way[0], prior=way[1], standard_errors=False)
+            found = rms(result.parameters.discrimination - items.discrimination)
+            errors.setdefault(way, []).append(found)
+    em, vi, weak = map(np.mean, errors.values())
+    # 0.3 to 3 % more with 30 and 50 respondents over five data sets of a kind, 1 to 4 % with 12:
+    # slopes are on the scale of the population, which a sample of n tells to 1/√(2n), and one of
+    # unclear sign gets one
+    assert vi < 1.04 * em
+    assert vi < weak
+
+
+@pytest.mark.parametrize("prior", ["weak", "empirical", ItemPrior(Normal(1.0, 0.4), Normal(0, 2))])
 def test_negative_slopes_are_found(prior: Any) -> None:
     responses, items, _ = drawn(300, 60, negative=0.15)
     result = fit(responses, method="vi", prior=prior)

@@ -29,7 +29,7 @@ PRIOR = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5, 17))
 PRIORS: list[tuple[ModelName, Any]] = [
     ("Rasch", "weak"),
     ("2PL", "weak"),
-    ("3PL", "weak"),
+    ("3PL", "empirical"),
     ("1PL", PRIOR),
     ("2PL", ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))),
 ]

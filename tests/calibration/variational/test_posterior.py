@@ -30,6 +30,7 @@ N_DRAWS = 4000
 LOG_NORMAL = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))
 FITS: dict[str, tuple[ModelName, Any]] = {
     **{model: (model, "weak") for model in ("Rasch", "2PL", "3PL")},
+    "2PL, empirical": ("2PL", "empirical"),
     "2PL, signs": ("2PL", LOG_NORMAL),
 }
 

@@ -10,6 +10,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, Normal, WeakPrior
+from irtkit.calibration.empirical import ItemDistribution
 from irtkit.calibration.variational.target import Point, Target, target_of
 
 if TYPE_CHECKING:
@@ -78,10 +79,16 @@ def written_out(target: Target, point: Point) -> float:
     location, log_scale = point.shared
     total += norm.logpdf(location, 0, 5) + norm.logpdf(log_scale, 0, 1)
     ratio = slope * np.exp(-log_scale)
-    spread = 3.0 if coordinates.common_slope else 3.0 * np.sqrt((1 + ratio**2) / 2)
+    spread: Any = prior.intercept_spread
+    if isinstance(prior, ItemDistribution):
+        spread = np.hypot(spread, prior.difficulty_spread * prior.slope * ratio)
+        u, centre = np.arcsinh(ratio / prior.bend), np.arcsinh(1 / prior.bend)
+        kinds = [norm.pdf(u, sign * centre, prior.log_slope_spread) for sign in (1, -1)]
+        total += np.log((1 - prior.inverted) * kinds[0] + prior.inverted * kinds[1]).sum()
+        location = location + prior.intercept / np.abs(slope)
     total += norm.logpdf(intercept - location * slope, 0, spread).sum()
-    if not coordinates.common_slope:
-        total += t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), 0.3).sum()
+    if isinstance(prior, WeakPrior) and not coordinates.common_slope:
+        total += t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), prior.slope_spread).sum()
         beyond = np.log(np.maximum(np.abs(slope) / prior.steep, 1))
         total += -0.5 * ((beyond / prior.steep_spread) ** 2).sum()
     return float(total)
@@ -129,8 +136,9 @@ def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
 def test_expectations_of_the_prior_are_those_of_dense_integration(
     target: Target, guide: Guide
 ) -> None:
-    # 15 Gauss–Hermite points against 4,001 equal steps
-    tolerance = 1e-3
+    # 15 Gauss–Hermite points against 4,001 equal steps; the mixture of a learned prior, with its
+    # bend between the two kinds, is the least smooth
+    tolerance = 5e-3 if isinstance(target.prior, ItemDistribution) else 1e-3
     mean, sd = guide.own, np.minimum(guide.sds(), 0.3)
     found = target.expected_prior(mean, sd)
     z = np.linspace(-9, 9, 4001)
