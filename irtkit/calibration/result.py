@@ -115,13 +115,15 @@ class FitResult(Questions, InNotebooks):
     respondent_labels: tuple[str, ...]
     parameters: ItemParameters
     standard_errors: NDArray[np.float64]
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept. NaN if not asked
-    for, without such a parameter, or if the objective is not concave (see ``findings``)."""
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; with several
+    abilities (n_items, n_abilities + 1): of slopes and intercept. NaN if not asked for, without
+    such a parameter, or if the objective is not concave (see ``findings``)."""
     status: tuple[str, ...]
     """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
     if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
-    ability: NDArray[np.float64]  #: Posterior means (EAP), shape (n_respondents,).
-    posterior_sd: NDArray[np.float64]  #: Posterior SDs, items taken as known.
+    ability: NDArray[np.float64]
+    """Posterior means (EAP), shape (n_respondents,), or (n_respondents, n_abilities)."""
+    posterior_sd: NDArray[np.float64]  #: Posterior SDs, shape of ``ability``, items taken as known.
     synthetic: NDArray[np.bool_]
     near_duplicates: NearDuplicates = field(repr=False)
     """How many real respondents there are, and as how many independent ones they answer."""
@@ -334,7 +336,9 @@ class FitResult(Questions, InNotebooks):
         """Table of items by label, a copy.
 
         - discrimination, difficulty, guessing, intercept, each followed by its standard error
-          (``_se``). NaN if neither responses nor a prior inform about the item.
+          (``_se``). NaN if neither responses nor a prior inform about the item. With several
+          abilities discrimination_<name> of each, and intercept. A slope that the item may not have
+          is 0, with an error of NaN.
         - threshold_1, …: after a fit of the GPCM or GRM, each with its ``_se``, whose mean is the
           difficulty. NaN if the item does not have the level or nobody reached it.
         - average_error: share of the observed real respondents that got the item wrong.
@@ -358,7 +362,9 @@ class FitResult(Questions, InNotebooks):
     def respondents(self) -> pd.DataFrame:
         """Table of respondents by label, a copy.
 
-        - ability: posterior mean (EAP).
+        - ability: posterior mean (EAP). With several abilities ability_<name> of each, with its
+          ``_se``, and expected_score: share right of all items, missing answers as the model
+          expects them.
         - ability_se: error against the population, for intervals of one ability.
         - board_se: error against the other systems, for differences and ranks.
         - posterior_sd: error with the items taken as known. The other two include the uncertainty
