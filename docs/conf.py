@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import irtkit
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 
 project, author, release = "irtkit", "the irtkit authors", irtkit.__version__
 extensions = ["myst_nb"]
@@ -39,6 +41,17 @@ def copy_notebooks(app: Any) -> None:  # noqa: ARG001  # Sphinx gives it
         shutil.copy(path, HERE / "notebooks")
 
 
+def write_reference(app: Any) -> None:  # noqa: ARG001
+    """Write a page for every public name."""
+    import reference
+
+    pages = reference.pages()
+    shutil.rmtree(HERE / "reference", ignore_errors=True)
+    (HERE / "reference").mkdir()
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+
+
 def link_to_copies(app: Any, page: str, source: list[str]) -> None:  # noqa: ARG001
     """Let links to notebooks, which are outside of this folder, lead to their copies."""
     source[0] = re.sub(r"\((\.\./)+notebooks/", "(/notebooks/", source[0])
@@ -47,4 +60,5 @@ def link_to_copies(app: Any, page: str, source: list[str]) -> None:  # noqa: ARG
 def setup(app: Any) -> None:
     """Have the notebooks ready before sources are looked for."""
     app.connect("builder-inited", copy_notebooks)
+    app.connect("builder-inited", write_reference)
     app.connect("source-read", link_to_copies)

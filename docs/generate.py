@@ -1,10 +1,10 @@
 """Bring what is generated in the manual up to date: ``python docs/generate.py [FILE ...]``.
 
-The text block after a block of code gets the output of the code. The part between
-``<!-- figure NAME -->`` and ``<!-- end -->`` gets a table of stored results. Names and commands are
-listed likewise, and each name has a page in ``docs/reference``. Notebooks are executed, and written
-with their outputs. With ``--check`` nothing is written, and the exit code is 1 if a file is not
-current. A FILE is a page or the script of a notebook. By default all are generated.
+The text block after a block of code gets the output of the code. The part between ``<!-- figure
+NAME -->`` and ``<!-- end -->`` gets a table of stored results. Names and commands are listed
+likewise. Notebooks are executed, and written with their outputs. With ``--check`` nothing is
+written, and the exit code is 1 if a file is not current. A FILE is a page or the script of a
+notebook. By default all are generated.
 
 A page that shows ``_static/NAME`` may save NAME in a block of code. The file is copied then.
 """
@@ -52,18 +52,6 @@ def filled(text: str) -> str:
     return PART.sub(content, text)
 
 
-def reference_pages() -> dict[Path, str]:
-    """A page for every name in the tables of names."""
-    index = (DOCS / "reference.md").read_text(encoding="utf-8")
-    names = [
-        name
-        for _, kind, words, _ in PART.findall(index)
-        if kind == "names"
-        for name in words.split()
-    ]
-    return {DOCS / "reference" / f"{name}.md": reference.page(name, names) for name in names}
-
-
 def current(page: Path, files: Path, *, pictures: Path | None = None) -> str:
     """What a page should read, given the folder of the files that examples read.
 
@@ -100,7 +88,6 @@ def main() -> None:
         examples.write_files(Path(folder))
         pictures = None if given.check else DOCS / "_static"
         texts = {page: current(page, Path(folder), pictures=pictures) for page in sorted(pages)}
-    texts |= reference_pages()
     stale: list[Path] = []
     for page, text in texts.items():
         if not page.exists() or page.read_text(encoding="utf-8") != text:

@@ -6,6 +6,7 @@ import inspect
 import re
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ENTRIES = {"Parameters", "Other Parameters", "Returns", "Raises", "Warns", "Attributes"}
 """Sections of a docstring that are lists of names with descriptions."""
 WIDTH = 88
+DOCS = Path(__file__).parent
 
 
 def summary(name: str) -> str:
@@ -150,6 +152,13 @@ def members(of: type) -> dict[str, Any]:
     """What a class has, by name; a result also what all results have."""
     ours = [of]
     return {name: value for one in ours[::-1] for name, value in vars(one).items()}
+
+
+def pages() -> dict[Path, str]:
+    """A page for every name in the tables of names, which the site shows and links to."""
+    index = (DOCS / "reference.md").read_text(encoding="utf-8")
+    names = " ".join(re.findall(r"(?s)<!-- names (.+?) -->", index)).split()
+    return {DOCS / "reference" / f"{name}.md": page(name, names) for name in names}
 
 
 def page(name: str, links: Iterable[str]) -> str:

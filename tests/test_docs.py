@@ -94,21 +94,20 @@ def test_every_table_of_stored_results_is_shown(generate: Any) -> None:
     assert shown == {*generate.figures.names()}
 
 
-def test_links_between_files_lead_somewhere() -> None:
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md", *(DOCS / "reference").glob("*.md")]:
+def test_links_between_files_lead_somewhere(generate: Any) -> None:
+    made = {*generate.reference.pages()}
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
         for link in re.findall(r"\]\(([^)#\s]+)", prose):
-            assert "://" in link or (page.parent / link).exists(), f"{page.name}: {link}"
+            target = page.parent / link
+            assert "://" in link or target in made or target.exists(), f"{page.name}: {link}"
 
 
-def test_every_public_name_has_a_page_that_is_current(generate: Any) -> None:
-    pages = generate.reference_pages()
+def test_every_public_name_has_a_page(generate: Any) -> None:
+    pages = generate.reference.pages()
     names = {name for name in irtkit.__all__ if not isinstance(getattr(irtkit, name), ModuleType)}
     assert {page.stem for page in pages} >= names
     assert {page.stem for page in pages} >= {f"plots.{name}" for name in irtkit.plots.__all__}
-    assert {*pages} == {*(DOCS / "reference").glob("*")}
-    for page, text in pages.items():
-        assert page.read_text(encoding="utf-8") == text, page
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
