@@ -71,8 +71,8 @@ def not_one_of(name: str, value: object, names: Collection[str]) -> ValueError:
 def did_you_mean(value: object, names: Iterable[str]) -> str:
     """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
     like = {name.lower(): name for name in names}
-    found = get_close_matches(str(value)[:80].lower(), like, 1, _LIKENESS)
-    return f", did you mean {short(like[found[0]])}?" if found else ""
+    matches = get_close_matches(str(value)[:80].lower(), like, 1, _LIKENESS)
+    return f", did you mean {short(like[matches[0]])}?" if matches else ""
 
 
 def check_yes_or_no(**given: object) -> None:
@@ -145,16 +145,16 @@ def as_numbers(name: str, given: Any) -> NDArray[np.float64]:
     """Return an array of floats, or refuse what is not numbers (NaN is) or has ragged rows."""
     check_unmasked(name, given)
     try:
-        found = np.asarray(given)
+        array = np.asarray(given)
     except ValueError as error:
         raise ValueError(f"{name} must be numbers: its rows differ in length") from error
-    if found.dtype.kind in "biuf":
-        return found.astype(np.float64)
-    numbers = [*map(as_number, flat := found.ravel())]
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    numbers = [*map(as_number, flat := array.ravel())]
     for value, number in zip(flat, numbers, strict=True):
         if math.isnan(number) and not isinstance(value, float | np.floating):
             raise TypeError(f"{name} must be numbers, got {short(value)}")
-    return np.array(numbers).reshape(found.shape)
+    return np.array(numbers).reshape(array.shape)
 
 
 def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> None:
@@ -195,7 +195,7 @@ def available_bytes() -> float:
     machine = container = math.inf
     with suppress(OSError, ValueError, StopIteration):
         lines = _MACHINE.read_text(encoding="ascii").splitlines()
-        machine = 1024.0 * int(next(one for one in lines if "MemAvailable" in one).split()[1])
+        machine = 1024.0 * int(next(line for line in lines if "MemAvailable" in line).split()[1])
     with suppress(OSError, ValueError):  # "max" without a limit
         container = float(_CONTAINER.read_text(encoding="ascii"))
     return min(machine, container)

@@ -70,14 +70,14 @@ def to_be_written(targets: Iterable[tuple[str, Path]]) -> Iterator[None]:
 def folder_for(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Make a folder and its parents, and remove them again if the block fails."""
     path = Path(folder)
-    made = [one for one in (path, *path.parents) if not one.exists()]
+    missing = [part for part in (path, *path.parents) if not part.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
         yield path
     except BaseException:
-        for one in made:
+        for part in missing:
             with contextlib.suppress(OSError):
-                one.rmdir()
+                part.rmdir()
         raise
 
 
@@ -91,13 +91,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(as_path(path)))
     folder = target.parent
     odd = target.is_symlink() or (target.exists() and not target.is_file())
-    for kind, found, why in (
+    for kind, fails, why in (
         (FileNotFoundError, not folder.exists(), f"the folder {folder} does not exist"),
         (NotADirectoryError, not folder.is_dir(), f"{folder} is not a folder"),
         (IsADirectoryError, target.is_dir(), "it is a folder"),
         (OSError, odd, "it is not an ordinary file"),
     ):
-        if found:
+        if fails:
             raise kind(f"{target}: cannot be written, {why}")
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:

@@ -61,34 +61,35 @@ class Finding:
         columns with these names are perhaps not items: 'moe'. Pass ignore='moe' to leave it out
         """
         options = _OPTIONS.get() if options is None else options
-        spelled = [
-            (typed(one.settings, options=options) if options or not one.code else one.code, one)
-            for one in self.remedies
-        ]
-        choices = [f"{text} {PURPOSES[one.purpose]}".rstrip() for text, one in spelled if text]
+        choices = []
+        for remedy in self.remedies:
+            by_code = bool(remedy.code) and not options
+            text = remedy.code if by_code else typed(remedy.settings, options=options)
+            if text:
+                choices.append(f"{text} {PURPOSES[remedy.purpose]}".rstrip())
         verb = "Add" if options else "Pass"
         return f"{self.reason}. {verb} {', or '.join(choices)}" if choices else self.reason
 
     def to_dict(self) -> dict[str, Any]:
         """Return code, severity, message and values, as `summary.json` has them."""
-        known = {"code": self.code, "severity": self.severity, "message": str(self)}
-        return {**known, "values": dict(self.values)}
+        fields = {"code": self.code, "severity": self.severity, "message": str(self)}
+        return {**fields, "values": dict(self.values)}
 
     def stored(self) -> dict[str, Any]:
         """Return the fields as JSON has them, ``...`` in a remedy as None."""
         remedies = [
-            {**one._asdict(), "settings": _exchanged(one.settings, ..., None)}
-            for one in self.remedies
+            {**remedy._asdict(), "settings": _exchanged(remedy.settings, ..., None)}
+            for remedy in self.remedies
         ]
-        known = {"code": self.code, "severity": self.severity}
-        return {**known, "values": dict(self.values), "remedies": remedies}
+        fields = {"code": self.code, "severity": self.severity}
+        return {**fields, "values": dict(self.values), "remedies": remedies}
 
     @classmethod
     def restored(cls, stored: Mapping[str, Any]) -> Finding:
         """Return the finding that was stored."""
         remedies = tuple(
-            Remedy(**{**one, "settings": _exchanged(one["settings"], None, ...)})
-            for one in stored["remedies"]
+            Remedy(**{**remedy, "settings": _exchanged(remedy["settings"], None, ...)})
+            for remedy in stored["remedies"]
         )
         return cls(stored["code"], stored["severity"], stored["values"], remedies)
 
@@ -96,11 +97,11 @@ class Finding:
     def reason(self) -> str:
         """The message without the remedies."""
 
-        def known(part: re.Match[str]) -> str:
+        def optional(part: re.Match[str]) -> str:
             values = [self.values.get(name) for name in _FIELD.findall(part[1])]
             return part[1] * all(value or isinstance(value, float) for value in values)
 
-        return _Formatter().vformat(_OPTIONAL.sub(known, TEXTS[self.code]), (), self.values)
+        return _Formatter().vformat(_OPTIONAL.sub(optional, TEXTS[self.code]), (), self.values)
 
 
 class IRTWarning(UserWarning):
@@ -218,7 +219,7 @@ class _Formatter(Formatter):
         if format_spec:
             return counted(value, format_spec)
         if isinstance(value, list | tuple):
-            return first_names([short(one) for one in value])
+            return first_names([short(label) for label in value])
         if isinstance(value, int | float) and not isinstance(value, bool):
             return f"{value:,}" if isinstance(value, int) else f"{value:g}"
         return value if isinstance(value, _Plain) else short(value)

@@ -119,13 +119,13 @@ class Items(NamedTuple):
         """Items with ordered levels."""
         return cls(slope, levels.steps[:, 0], None, levels)
 
-    def chosen(self, some: Any) -> Items:
+    def chosen(self, index: Any) -> Items:
         """Return some items, or the same several times."""
-        logits = None if self.logit_guessing is None else self.logit_guessing[some]
+        logits = None if self.logit_guessing is None else self.logit_guessing[index]
         levels = self.levels
         if levels is not None:
-            levels = levels._replace(steps=levels.steps[some], scores=levels.scores[some])
-        return Items(self.slope[some], self.intercept[some], logits, levels)
+            levels = levels._replace(steps=levels.steps[index], scores=levels.scores[index])
+        return Items(self.slope[index], self.intercept[index], logits, levels)
 
     @property
     def thresholds(self) -> Items:
@@ -188,11 +188,11 @@ def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
     if len(curvatures) == 1:
         return np.asarray(by_logit)
     _, mixed, by_guessing = curvatures
-    found = np.empty((len(mixed), 3, 3))
-    found[:, :2, :2] = by_logit
-    found[:, :2, 2] = found[:, 2, :2] = mixed @ powers[:, 1:]
-    found[:, 2, 2] = by_guessing.sum(axis=1)
-    return found
+    information = np.empty((len(mixed), 3, 3))
+    information[:, :2, :2] = by_logit
+    information[:, :2, 2] = information[:, 2, :2] = mixed @ powers[:, 1:]
+    information[:, 2, 2] = by_guessing.sum(axis=1)
+    return information
 
 
 @dataclass(frozen=True)
@@ -261,15 +261,15 @@ class ItemParameters:
         """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
         return frozenset() if self.steps is None else frozenset({LEVELS})
 
-    def chosen(self, some: slice | NDArray[Any]) -> ItemParameters:
+    def chosen(self, index: slice | NDArray[Any]) -> ItemParameters:
         """Return the parameters of some items."""
         return replace(
             self,
-            discrimination=self.discrimination[some],
-            intercept=self.intercept[some],
-            guessing=self.guessing[some],
-            steps=None if self.steps is None else self.steps[some],
-            top=self.top[some],
+            discrimination=self.discrimination[index],
+            intercept=self.intercept[index],
+            guessing=self.guessing[index],
+            steps=None if self.steps is None else self.steps[index],
+            top=self.top[index],
         )
 
     def standardised(self, latent_sd: float, latent_mean: float = 0.0) -> ItemParameters:
@@ -323,13 +323,13 @@ class ItemParameters:
         items = self.items
         if self.steps is None or items.levels is None:
             return self.difficulty[:, None]
-        found = np.full((self.n_items, self.steps.shape[1] - 1), np.nan)
+        thresholds = np.full((self.n_items, self.steps.shape[1] - 1), np.nan)
         slope, logit = items.thresholds[:2]
         rows, columns = np.nonzero(items.levels.free)
         reached = items.levels.scores[rows, columns + 1].astype(np.intp)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found[rows, reached - 1] = -logit / slope
-        return found
+            thresholds[rows, reached - 1] = -logit / slope
+        return thresholds
 
     @property
     def reached(self) -> NDArray[np.intp]:
@@ -354,10 +354,10 @@ class ItemParameters:
             return np.stack([1 - right, right], axis=2)
         items = self.items
         p = np.exp(log_probability(items, theta)) * items.levels.real[:, :, None]
-        found = np.zeros((*self.steps.shape, len(theta)))
-        np.put_along_axis(found, items.levels.scores.astype(np.intp)[:, :, None], p, axis=1)
-        found[~self.known] = np.nan
-        return np.moveaxis(found, 2, 0)
+        probability = np.zeros((*self.steps.shape, len(theta)))
+        np.put_along_axis(probability, items.levels.scores.astype(np.intp)[:, :, None], p, axis=1)
+        probability[~self.known] = np.nan
+        return np.moveaxis(probability, 2, 0)
 
     def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Expected score of abilities (rows) on items (columns), as a share of the highest.
@@ -407,9 +407,9 @@ class ItemParameters:
             weights = np.exp(-0.5 * nodes**2)
             places = np.flatnonzero(which)
             for start in range(0, len(places), _ITEMS_AT_ONCE):
-                some = places[start : start + _ITEMS_AT_ONCE]
-                wrong = 1 - self.chosen(some).probability(latent_mean + latent_sd * nodes)
-                error[some] = weights @ wrong / weights.sum()
+                block = places[start : start + _ITEMS_AT_ONCE]
+                wrong = 1 - self.chosen(block).probability(latent_mean + latent_sd * nodes)
+                error[block] = weights @ wrong / weights.sum()
         return error
 
     def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:

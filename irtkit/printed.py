@@ -140,7 +140,9 @@ def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bo
         table.add_column(str(name).replace("_", "\n"), justify=justify)
     marked = list(red) or [False] * len(frame)
     for label, row, is_red in zip(frame.index, frame.to_numpy(dtype=object), marked, strict=True):
-        table.add_row(Text(label, style="red" * bool(is_red)), *(Text(cell(one)) for one in row))
+        table.add_row(
+            Text(label, style="red" * bool(is_red)), *(Text(cell(value)) for value in row)
+        )
     return table
 
 

@@ -56,7 +56,7 @@ def progress_bar(
     whole = rich.BarColumn(20), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
     words = "{task.description}", "{task.fields[state]}"
     columns: list[rich.ProgressColumn] = [rich.TimeElapsedColumn()] if total is None else [*whole]
-    columns += [rich.TextColumn(one, markup=False) for one in words]
+    columns += [rich.TextColumn(word, markup=False) for word in words]
     progress = rich.Progress(*columns, console=console, transient=console.is_terminal)
     task = progress.add_task(description, total=total, state="")
     with _below_cell(progress) if _in_notebook() else progress as shown_in:

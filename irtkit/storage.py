@@ -84,8 +84,11 @@ def name_of(path: str | PathLike[str]) -> str | None:
     if Path(path).is_dir():
         return None
     try:
-        with ordinary_file(path).open("rb") as handle, np.load(handle, allow_pickle=False) as found:
-            return str(json.loads(bytes(found["header"]))["name"])
+        with (
+            ordinary_file(path).open("rb") as handle,
+            np.load(handle, allow_pickle=False) as entries,
+        ):
+            return str(json.loads(bytes(entries["header"]))["name"])
     except FileNotFoundError:
         raise
     except _UNREADABLE:
@@ -99,32 +102,32 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 def with_parts(record: dict[str, Any], **kinds: Callable[..., Any]) -> dict[str, Any]:
     """Return the record with the named parts made again, except parts equal to None."""
-    known = {name: kind for name, kind in kinds.items() if record[name] is not None}
-    return {**record, **{name: kind(**record[name]) for name, kind in known.items()}}
+    present = {name: kind for name, kind in kinds.items() if record[name] is not None}
+    return {**record, **{name: kind(**record[name]) for name, kind in present.items()}}
 
 
 def stored_responses(responses: ResponseMatrix) -> dict[str, Any]:
     """Arrays and values that `restored_responses` makes the matrix of, without its labels."""
     import pandas as pd
 
-    known: dict[str, Any] = responses.cells.arrays()
+    arrays: dict[str, Any] = responses.cells.arrays()
     for name in ("item_table", "respondent_table"):
         if (table := getattr(responses, name)) is not None:
             columns = {str(column): [*map(_in_json, of)] for column, of in table.items()}
-            known[name] = _text(columns)
+            arrays[name] = _text(columns)
     if (table := responses.predictions) is not None:  # numbers of the different answers
         which, words = pd.factorize(table.to_numpy().ravel())
         kind = np.min_scalar_type(-len(words) - 1)
-        known["predictions"] = {"words": [*map(str, words)], "which": which.astype(kind)}
+        arrays["predictions"] = {"words": [*map(str, words)], "which": which.astype(kind)}
     if responses.source is not None:
-        known["source"] = responses.source.to_dict()
+        arrays["source"] = responses.source.to_dict()
     if (table := responses.metrics) is not None:  # numbers of the labels and names
         numbers = {kind: table[kind].cat.codes.to_numpy() for kind in _OF_METRICS}
         names = [*map(str, table["metric"].cat.categories)]
-        known["metrics"] = {"names": names, **numbers, "value": table["value"].to_numpy()}
+        arrays["metrics"] = {"names": names, **numbers, "value": table["value"].to_numpy()}
     if responses.trial_correlation is not None:
-        known["trial_correlation"] = responses.trial_correlation
-    return {**known, "synthetic": responses.synthetic}
+        arrays["trial_correlation"] = responses.trial_correlation
+    return {**arrays, "synthetic": responses.synthetic}
 
 
 def restored_responses(
@@ -135,20 +138,20 @@ def restored_responses(
 
     names, shape = (respondents, items), (len(respondents), len(items))
     matrix = ResponseMatrix.of_cells(Cells.of_arrays(arrays, shape), names, arrays["synthetic"])
-    known: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for name, index in (("item_table", items), ("respondent_table", respondents)):
         if name in arrays:
-            known[name] = pd.DataFrame(json.loads(bytes(arrays[name])), index=list(index))
+            tables[name] = pd.DataFrame(json.loads(bytes(arrays[name])), index=list(index))
     if (stored := arrays.get("metrics")) is not None:
         labels = zip(_OF_METRICS, (respondents, items, stored["names"]), strict=True)
         columns = {k: pd.Categorical.from_codes(stored[k], pd.Index(of)) for k, of in labels}
-        known["metrics"] = pd.DataFrame({**columns, "value": stored["value"]})
+        tables["metrics"] = pd.DataFrame({**columns, "value": stored["value"]})
     if (stored := arrays.get("predictions")) is not None:
         answers = np.array([*stored["words"], None], dtype=object)[stored["which"]]
-        known["predictions"] = pd.DataFrame(answers.reshape(shape), respondents, items)
+        tables["predictions"] = pd.DataFrame(answers.reshape(shape), respondents, items)
     if "source" in arrays:
-        known["source"] = Source.from_dict(arrays["source"])
-    matrix = matrix.with_tables(**known)
+        tables["source"] = Source.from_dict(arrays["source"])
+    matrix = matrix.with_tables(**tables)
     return matrix.with_trial_correlation(arrays.get("trial_correlation"))
 
 
@@ -188,10 +191,10 @@ def _plain(value: Any, name: str, arrays: Arrays) -> Any:
 def _record(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return what was written, arrays and tuples in their places."""
 
-    def put(found: dict[str, Any]) -> Any:
-        if _TUPLE in found:
-            return tuple(found[_TUPLE])
-        return arrays[found[_ARRAY]] if _ARRAY in found else found
+    def put(entry: dict[str, Any]) -> Any:
+        if _TUPLE in entry:
+            return tuple(entry[_TUPLE])
+        return arrays[entry[_ARRAY]] if _ARRAY in entry else entry
 
     return dict(json.loads(bytes(arrays["content"]), object_hook=put))
 

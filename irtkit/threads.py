@@ -40,5 +40,5 @@ def _libraries(user_api: str | None) -> Any:
     """Libraries with threads, looked up once: it takes longer than many fits."""
     from threadpoolctl import ThreadpoolController
 
-    found = ThreadpoolController()
-    return found if user_api is None else found.select(user_api=user_api)
+    controller = ThreadpoolController()
+    return controller if user_api is None else controller.select(user_api=user_api)

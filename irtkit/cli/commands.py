@@ -78,8 +78,8 @@ def _inspect(given: SimpleNamespace) -> None:
     from irtkit.io.overview import overview
 
     if (saved := saved_in(given.path)) != given.path:
-        about = f"{irtkit.load(saved)!r}: a saved fit"
-        click.echo(in_lines([f"{about}, which audit, compare, leaderboard and report take"]))
+        sentence = f"{irtkit.load(saved)!r}: a saved fit"
+        click.echo(in_lines([f"{sentence}, which audit, compare, leaderboard and report take"]))
     else:
         click.echo(str(overview(given.path, **how_to_read(given))))
 
@@ -221,12 +221,12 @@ def _audit(given: SimpleNamespace) -> int:
     families = column_or_name(given, "families")
     result = result_of(given)
     responses = result.responses
-    found = irtkit.audit(result, families=families, predictions=answers, **thresholds)
-    Console().print(found.shown(given.top))
-    about = None if responses is None else responses.item_table
-    items = found.items.assign(reasons=found.items["reasons"].map(reasons_text))
-    write(described(items, about), given.out)
-    counted = {None: 0, "any": len(found.suspects), "negative": found.n_negative}
+    audit = irtkit.audit(result, families=families, predictions=answers, **thresholds)
+    Console().print(audit.shown(given.top))
+    item_table = None if responses is None else responses.item_table
+    items = audit.items.assign(reasons=audit.items["reasons"].map(reasons_text))
+    write(described(items, item_table), given.out)
+    counted = {None: 0, "any": len(audit.suspects), "negative": audit.n_negative}
     return int(counted[given.fail_on] > 0)
 
 
@@ -246,10 +246,10 @@ def _health(given: SimpleNamespace) -> None:
     irtkit health results.csv --out items.csv
     """
     result = result_of(given)
-    found = result.health()
-    click.echo(str(found))
-    about = None if result.responses is None else result.responses.item_table
-    write(described(found.items, about), given.out)
+    health = result.health()
+    click.echo(str(health))
+    item_table = None if result.responses is None else result.responses.item_table
+    write(described(health.items, item_table), given.out)
 
 
 @cli.declare
@@ -296,7 +296,7 @@ def _differential(given: SimpleNamespace) -> None:
         cut = None if given.cut is None else float(given.cut)
     except ValueError:
         cut = given.cut  # a date
-    found = irtkit.differential_functioning(
+    table = irtkit.differential_functioning(
         matrix,
         column_or_name(given, "groups"),
         fdr=given.fdr,
@@ -305,8 +305,8 @@ def _differential(given: SimpleNamespace) -> None:
         anchors=names_of(given.anchors) or None,
         cut=cut,
     )
-    click.echo(outputs.differential_text(found, given.fdr))
-    write(found, given.out)
+    click.echo(outputs.differential_text(table, given.fdr))
+    write(table, given.out)
 
 
 @cli.declare
@@ -335,14 +335,14 @@ def _select(given: SimpleNamespace) -> None:
     selection = irtkit.select_items(
         result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
     )
-    out, known = given.out, None if result.responses is None else result.responses.item_table
+    out, item_table = given.out, None if result.responses is None else result.responses.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
         click.echo(outputs.selection_text(selection))
         if out is not None and out.suffix == ".npz":
             selection.save(out)
             say_written(out, then=f": irtkit score ANSWERS {out}")
             return
-    write(described(selection.item_table.dropna(axis=1, how="all"), known), out)
+    write(described(selection.item_table.dropna(axis=1, how="all"), item_table), out)
 
 
 @cli.declare
@@ -382,17 +382,18 @@ def _leaderboard(given: SimpleNamespace) -> None:
         return
     of: Any = given.of.replace("-", " ")
     board = result.leaderboard(of=of, level=given.level, **settings)
-    at_chance = [one for one in result.findings if one.code == AT_CHANCE]
+    at_chance = [finding for finding in result.findings if finding.code == AT_CHANCE]
     if at_chance:
-        click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
-    sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
+        lines = in_lines(f"{finding.severity}: {finding}" for finding in at_chance)
+        click.echo(f"{lines}\n")
+    others = [finding for finding in result.findings if finding.code != AT_CHANCE]
+    sentences = [f"{finding.severity}: {finding}" for finding in others]
     sizes = sizes_of_tasks(result)
     if given.by is None and len({*sizes}) > 1:
-        known = {"n": len(sizes), "least": min(sizes), "most": max(sizes)}
+        values = {"n": len(sizes), "least": min(sizes), "most": max(sizes)}
         by_task = (Remedy({"by": "task"}, "by-task"),)
-        sentences.append(f"note: {Finding('tasks-pooled', 'note', known, by_task)}")
-    about: Any = {"level": given.level, "sentences": sentences, "top": given.top}
-    click.echo(board_text(board, of=of, **about))
+        sentences.append(f"note: {Finding('tasks-pooled', 'note', values, by_task)}")
+    click.echo(board_text(board, of=of, level=given.level, sentences=sentences, top=given.top))
     trials = result.responses
     if trials is not None and trials.has_repeats and limit_of("pass_k", trials) is None:
         click.echo(outputs.trials_text(trials, board, given.top))
@@ -428,10 +429,13 @@ def _compare_systems(given: SimpleNamespace) -> None:
     how: Any = {"by": by, "clusters": clusters, "level": given.level}
     result = result_of(given)
     if len(systems) == 2:
-        found = irtkit.compare_systems(result, *systems, **how)
-        about: Any = systems, given.level, given.top
-        click.echo(found if by is None else outputs.tasks_text(found, *about))
-        write(found.items if by is None else found, given.out)
+        compared = irtkit.compare_systems(result, *systems, **how)
+        if by is None:
+            click.echo(compared)
+            write(compared.items, given.out)
+        else:
+            click.echo(outputs.tasks_text(compared, systems, given.level, given.top))
+            write(compared, given.out)
         return
     how = {"systems": systems or None, "seed": given.seed, **how}
     pairs = irtkit.compare_systems(result, **how)
@@ -462,14 +466,14 @@ def _gate(given: SimpleNamespace) -> int:
     how = how_to_read(given)
     settings: Any = {"clusters": column_or_name(given, "clusters"), "level": given.level}
     runs = [read_rows(path, **how) for path in (given.old, given.new)]
-    found = irtkit.gate(*runs, max_drop=given.max_drop, **settings)
-    click.echo(str(found))
+    gate = irtkit.gate(*runs, max_drop=given.max_drop, **settings)
+    click.echo(str(gate))
     if given.summary is not None:
         with replacing(given.summary) as temporary:
-            temporary.write_text(found.markdown, encoding="utf-8")
+            temporary.write_text(gate.markdown, encoding="utf-8")
         say_written(given.summary)
     inconclusive = 0 if given.allow_inconclusive else _INCONCLUSIVE
-    return {"passed": 0, "failed": 1, "inconclusive": inconclusive}[found.verdict]
+    return {"passed": 0, "failed": 1, "inconclusive": inconclusive}[gate.verdict]
 
 
 @cli.declare

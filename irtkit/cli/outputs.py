@@ -104,9 +104,9 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         write_table(result.ability_correlations, out / "correlations.csv")
         result.save(whole)
         return _written([items.name, respondents.name, "correlations.csv", whole.name], out)
-    known = result.responses
-    item_table = None if known is None else known.item_table
-    respondent_table = None if known is None else known.respondent_table
+    responses = result.responses
+    item_table = None if responses is None else responses.item_table
+    respondent_table = None if responses is None else responses.respondent_table
     write_table(described(result.items, item_table), items)
     write_table(described(result.respondents, respondent_table), respondents)
     with replacing_text(summary) as text:
@@ -116,13 +116,15 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     return _written(FIT_FILES, out)
 
 
-def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
+def described(table: pd.DataFrame, metadata: pd.DataFrame | None) -> pd.DataFrame:
     """Return a table with what is known of its items or respondents in further columns."""
-    if known is None:
+    if metadata is None:
         return table
-    known = known.drop(columns=table.columns.intersection(["text", "target"]))  # the same texts
-    taken = {name: f"metadata.{name}" for name in known.columns if name in table.columns}
-    return table.join(known.rename(columns=taken))
+    metadata = metadata.drop(
+        columns=table.columns.intersection(["text", "target"])
+    )  # the same texts
+    taken = {name: f"metadata.{name}" for name in metadata.columns if name in table.columns}
+    return table.join(metadata.rename(columns=taken))
 
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
@@ -131,15 +133,15 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
 
     items, duplicates = result.items, result.near_duplicates
     negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
-    known = None if result.responses is None else result.responses.source
+    read_from = None if result.responses is None else result.responses.source
     return {
-        "source": source if known is None else known.to_dict(),
+        "source": source if read_from is None else read_from.to_dict(),
         "model": result.model,
         "method": result.method,
         "settings": result.settings.to_dict(),
         **{name: getattr(result, name) for name in _OUTCOMES},
         "quadrature": vars(result.quadrature),
-        "findings": [one.to_dict() for one in result.findings],
+        "findings": [finding.to_dict() for finding in result.findings],
         "counts": {
             "respondents": result.n_real,
             "independent_respondents": round(duplicates.n_eff),
@@ -187,7 +189,7 @@ def _written(files: Iterable[str], out: Path) -> str:
 
 def headings(columns: str) -> dict[str, str]:
     """Names of columns and their headings."""
-    return {one.partition("=")[0]: one.rpartition("=")[2] for one in columns.split()}
+    return {setting.partition("=")[0]: setting.rpartition("=")[2] for setting in columns.split()}
 
 
 def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str:
@@ -215,11 +217,11 @@ def scores_text(scores: pd.DataFrame, level: float) -> str:
     return f"{_shown(scores, SCORES, 'respondent')}\n\n{in_lines(legend)}"
 
 
-def differential_text(found: pd.DataFrame, fdr: float) -> str:
+def differential_text(tests: pd.DataFrame, fdr: float) -> str:
     """How many items differ between groups, and the most significant ones."""
-    reference, focal = found.attrs["reference"], found.attrs["focal"]
-    differ = found[found["harder_for"] != ""].sort_values("p_value", kind="stable")
-    tested = int(found["p_value"].notna().sum())
+    reference, focal = tests.attrs["reference"], tests.attrs["focal"]
+    differ = tests[tests["harder_for"] != ""].sort_values("p_value", kind="stable")
+    tested = int(tests["p_value"].notna().sum())
     sentence = (
         f"{len(differ)} of {tested} items tested differ between {reference} (reference group) and "
         f"{focal} (focal group) at a false-discovery rate of {percent(fdr)}"
@@ -240,8 +242,8 @@ def selection_text(selection: Selection) -> str:
 def impact_text(summary: Impact, top: int) -> str:
     """The mean and the samples with the most work."""
     columns = "impact penalty scratch fixes deletes adds"
-    about = in_lines(str(summary).splitlines())
-    return f"{about}\n\n{_shown(summary.table, columns, 'sample', top)}"
+    sentences = in_lines(str(summary).splitlines())
+    return f"{sentences}\n\n{_shown(summary.table, columns, 'sample', top)}"
 
 
 def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
@@ -263,14 +265,14 @@ def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str
 
 def tasks_text(table: pd.DataFrame, systems: Iterable[str], level: float, top: int) -> str:
     """Differences of two systems by task."""
-    one, other = short_labels(systems, _LABEL)
+    first, second = short_labels(systems, _LABEL)
     bounds = zip(100 * table["low"], 100 * table["high"], strict=True)
     shown = table.assign(
         points=[f"{100 * value:.2f}" for value in table["difference"]],
         **{"from…to": [f"{low:.1f}…{high:.1f}" for low, high in bounds]},
     )
     legend = [
-        f"points: accuracy of {one} less that of {other}, in percentage points",
+        f"points: accuracy of {first} less that of {second}, in percentage points",
         f"from…to: its {percent(level)} interval, on items like these. P: for each task by itself",
         "average: of the tasks, which have the same weight",
     ]

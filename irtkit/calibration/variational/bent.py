@@ -116,11 +116,11 @@ class ItemLikelihoods(NamedTuple):
                     tried = part.answered[here].T @ counted[here]
                 weights[..., k] += np.stack([right, np.maximum(tried - right, 0.0)])
         counts = weights.sum(axis=2)
-        some = (counts >= _LEAST_COUNT)[:, :, None]
-        weights /= np.where(some, counts[:, :, None], 1.0)
+        enough = (counts >= _LEAST_COUNT)[:, :, None]
+        weights /= np.where(enough, counts[:, :, None], 1.0)
         curves = np.stack(_right_and_wrong(parameters, theta))[..., None]
-        np.divide(weights, curves, out=weights, where=some)
-        np.copyto(weights, 1.0, where=~some)
+        np.divide(weights, curves, out=weights, where=enough)
+        np.copyto(weights, 1.0, where=~enough)
         return cls(theta, weights, counts)
 
     def at(self, parameters: Array, items: slice) -> Array:
@@ -211,9 +211,9 @@ def bent_posterior(
         s = root @ common
         point = Point(bent.at(deviates) - guide.loading @ s, guide.shared + s[: len(shared)])
         parameters = target.coordinates.parameters(point)
-        _, found = target.pulled_back(point, parameters, batches.gradient(parameters, nodes))
-        own += (found.own + target.of_coordinates(point)[1]) / len(pairs)
-        shared += found.shared / len(pairs)
+        _, gradient = target.pulled_back(point, parameters, batches.gradient(parameters, nodes))
+        own += (gradient.own + target.of_coordinates(point)[1]) / len(pairs)
+        shared += gradient.shared / len(pairs)
     step = guide.natural(Point(own, shared))
     if chance_is_learned:
         bent = _at_quantiles(_over_levels(ridges, target))
@@ -227,13 +227,13 @@ def _tabulated(state: State, batches: Batches) -> Ridges:
     at_mean = target.coordinates.parameters(guide.mean)
     responses = ItemLikelihoods.of(batches.patterns, at_mean, state.nodes)
     size = len(responses.theta) * len(_LOGITS) * len(_DENSE[0])
-    parts = [_ridges(target, guide, responses, some) for some in blocks(len(at_mean), size)]
+    parts = [_ridges(target, guide, responses, block) for block in blocks(len(at_mean), size)]
     return Ridges(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slice) -> Ridges:
+def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, block: slice) -> Ridges:
     """Distributions of some items, given what is shared."""
-    own, factor, n = guide.own[some], guide.factor[some][:, [2, 0, 1]], len(_LOGITS)
+    own, factor, n = guide.own[block], guide.factor[block][:, [2, 0, 1]], len(_LOGITS)
     guessing_first = np.linalg.cholesky(factor @ factor.transpose(0, 2, 1))
     logits = own[:, 2, None] + guessing_first[:, :1, 0] * _LOGITS
     mean = own[:, None, :2] + guessing_first[:, None, 1:, 0] * _LOGITS[:, None]
@@ -244,10 +244,10 @@ def _ridges(target: Target, guide: Guide, responses: ItemLikelihoods, some: slic
         at = np.empty((*logits.shape, len(points), 3))
         at[..., :2] = mean[:, :, None] + np.einsum("jgkl,pl->jgpk", root, points)
         at[..., 2] = logits[:, :, None]
-        places = np.repeat(np.arange(len(guide.own))[some], n * len(points))
+        places = np.repeat(np.arange(len(guide.own))[block], n * len(points))
         repeated, point = target.chosen(places), Point(at.reshape(-1, 3), guide.shared)
         parameters = repeated.coordinates.parameters(point)
-        likelihood = responses.at(parameters.reshape(len(at), -1, 3), some).ravel()
+        likelihood = responses.at(parameters.reshape(len(at), -1, 3), block).ravel()
         return np.asarray(likelihood + repeated.by_item(point, parameters)).reshape(at.shape[:3])
 
     points, weights = _COARSE

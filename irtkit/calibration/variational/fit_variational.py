@@ -68,18 +68,20 @@ def variational_estimates(
     items have one chance level, which was not given.
     """
     (model, of_items), size = models, settings.batch
-    some, correlation = patterns, None
+    sampled, correlation = patterns, None
     if size is not None and _BATCHES_AT_START * size < patterns.n:
         order = np.random.default_rng([settings.seed, 0, 3]).permutation(patterns.n)
-        some = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
+        sampled = patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
     control = Control(schedule, _NEAR)
     if patterns.repeated:
         correlation = settings.trial_correlation
-        if correlation is None and some.repeated:
-            _, _, correlation = maximum_of(some, of_items, prior, control, mesh=mesh)
+        if correlation is None and sampled.repeated:
+            _, _, correlation = maximum_of(sampled, of_items, prior, control, mesh=mesh)
         correlation = correlation or 0.0
-        some, patterns = (part.with_trial_correlation(correlation) for part in (some, patterns))
-    problem = problem_of(some, of_items, prior, mesh)
+        sampled, patterns = (
+            part.with_trial_correlation(correlation) for part in (sampled, patterns)
+        )
+    problem = problem_of(sampled, of_items, prior, mesh)
     settings = replace(settings, trial_correlation=correlation)
     size = None if size is None else min(size, patterns.n)
     batches = Batches(problem, schedule, patterns, size, settings.seed)
@@ -136,7 +138,7 @@ def _summary(
     items = Items(*parameters.T)
     # of real respondents, on dense nodes that reach as far beyond each posterior mean as after EM
     real, reached = patterns.real, 0.0
-    dense = found = batches.posteriors(parameters, state.nodes)
+    dense = posteriors = batches.posteriors(parameters, state.nodes)
     for _ in range(MOST_REPAIRS):
         farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
         if farthest <= reached:
@@ -144,7 +146,7 @@ def _summary(
         density = batches.schedule.density(items, batches.problem.engine.patterns, farthest)
         dense, reached = batches.posteriors(parameters, density.nodes(2, 2)), density.theta[-1]
     log_likelihood = float(dense.log_marginal[real].sum())
-    error = abs(log_likelihood - float(found.log_marginal[real].sum()))
+    error = abs(log_likelihood - float(posteriors.log_marginal[real].sum()))
     return Estimates(
         items=items,
         covariances=covariance if settings.standard_errors else None,

@@ -125,12 +125,12 @@ class Guide(NamedTuple):
         by_shared, rest, inner = self._given_shared()
         n, s = len(self.shared), common @ self.common_root()
         head, shifts = s[:, :n], s[:, n:] - s[:, :n] @ by_shared
-        found = (head * np.linalg.solve(self.common[:n, :n], head.T).T).sum(axis=1)
+        squared = (head * np.linalg.solve(self.common[:n, :n], head.T).T).sum(axis=1)
         off = own.reshape(len(own), -1) - shifts @ inner.T
         pull = off @ inner
         within = np.eye(len(rest)) + rest @ inner.T @ inner  # Woodbury 1950
         less = (pull * np.linalg.solve(within, rest @ pull.T).T).sum(axis=1)
-        return np.asarray(found + (off**2).sum(axis=1) - less)
+        return np.asarray(squared + (off**2).sum(axis=1) - less)
 
     def _given_shared(self) -> tuple[Array, Array, Array]:
         """Regression of shifts on shared coordinates, their residual covariance, and the loading.
@@ -191,8 +191,8 @@ class Information(NamedTuple):
 
 def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
     """Mean information of likelihood and coupled prior over points, with ``systems`` by point."""
-    found = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
-    return Information(*(sum(parts) / len(found) for parts in zip(*found, strict=True)))
+    by_point = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
+    return Information(*(sum(parts) / len(by_point) for parts in zip(*by_point, strict=True)))
 
 
 def _information(target: Target, point: Point, system: System) -> Information:

@@ -74,8 +74,10 @@ class Likelihood:
         """
         marginal, items = self._marginal, Items(*parameters.T)
         expected = expected_of(marginal.engine.patterns, items, marginal.grid(items))
-        found = (system_of(Items(*p.T), expected, (1.0, synthetic_sd(Items(*p.T)))) for p in points)
-        return [System(*(self._factor * part for part in system)) for system in found]
+        systems = (
+            system_of(Items(*p.T), expected, (1.0, synthetic_sd(Items(*p.T)))) for p in points
+        )
+        return [System(*(self._factor * part for part in system)) for system in systems]
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of each respondent."""
@@ -115,12 +117,12 @@ class Batches:
         places = range(place * size, (place + 1) * size)
         return np.sort(np.take(order, places, mode="wrap"))
 
-    def _of(self, some: NDArray[np.intp] | None, nodes: Nodes) -> Likelihood:
+    def _of(self, rows: NDArray[np.intp] | None, nodes: Nodes) -> Likelihood:
         """Likelihood of some respondents (None: all), scaled up to all."""
         mesh, engine = self.problem.mesh, self.problem.engine
         with_guessing = self.problem.parameters.model == "3PL"
-        if some is not None:
-            engine = engine_of(self.patterns.chosen(some), with_guessing=with_guessing, mesh=mesh)
+        if rows is not None:
+            engine = engine_of(self.patterns.chosen(rows), with_guessing=with_guessing, mesh=mesh)
         return Likelihood(engine, nodes, self.patterns.n, exact=mesh is not None)
 
     def gradient(self, parameters: Array, nodes: Nodes) -> Array:
@@ -129,8 +131,8 @@ class Batches:
             return self._of(None, nodes).evaluate(parameters)[1]
         n = self.patterns.n
         parts = [np.arange(k, min(k + self.size, n)) for k in range(0, n, self.size)]
-        scaled = [self._of(some, nodes).evaluate(parameters)[1] for some in parts]
-        return np.average(scaled, axis=0, weights=[len(some) for some in parts])
+        scaled = [self._of(rows, nodes).evaluate(parameters)[1] for rows in parts]
+        return np.average(scaled, axis=0, weights=[len(rows) for rows in parts])
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of each respondent, from minibatches of equal size, the last filled up."""
@@ -138,10 +140,10 @@ class Batches:
             return self._of(None, nodes).posteriors(parameters)
         n = self.patterns.n
         places = np.arange(-(-n // self.size) * self.size) % n
-        found = [
-            self._of(some, nodes).posteriors(parameters) for some in places.reshape(-1, self.size)
+        parts = [
+            self._of(rows, nodes).posteriors(parameters) for rows in places.reshape(-1, self.size)
         ]
-        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*found, strict=True)))
+        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*parts, strict=True)))
 
 
 class Evaluated(NamedTuple):
@@ -171,9 +173,9 @@ def evaluate(
         point = guide.at(*deviates)
         parameters = target.coordinates.parameters(point)
         value, gradient = likelihood.evaluate(parameters)
-        log_prior, found = target.pulled_back(point, parameters, gradient)
-        own += found.own
-        shared += found.shared
+        log_prior, pulled = target.pulled_back(point, parameters, gradient)
+        own += pulled.own
+        shared += pulled.shared
         by_slope += gradient[:, 0]
         log_likelihood += value / n_points
         elbo += (value + log_prior) / n_points
@@ -272,9 +274,9 @@ def _stepped(state: State, batches: Batches) -> State:
         state = replace(state, round_from=guide.own)
     likelihood = batches.likelihood(state.step, state.nodes)
     generator = np.random.default_rng([batches.seed, state.step, 0])
-    found = evaluate(state.target, guide, likelihood, generator)
-    step = guide.natural(found.gradient)
-    square = (step.own * found.gradient.own).sum() + step.shared @ found.gradient.shared
+    bound = evaluate(state.target, guide, likelihood, generator)
+    step = guide.natural(bound.gradient)
+    square = (step.own * bound.gradient.own).sum() + step.shared @ bound.gradient.shared
     change = math.sqrt(max(float(square), 0.0) / (step.own.size + step.shared.size))
     averaged = state.averaged + 1
     if per_pass > 1:  # steps of the first pass are averaged too, and then left out
@@ -289,16 +291,16 @@ def _stepped(state: State, batches: Batches) -> State:
     own = step.own * np.minimum(1.0, limit / np.maximum(size, 1e-300))
     sds = np.sqrt(np.diag(guide.common)[: len(step.shared)])
     shared = np.clip(step.shared, -limit * sds, limit * sds)
-    smoothed = found.elbo
+    smoothed = bound.elbo
     if averaged > 1:  # as old on average as the mean of a window
         last, weight = state.trace[-1].smoothed, max(2 / (_WINDOW + 1), 1 / averaged)
-        smoothed = last + weight * (found.elbo - last)
+        smoothed = last + weight * (bound.elbo - last)
     number, n_nodes = state.step + 1, state.nodes.n_nodes
-    row = TraceRow(number, n_nodes, found.log_likelihood, change, found.elbo, smoothed)
+    row = TraceRow(number, n_nodes, bound.log_likelihood, change, bound.elbo, smoothed)
     after = replace(
         state,
         guide=guide._replace(own=guide.own + rate * own, shared=guide.shared + rate * shared),
-        by_slope=found.by_slope,
+        by_slope=bound.by_slope,
         step=number,
         averaged=averaged,
         trace=(*state.trace, row),
@@ -387,15 +389,15 @@ def abilities_of(state: State, batches: Batches) -> tuple[Abilities, float, floa
     for k, pair in enumerate(deviates):
         point = guide.at(*pair)
         parameters = target.coordinates.parameters(point)
-        found = batches.posteriors(parameters, state.nodes)
-        bounds[k] += float(found.log_marginal.sum()) + target.log_density(point, parameters)
-        centre = float(found.mean[real].mean())
-        squares = (found.mean[real] - centre) ** 2 + found.sd[real] ** 2
+        posteriors = batches.posteriors(parameters, state.nodes)
+        bounds[k] += float(posteriors.log_marginal.sum()) + target.log_density(point, parameters)
+        centre = float(posteriors.mean[real].mean())
+        squares = (posteriors.mean[real] - centre) ** 2 + posteriors.sd[real] ** 2
         unit = math.sqrt(float(np.mean(squares)))
-        scaled = (found.mean - centre) / unit
+        scaled = (posteriors.mean - centre) / unit
         mean, square = mean + scaled, square + scaled**2
-        variance += (found.sd / unit) ** 2
-        population, given_items = population + found.mean, given_items + found.sd**2
+        variance += (posteriors.sd / unit) ** 2
+        population, given_items = population + posteriors.mean, given_items + posteriors.sd**2
     mean, square, variance = mean / n_points, square / n_points, variance / n_points
     sd = np.sqrt(variance + np.maximum(square - mean**2, 0.0))
     abilities = Abilities(mean, sd, population / n_points, np.sqrt(given_items / n_points))

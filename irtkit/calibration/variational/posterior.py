@@ -154,10 +154,14 @@ class Posterior:
             intercept = intercept + slope * centre
             slope = slope * spread
         slope, ability = self._in_units(slope, ability)
-        found = {"discrimination": slope, "difficulty": -intercept / slope, "intercept": intercept}
+        drawn_parameters = {
+            "discrimination": slope,
+            "difficulty": -intercept / slope,
+            "intercept": intercept,
+        }
         if guessing:
-            found["guessing"] = guessing[0]
-        return {**found, "ability": ability}
+            drawn_parameters["guessing"] = guessing[0]
+        return {**drawn_parameters, "ability": ability}
 
     def item_intervals(
         self, probability: float = 0.9, *, n: int = 2000, seed: int = 0
@@ -190,17 +194,17 @@ class Posterior:
         check_times("n", n, 2)
         check_seed(seed)
         generator = np.random.default_rng(seed)
-        found = []
+        intervals = []
         for drawn in self._items(generator, self._common(generator, n)):
             slope, intercept = drawn[:, :, 0], drawn[:, :, 1]
             slope, _ = self._in_units(slope, np.zeros((n, 1)))
             with np.errstate(divide="ignore"):
                 parts = [slope, -intercept / slope, intercept]
             parts += [drawn[:, :, 2]] if drawn.shape[2] == 3 else []
-            found.append(np.concatenate([np.quantile(part, ends, axis=0) for part in parts]))
+            intervals.append(np.concatenate([np.quantile(part, ends, axis=0) for part in parts]))
         names = ["discrimination", "difficulty", "intercept", "guessing"]
         columns = [f"{name}_{end}" for name in names for end in ("low", "high")]
-        table = np.concatenate(found, axis=1).T
+        table = np.concatenate(intervals, axis=1).T
         index = pd.Index(self.item_labels, name="item")
         return pd.DataFrame(table, index=index, columns=columns[: table.shape[1]])
 
@@ -223,15 +227,15 @@ class Posterior:
         """Slope, intercept (and guessing) of some items at a time, (n, n_some, 2 or 3)."""
         guide, bent = self.guide, self.bent
         shared = guide.shared + common[:, : len(guide.shared)]
-        for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
-            part = self.coordinates.chosen(some)
-            deviates = generator.normal(size=(len(common), *guide.own[some].shape))
+        for block in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
+            part = self.coordinates.chosen(block)
+            deviates = generator.normal(size=(len(common), *guide.own[block].shape))
             if bent is None:
-                own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
+                own = guide.own[block] + np.einsum("jkl,njl->njk", guide.factor[block], deviates)
             else:
-                chosen, at_once = Bent(bent.own[some], bent.factor[some]), 8 * deviates[0].size
+                chosen, at_once = Bent(bent.own[block], bent.factor[block]), 8 * deviates[0].size
                 own = np.concatenate([chosen.at(deviates[k]) for k in blocks(len(common), at_once)])
-            own -= np.einsum("jkr,nr->njk", guide.loading[some], common)
+            own -= np.einsum("jkr,nr->njk", guide.loading[block], common)
             drawn = [part.parameters(Point(*pair)) for pair in zip(own, shared, strict=True)]
             yield _with_guessing(np.stack(drawn))
 

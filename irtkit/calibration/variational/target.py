@@ -224,15 +224,15 @@ class Target:
             return self.prior.coupled(items, hyper, common_slope=coordinates.common_slope)
         n, k = parameters.shape
         nothing = np.zeros((n, k)), np.zeros(2), np.zeros((n, k, k)), np.zeros((n, k, 2))
-        found = AtPrior(0.0, *nothing, np.zeros((2, 2)), np.zeros(n))
+        at_prior = AtPrior(0.0, *nothing, np.zeros((2, 2)), np.zeros(n))
         if not coordinates.common_slope:
-            return found
+            return at_prior
         density, step = _given(self.prior, "discrimination", exponential=True), 1e-4
         value, derivative = density.at(point.shared)
         ends = [density.at(point.shared + e)[1] for e in (-step, step)]
-        found.by_hyper[1] = derivative[0]
-        found.corner[1, 1] = max(float(ends[0][0] - ends[1][0]) / (2 * step), 0.0)
-        return found._replace(log_density=float(value[0]))
+        at_prior.by_hyper[1] = derivative[0]
+        at_prior.corner[1, 1] = max(float(ends[0][0] - ends[1][0]) / (2 * step), 0.0)
+        return at_prior._replace(log_density=float(value[0]))
 
     def chosen(self, items: Any) -> Target:
         """The same for items that an index chooses."""
@@ -273,8 +273,8 @@ class Target:
             return prior.described()
         location, slope = float(shared[0]), math.exp(shared[1])
         spread = prior.difficulty_spread * prior.slope / slope
-        found = replace(prior, slope=slope, difficulty=-location, difficulty_spread=spread)
-        return found.described()
+        learned = replace(prior, slope=slope, difficulty=-location, difficulty_spread=spread)
+        return learned.described()
 
 
 def target_of(
