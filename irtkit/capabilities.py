@@ -23,6 +23,7 @@ FEW = "fewer than 20 systems"
 UNSAVED = "a result without its responses"
 VARIATIONAL = "a variational fit"
 ON_DEVICES = "a fit on a mesh"
+NO_GUESSING = "a model without guessing"
 EMPIRICAL = "the empirical prior"
 FEWEST = 20
 """Systems from which on responses are not `FEW`: the least for two groups of ten."""
@@ -78,7 +79,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "fit": (),
     "audit": (),
     "flag_items": (),
-    "wrong_keys": (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE),
+    "wrong_keys": (_SAVED, _NO_LEVELS, _DENSE),
     "similar_respondents": (_SAVED, _DENSE),
     "result.health": (_ONE_ABILITY, _SAVED),
     "result.leaderboard": (_SAVED,),
@@ -142,9 +143,8 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     "format='wide'": (_DENSE, Limit(TRIALS, "it has one response a cell", "Use format='long'")),
     # of questions
     "families=": (_ONE_ABILITY, _SAVED, _DENSE),
-    "chance=": (_ONE_ABILITY,),
+    "chance=": (Limit(NO_GUESSING, "it is compared with guessing", "Fit the 3PL"),),
     "poor_fit=": _ONE_MARK_A_CELL,
-    "extreme_difficulty=": (_ONE_ABILITY,),
     "predictions=": (_SAVED,),
     "of='these'": (_ONE_ABILITY,),
     "leaderboard(families=)": (_ONE_ABILITY,),

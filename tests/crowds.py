@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
@@ -73,3 +74,19 @@ def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0
     slopes = generator.lognormal(0, 0.3, n_items)
     items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
     return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+
+
+def of_two_tasks(n: int, n_items: int, seed: int = 0) -> NDArray[np.int8]:
+    """Answers by two abilities, correlated by 0.4, to items that measure them in turn."""
+    generator = np.random.default_rng(seed)
+    ability = generator.normal(size=(n, 2)) @ [[1.0, 0.4], [0.0, 0.84**0.5]]
+    z = 1.3 * np.tile(ability, -(-n_items // 2))[:, :n_items] + generator.normal(size=n_items)
+    return (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+
+
+def fitted_tasks(values: NDArray[np.int8], abilities: Any = "task") -> irtkit.FitResult:
+    """Fit answers to items of two tasks in turn."""
+    items = [f"q{k}" for k in range(values.shape[1])]
+    tasks = pd.DataFrame({"task": np.resize(["sums", "words"], len(items))}, index=items)
+    responses = ResponseMatrix(values, items=items).with_tables(item_table=tasks)
+    return irtkit.fit(responses, abilities=abilities)

@@ -273,7 +273,7 @@ def _of_abilities(result: FitResult) -> Iterator[Finding]:
     if not fitted.converged:
         values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
         yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})
-    negative = negative_items(result.verdict.p_negative)
+    negative = negative_items(result.verdict.p_negative, result.own_items.discrimination)
     if negative is not None:
         yield negative
     names = result.ability_names

@@ -54,9 +54,18 @@ class SeveralAbilities:
         """Whether each item may measure each ability, so that the axes are a choice."""
         return self.fitted.design.free
 
-    def item_columns(self, result: FitResult) -> dict[str, Array]:
-        """Slope of every ability and intercept, each with its error."""
-        columns: dict[str, Array] = {}
+    def item_columns(self, result: FitResult) -> dict[str, Any]:
+        """MDISC and MDIFF, slope of every ability and intercept, each with its error."""
+        own = result.own_items
+        errors = _own_errors(result)
+        measured = np.abs(result.own_weights).argmax(axis=1)
+        columns: dict[str, Any] = {
+            "ability": np.array(self.names, dtype=object)[measured],
+            "discrimination": own.discrimination,
+            "discrimination_se": errors[0],
+            "difficulty": own.difficulty,
+            "difficulty_se": errors[1],
+        }
         names = [*(f"discrimination_{name}" for name in self.names), "intercept"]
         for k, name in enumerate(names):
             columns[name] = self.fitted.items.mean[:, k]
@@ -214,6 +223,23 @@ class SeveralAbilities:
                 "high": np.tanh(z + reach),
             }
         )
+
+
+def _own_errors(result: FitResult) -> Array:
+    """Errors of MDISC and MDIFF by the delta method, (2, n_items); NaN if items have none."""
+    own = result.own_items
+    if result.item_covariance is None:
+        return np.full((2, own.n_items), np.nan)
+    rise = result.own_weights @ result.ability_correlation
+    slope = own.discrimination[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_slopes = rise * own.intercept[:, None] / slope
+        by_difficulty = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0) / slope
+    by_slope = np.pad(rise, ((0, 0), (0, 1)))
+    covariance = result.item_covariance.of_items()
+    gradients = np.stack([by_slope, by_difficulty])
+    variance = np.einsum("gji,jik,gjk->gj", gradients, covariance, gradients)
+    return np.asarray(np.sqrt(variance))
 
 
 def _expected(right: Array, trials: Array, side: Normals, items: Normals) -> tuple[Array, Array]:

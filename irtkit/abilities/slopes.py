@@ -104,8 +104,8 @@ def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
     return score * pattern, information * (pattern[:, :, None] & pattern[:, None, :])
 
 
-def negative_items(p: Array) -> Finding | None:
+def negative_items(p: Array, slope: Array) -> Finding | None:
     """How many items are called negative, given all abilities."""
-    n = int(called_negative(p).sum())
+    n = int(called_negative(p, slope=slope).sum())
     values = {"n": n, "n_items": len(p), "fdr": FALSE_DISCOVERY_RATE, "n_unsure": 0}
     return Finding("negative-items", "note", values) if n else None

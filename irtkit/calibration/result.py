@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.capabilities import LEVELS, MARKS, SEVERAL, UNSAVED, require
-from irtkit.checks import as_numbers, counted
+from irtkit.calibration.composites import along, composite_of_all, composite_of_each
+from irtkit.capabilities import LEVELS, MARKS, NO_GUESSING, SEVERAL, UNSAVED, require
+from irtkit.checks import as_numbers, check_one_of, counted
 from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
 from irtkit.data.patterns import Counts, patterns_of
@@ -188,12 +189,14 @@ class FitResult(Questions, InNotebooks):
     @property
     def traits(self) -> frozenset[str]:
         """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
-        own = {MARKS if self.parameters.steps is None else LEVELS}
+        of_fit = {MARKS if self.parameters.steps is None else LEVELS}
         if self.several is not None:
-            own.add(SEVERAL)
+            of_fit.add(SEVERAL)
+        if self.model != "3PL":
+            of_fit.add(NO_GUESSING)
         if self.responses is None:
-            return frozenset({UNSAVED, *own})
-        return self.responses.traits - {LEVELS} | own
+            return frozenset({UNSAVED, *of_fit})
+        return self.responses.traits - {LEVELS} | of_fit
 
     @property
     def saved_responses(self) -> ResponseMatrix:
@@ -225,6 +228,44 @@ class FitResult(Questions, InNotebooks):
     def _scores(self) -> Any:
         """Expected shares right of all items, and their errors by missing answers."""
         return self.several.scores(self)
+
+    @property
+    def ability_correlation(self) -> NDArray[np.float64]:
+        """Correlations Φ of abilities in the population, (n_abilities, n_abilities)."""
+        return np.eye(1) if self.several is None else np.asarray(self.several.fitted.correlations)
+
+    @property
+    def ability_covariance(self) -> NDArray[np.float64]:
+        """Posterior covariances with items taken as known, (n_respondents, K, K)."""
+        if self.several is None:
+            return np.asarray(self.posterior_sd[:, None, None] ** 2)
+        return np.asarray(self.several.fitted.ability_covariance)
+
+    @cached_property
+    def own_weights(self) -> NDArray[np.float64]:
+        """Weights of abilities in the composite that each item measures, (n_items, K)."""
+        return composite_of_each(self.parameters, self.ability_correlation)
+
+    @cached_property
+    def own_items(self) -> ItemParameters:
+        """Every item along the composite that it measures: items of one ability each."""
+        return self.items_along(self.own_weights)
+
+    def items_along(self, weights: NDArray[np.float64]) -> ItemParameters:
+        """Items along a composite of abilities, (K,), or along one each, (n_items, K)."""
+        return along(self.parameters, weights @ self.ability_correlation)
+
+    def abilities_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Posterior means of a composite, (n_respondents,), or of several by row."""
+        ability = self.ability.reshape(len(self.ability), -1)
+        return np.asarray(ability @ weights.T)
+
+    def weights_of(self, name: str | None = None) -> NDArray[np.float64]:
+        """Weights of a named ability, (K,), or of the composite that all items measure together."""
+        if name is None:
+            return composite_of_all(self.parameters, self.ability_correlation)
+        check_one_of("ability", name, self.ability_names)
+        return np.asarray(np.eye(self.n_abilities)[self.ability_names.index(name)])
 
     def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
         """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
@@ -337,8 +378,12 @@ class FitResult(Questions, InNotebooks):
 
         - discrimination, difficulty, guessing, intercept, each followed by its standard error
           (``_se``). NaN if neither responses nor a prior inform about the item. With several
-          abilities discrimination_<name> of each, and intercept. A slope that the item may not have
-          is 0, with an error of NaN.
+          abilities they are along the composite of abilities that the item measures: MDISC =
+          √(a'Φa) and MDIFF = −intercept/MDISC (Reckase 1985), with slopes a and correlations Φ of
+          abilities. MDISC is below 0 if the item falls with the sum of abilities.
+        - ability: of several, the one with the largest weight in what the item measures.
+        - discrimination_<name>: slope of each of several abilities. A slope that the item may not
+          have is 0, with an error of NaN.
         - threshold_1, …: after a fit of the GPCM or GRM, each with its ``_se``, whose mean is the
           difficulty. NaN if the item does not have the level or nobody reached it.
         - average_error: share of the observed real respondents that got the item wrong.
@@ -457,10 +502,8 @@ class FitResult(Questions, InNotebooks):
         return columns
 
     @property
-    def _expected_error(self) -> NDArray[np.float64] | None:
-        if self.several is not None:
-            return None
-        return self.parameters.expected_error(self.latent_sd, self.latent_mean)
+    def _expected_error(self) -> NDArray[np.float64]:
+        return self.own_items.expected_error(self.latent_sd, self.latent_mean)
 
     @property
     def _ability_columns(self) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import numpy as np
 
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
+from irtkit.capabilities import limit_of
 from irtkit.checks import check_type
 from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
-from irtkit.irf import EXTREME, OF_LEVELS
+from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, InNotebooks, plain, printable, short_labels, shortened, table_of
 from irtkit.responses import item_texts
 from irtkit.suspects.families import similar_respondents
@@ -173,7 +174,7 @@ class Audit(InNotebooks):
     def legend(self) -> str:
         """What the columns of the table mean."""
         evidence = "p_wrong_key" if self.has_probabilities else "wrong_key"
-        names = [evidence, "p_negative"] if evidence in self.items else ["p_negative_given_all"]
+        names = [evidence, "p_negative_given_all" if "ability" in self.items else "p_negative"]
         return ". ".join(LEGENDS[name] for name in names).format(prior=self.prior)
 
     @property
@@ -209,8 +210,8 @@ def audit(
     ----------
     result : FitResult
         What :func:`irtkit.fit` returned. If it was saved without responses, wrong keys are not
-        searched for. With several abilities negative items are judged given all of them, and only
-        `fdr` and `predictions` apply.
+        searched for. With several abilities negative items are judged given all of them, and
+        families do not apply.
     fdr : float, default 0.05
         False-discovery rate: the expected share of false alarms among items that are flagged as
         negative, and among those with evidence of a wrong key.
@@ -279,8 +280,7 @@ def audit(
     keys = prior = known = None
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
-    dense = responses is not None and not responses.is_sparse
-    if result.n_abilities == 1 and result.model not in OF_LEVELS and dense:
+    if limit_of("wrong_keys", result) is None:
         table, prior, limits = keyed(result, predictions)
         keys = table.assign(called=called_wrong(table, fdr))
         searched = table[table["log_bayes_factor"].notna()]

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from irtkit.data.slopes import SlopeSigns
 
 _UNINFORMATIVE = {"flat", "extreme"}
+_COLUMNS = (
+    *("ability", "discrimination", "discrimination_se", "difficulty"),
+    *("average_error", "n_responses"),
+)
 _STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
 _INTERVAL = 1.96  # Half of a 95 % interval, in standard errors.
 _ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
@@ -60,7 +64,7 @@ def flag_items(
     ----------
     result : FitResult
         What :func:`irtkit.fit` returned. It may have been saved without responses. With several
-        abilities items are judged given all of them, and only `fdr` and `predictions` apply.
+        abilities items are judged given all of them, and families do not apply.
     fdr : float, default 0.05
         False-discovery rate: the expected share of false alarms among items that are flagged as
         negative.
@@ -121,8 +125,8 @@ def flag_items(
     A wrong_key above 3 is a reason. An item whose fitted slope is above 0 is not flagged as
     negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are not listed.
     With several abilities an item is negative if it falls with the abilities that it measures,
-    given all of them. The table then has reasons, suspect, p_negative, the ability with the
-    largest slope and this slope as discrimination, average_error, n_responses, answers and texts.
+    given all of them. discrimination and difficulty are MDISC and MDIFF (``result.items``), and the
+    column ability names the ability that the item measures most.
 
     An item with poor fit may be sound if one ability does not explain the responses.
 
@@ -182,17 +186,10 @@ def flagged(
         "families=": families is not None,
         "chance=": chance is not None,
         "poor_fit=": poor_fit,
-        "extreme_difficulty=": extreme_difficulty != EXTREME,
         "predictions=": predictions is not None,
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
-    if result.n_abilities > 1:
-        return _negative_given_all(result, fdr, predictions), []
-    if chance is not None and result.model != "3PL":
-        raise ValueError(
-            f"chance is for the 3PL, which has guessing, and the model is {result.model}"
-        )
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict, findings = result.verdict, []
@@ -207,11 +204,15 @@ def flagged(
         verdict = signs.verdict
     if signs is not None:
         findings += power_limits(signs, fdr, independent, unit)
-    slope = result.parameters.discrimination
+    items = result.items
+    slope = items["discrimination"].to_numpy()
     negative = called_negative(verdict.p_negative, fdr, slope=slope)
-    guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
-    difficulty = np.abs(result.parameters.difficulty - result.latent_mean) / result.latent_sd
-    status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
+    guesses = np.zeros(len(items), dtype=bool)
+    if chance is not None:
+        guesses = (items["guessing"] - _INTERVAL * items["guessing_se"] > chance).to_numpy()
+    difficulty = np.abs(items["difficulty"].to_numpy() - result.latent_mean) / result.latent_sd
+    status = np.array(result.status)
+    own_slopes = result.model in {"2PL", "3PL"}
     evidence, first = verdict.wrong_key, np.nan_to_num(verdict.p_negative, nan=-1.0)
     wrong = (evidence > _STRONG_EVIDENCE) & may_fall(slope)
     if keys is not None:
@@ -226,7 +227,7 @@ def flagged(
         "wrong_key": wrong & ~negative & np.logical_not(scored),
         "flat": (status == "flat") & own_slopes & some_rise,
         "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
-        "guessing": guessing > (1.0 if chance is None else chance),
+        "guessing": guesses,
     }
     if poor_fit and (poor := poorly_fitting(result, fdr)) is not None:
         reasons["poor_fit"] = poor
@@ -248,37 +249,12 @@ def flagged(
     added |= {"wrong_key": evidence[chosen], "trend": trend[chosen]}
     if keys is not None:
         added = {"p_wrong_key": keys["p_wrong_key"].to_numpy()[chosen], **added}
-    kept = ["discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"]
-    table = result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
+    kept = [name for name in _COLUMNS if name in items]
+    table = items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
     for further in (answers, item_texts(result.responses)):
         if further is not None:
             table = table.join(further)
     return table, findings
-
-
-def _negative_given_all(
-    result: FitResult, fdr: float, predictions: pd.DataFrame | None
-) -> pd.DataFrame:
-    """The table of `flag_items` for several abilities."""
-    items = result.items
-    listed = items[called_negative(items["p_negative"].to_numpy(), fdr)]
-    listed = listed.sort_values("p_negative", ascending=False, kind="stable")
-    slopes = listed[[f"discrimination_{name}" for name in result.ability_names]].to_numpy()
-    largest = np.abs(slopes).argmax(axis=1)
-    table = listed[["p_negative", "average_error", "n_responses"]].copy()
-    added = {
-        "reasons": [("negative",)] * len(table),
-        "suspect": np.ones(len(table), dtype=bool),
-        "ability": np.array(result.ability_names, dtype=object)[largest],
-        "discrimination": slopes[np.arange(len(slopes)), largest],
-    }
-    for place, (name, values) in zip((0, 1, 3, 4), added.items(), strict=True):
-        table.insert(place, name, values)
-    answers = None if predictions is None else strong_answers(result, predictions)
-    for further in (answers, item_texts(result.responses)):
-        if further is not None:
-            table = table.join(further)
-    return table
 
 
 def check_thresholds(fdr: float, extreme_difficulty: float, chance: float | None) -> None:

@@ -14,6 +14,7 @@ answers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.irf import ItemParameters
+from irtkit.irf import logistic
 from irtkit.suspects.flags import coded_answers
 from irtkit.threads import one_thread
 
@@ -174,7 +175,8 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     -----
     Each item is compared with the curves of the other items, and with the same curves after the key
     was moved to another answer. Right answers in a group of similar ability have a beta-binomial
-    distribution. Missing cells take no part.
+    distribution. Missing cells take no part. With several abilities the groups of an item are by
+    the composite of abilities that it measures.
 
     The probability assumes that items differ from ordinary ones by their keys only. Items on which
     high-ability systems fail together for another reason have high probabilities, too. With a dozen
@@ -201,11 +203,11 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     item
     digit-1658          1.0             3
     """
-    found, _, findings = keyed(result, predictions)
+    table, _, findings = keyed(result, predictions)
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
-    return found
+    return table
 
 
 def keyed(
@@ -219,92 +221,141 @@ def keyed(
     responses = result.saved_responses
     if predictions is None:
         predictions = responses.predictions
-    rows = np.flatnonzero(result.answering)
-    rows = rows[np.argsort(-result.ability[rows], kind="stable")]
-    few, own_shares = len(rows) <= _OWN_GROUPS, len(rows) > _OWN_SHARES
-    groups = np.array_split(rows, len(rows) if few else _GROUPS)
-    error = _ERROR_FEW if few else _ERROR
+    groups = _Groups.of(result)
+    own_shares = len(groups.rows) > _OWN_SHARES
+    error = _ERROR_FEW if groups.n == len(groups.rows) else _ERROR
     right, tried, curves = _grouped(result, groups, own_shares=own_shares)
     ways = None if predictions is None else _ways(result, predictions, groups)
-    ordinary = result.parameters.known & (result.parameters.discrimination > _LEAST_SLOPE)
+    ordinary = result.parameters.known & (result.own_items.discrimination > _LEAST_SLOPE)
     scored = np.zeros(len(ordinary), bool)
     if (of_scores := responses.cells.scored) is not None:
-        scored, ordinary = of_scores, ordinary & ~of_scores
+        scored = of_scores
+        ordinary = ordinary & ~scored
     precisions: tuple[float, ...] = _PRECISIONS
     every = slice(None, None, -(-len(right) // _ITEMS))
-    counts, fewer = _Counts.of(right, tried), _Counts.of(right[every], tried[every])
+    counts = _Counts.of(right, tried)
+    fewer = _Counts.of(right[every], tried[every])
     while True:
         kept = curves[ordinary if ordinary.any() else slice(None)]
         bank = _Bank.of(kept, error, precisions, fewer)
         factor = bank.moved().likelihood(counts) - bank.likelihood(counts)
         likely = np.full(len(factor), None, dtype=object)
         if ways is not None:
-            items, answer, keys, *cells, others = zip(*ways, strict=True)
-            of_way = bank.likelihood(_Counts.of(*map(np.array, cells))) + others
-            item, is_key = np.array(items), np.array(keys)
-            for j in np.unique(item):
-                own = np.flatnonzero(item == j)
-                key, rest = own[is_key[own]], own[~is_key[own]]
-                if len(rest) and len(key):
-                    mean = np.logaddexp.reduce(of_way[rest]) - np.log(len(rest))
-                    factor[j] = mean - of_way[key[0]]
-                    likely[j] = answer[rest[of_way[rest].argmax()]]
-        share, factor[scored] = _MOST_WRONG, -np.inf
-        for _ in range(100):
-            prior = min(share, _MOST_WRONG)
-            p = 1 / (1 + np.exp(np.clip(-factor - np.log(prior / (1 - prior)), -500, 500)))
-            share = float((p.sum() + 1) / (len(p) + 50))
+            _take_answers(factor, likely, ways, bank)
+        factor[scored] = -np.inf
+        p, share = _posterior(factor)
         left_out = (p > _LEFT_OUT) & ~scored
         if not own_shares or not left_out.any():
             break
         # Leaving a few items out of the dictionary does not change how far curves vary.
-        own_shares, ordinary, precisions = False, ordinary & ~left_out, (bank.precision,)
+        own_shares = False
+        ordinary = ordinary & ~left_out
+        precisions = (bank.precision,)
     findings = []
     if scored.any():
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
-        factor[scored] = p[scored] = np.nan
+        factor[scored] = np.nan
+        p[scored] = np.nan
     if share > _MANY_WRONG:
-        about = {"share": share, "most": _MANY_WRONG}
-        findings.append(Finding("many-wrong-keys", "warning", about))
+        values = {"share": share, "most": _MANY_WRONG}
+        findings.append(Finding("many-wrong-keys", "warning", values))
         p = np.full_like(p, np.nan)
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
-    found = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
-    found = found.sort_values("log_bayes_factor", ascending=False, kind="stable")
-    return found, min(share, _MOST_WRONG), findings
+    table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
+    table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
+    return table, min(share, _MOST_WRONG), findings
 
 
-def called_wrong(found: pd.DataFrame, fdr: float) -> Any:
+def _posterior(factor: Array) -> tuple[Array, float]:
+    """Probability of a wrong key by log Bayes factors, and the share of wrong keys, by EM."""
+    share = _MOST_WRONG
+    for _ in range(100):
+        prior = min(share, _MOST_WRONG)
+        log_odds = np.clip(factor + np.log(prior / (1 - prior)), -500, 500)
+        p = np.asarray(logistic(log_odds))
+        share = float((p.sum() + 1) / (len(p) + 50))
+    return p, share
+
+
+def _take_answers(factor: Array, likely: Any, ways: list[tuple[Any, ...]], bank: _Bank) -> None:
+    """Put in the Bayes factor by the answers of each item, and the answer that is likely right."""
+    items, answer, keys, right, tried, others = zip(*ways, strict=True)
+    of_way = bank.likelihood(_Counts.of(np.array(right), np.array(tried))) + others
+    item = np.array(items)
+    is_key = np.array(keys)
+    for j in np.unique(item):
+        ways_of_item = np.flatnonzero(item == j)
+        key = ways_of_item[is_key[ways_of_item]]
+        rest = ways_of_item[~is_key[ways_of_item]]
+        if len(rest) and len(key):
+            mean = np.logaddexp.reduce(of_way[rest]) - np.log(len(rest))
+            factor[j] = mean - of_way[key[0]]
+            likely[j] = answer[rest[of_way[rest].argmax()]]
+
+
+def called_wrong(table: pd.DataFrame, fdr: float) -> Any:
     """Which items of a table of `wrong_keys` to look at: 20, or 1 % of them, at most.
 
     The mean of 1 − p_wrong_key over them is at most ``fdr``. Without probabilities there are none.
     """
-    p = found["p_wrong_key"]
+    p = table["p_wrong_key"]
     sure = ((1 - p).expanding().mean() <= fdr) & p.notna()
-    return np.arange(len(found)) < min(int(sure.sum()), max(_LISTED, len(found) // 100))
+    return np.arange(len(table)) < min(int(sure.sum()), max(_LISTED, len(table) // 100))
 
 
-def _grouped(
-    result: FitResult, groups: list[Any], *, own_shares: bool
-) -> tuple[Array, Array, Array]:
+class _Groups(NamedTuple):
+    """Respondents of similar ability, the best first, by what each item measures."""
+
+    rows: Any  # Which respondents, (n,).
+    number: Any  # Group of each by composite of abilities, (n, n_composites).
+    composite: Any  # Composite that each item measures, (n_items,).
+    n: int
+
+    @classmethod
+    def of(cls, result: FitResult) -> _Groups:
+        """Group the respondents by every composite that an item measures."""
+        rows = np.flatnonzero(result.answering)
+        n = len(rows) if len(rows) <= _OWN_GROUPS else _GROUPS
+        weights, composite = np.unique(result.own_weights, axis=0, return_inverse=True)
+        ability = result.abilities_along(weights)[rows]
+        order = np.argsort(-ability, axis=0, kind="stable")
+        in_order = np.repeat(np.arange(n), [len(part) for part in np.array_split(rows, n)])
+        number = np.empty(order.shape, dtype=np.int8)
+        np.put_along_axis(number, order, in_order[:, None].astype(np.int8), axis=0)
+        return cls(rows, number, composite.ravel(), n)
+
+    def members(self, composite: int, some: slice = slice(None)) -> Array:
+        """1 where a respondent is in a group, (n_groups, n)."""
+        of_group = self.number[some, composite] == np.arange(self.n)[:, None]
+        return np.asarray(of_group, dtype=np.float64)
+
+
+def _grouped(result: FitResult, groups: _Groups, *, own_shares: bool) -> tuple[Array, Array, Array]:
     """Right responses by item and group, how many there are, and the curves."""
-    rows, sizes = np.concatenate(groups), np.array([*map(len, groups)])
-    member = np.repeat(np.eye(len(groups)), sizes, axis=1)
-    items, jitter = result.parameters, 0.0 if own_shares else _JITTER
+    items = result.parameters
+    jitter = 0.0 if own_shares else _JITTER
     by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, items.n_items))
-    slope, intercept = items.discrimination * np.exp(by_slope), items.intercept + by_intercept
-    spread = ItemParameters(slope, intercept, items.guessing)
-    sums = np.zeros((3, len(groups), items.n_items))
-    for some in blocks(len(rows), items.n_items):
-        p = np.nan_to_num(spread.probability(result.ability[rows[some]]))
-        sums += [member[:, some] @ part for part in (*result.patterns.dense(rows[some]), p)]
+    slopes = (items.discrimination.T * np.exp(by_slope)).T
+    spread = replace(items, discrimination=slopes, intercept=items.intercept + by_intercept)
+    sums = np.zeros((3, groups.n, items.n_items))
+    measuring = [np.flatnonzero(groups.composite == k) for k in range(groups.number.shape[1])]
+    for some in blocks(len(groups.rows), items.n_items):
+        rows = groups.rows[some]
+        p = np.nan_to_num(spread.probability(result.ability[rows]))
+        tables = (*result.patterns.dense(rows), p)
+        for composite, places in enumerate(measuring):
+            members = groups.members(composite, some)
+            for total, table in zip(sums, tables, strict=True):
+                total[:, places] += members @ table[:, places]
     right, tried, expected = sums.transpose(0, 2, 1)
+    sizes = groups.members(0).sum(axis=1)
     curves = expected / sizes
     if own_shares:
         curves = (right + _PSEUDO * curves) / (tried + _PSEUDO)
     return right, tried, curves
 
 
-def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> list[tuple[Any, ...]]:
+def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list[tuple[Any, ...]]:
     """Every way to key each item.
 
     They are the item, the answer, whether it is the key, how many gave it and any answer by group,
@@ -316,18 +367,20 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: list[Any]) -> li
     responses = result.saved_responses
     right = responses.cells.to_dense().successes[~result.synthetic]
     right = right >= 1 if responses.has_scores else right > 0
-    place = np.cumsum(~result.synthetic) - 1
-    found: list[tuple[Any, ...]] = []
-    for j, given in enumerate(codes.T):
-        marked = given[right[:, j] & (given >= 0)]
+    grouped = (np.cumsum(~result.synthetic) - 1)[groups.rows]
+    ways: list[tuple[Any, ...]] = []
+    for j, answers in enumerate(codes.T):
+        marked = answers[right[:, j] & (answers >= 0)]
         key = np.bincount(marked).argmax() if len(marked) else -1
-        options = np.union1d(given[given >= 0], [key])
+        options = np.union1d(answers[answers >= 0], [key])
         n_options = len(names) if len(names) <= _OPTIONS else len(options)
-        counts = np.stack([(given[place[of]][:, None] == options).sum(axis=0) for of in groups])
-        tried, given_as = counts.sum(axis=1), counts.sum(axis=0)
+        gave = answers[grouped][:, None] == options
+        counts = groups.members(groups.composite[j]) @ gave
+        tried = counts.sum(axis=1)
+        given_as = counts.sum(axis=0)
         each = gammaln(given_as + 0.5) - gammaln(0.5)
         half = max(n_options - 1, 1) / 2
         others = gammaln(half) - gammaln(half + tried.sum() - given_as) + each.sum() - each
         for k, option in enumerate(options):
-            found.append((j, names[option], option == key, counts[:, k], tried, others[k]))
-    return found
+            ways.append((j, names[option], option == key, counts[:, k], tried, others[k]))
+    return ways

@@ -132,7 +132,7 @@ def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> Non
         found = irtkit.audit(result)
         assert len({*found.suspects.index} & {*labels[:10]}) >= 8
         assert found.n_negative <= 11
-        pd.testing.assert_frame_equal(irtkit.flag_items(result), found.items)
+        assert {*irtkit.flag_items(result).index} <= {*found.items.index}
         assert found.items.iloc[0]["discrimination"] < 0
         assert "given all" in str(found)
         assert "<table" in found._repr_html_()
@@ -143,7 +143,7 @@ def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> Non
         assert "<b>0" not in page
         assert "<script" not in page
     noise = irtkit.ResponseMatrix(generator.integers(0, 2, (50, 200)))
-    assert irtkit.audit(irtkit.fit(noise, abilities=2)).items.empty
+    assert irtkit.audit(irtkit.fit(noise, abilities=2)).suspects.empty
 
 
 def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(

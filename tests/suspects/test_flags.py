@@ -256,7 +256,7 @@ def test_settings_out_of_range_are_refused(result: FitResult) -> None:
     for name, value in (("fdr", 1), ("extreme_difficulty", 0), ("chance", np.nan)):
         with pytest.raises(ValueError, match=f"^{name} must .* got {value}"):
             flag_items(result, **{name: value})
-    with pytest.raises(ValueError, match="chance is for the 3PL"):
+    with pytest.raises(ValueError, match="chance= is not for a model without guessing"):
         flag_items(replace(result, model="2PL"), chance=0.25)
     with pytest.raises(TypeError, match="poor_fit must be True or False"):
         flag_items(result, poor_fit=1)

@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix
+from tests.crowds import fitted_tasks, of_two_tasks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,17 @@ def test_planted_wrong_keys_come_first(n: int, share: float, least: float) -> No
         values[:, :N_PLANTED] = wrong * (generator.random(wrong.shape) < share)
         found.append(ranked(values))
     assert np.mean(found) > least
+
+
+@pytest.mark.parametrize("abilities", ["task", 2])
+def test_wrong_keys_are_found_by_the_ability_that_each_item_measures(abilities: object) -> None:
+    values = of_two_tasks(150, 60, seed=3)
+    chosen = np.random.default_rng(1).random((150, 4)) < 0.4
+    values[:, :4] = (1 - values[:, :4]) * chosen
+    result = fitted_tasks(values, abilities)
+    assert {*irtkit.wrong_keys(result).index[:4]} == {"q0", "q1", "q2", "q3"}
+    false = {*irtkit.audit(result).suspects.index} - {"q0", "q1", "q2", "q3"}
+    assert len(false) <= 1
 
 
 def test_nothing_is_called_where_nothing_is_wrong() -> None:
