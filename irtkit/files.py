@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and gzip is recognised by content, not by name.
+"""Files appear whole or not at all, and packed text is recognised by content, not by name.
 
 `replacing` writes next to the target and renames at the end, so that an error or an interruption
 leaves what was there before.
@@ -6,24 +6,48 @@ leaves what was there before.
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import contextlib
 import gzip
 import io
+import lzma
 import os
 import secrets
+import sys
+import zlib
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from irtkit.checks import short
+from irtkit.checks import first_names, short
+from irtkit.findings import failed
+
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression import zstd
+else:  # a copy of zipfile that reads zstd
+    from backports import zstd
+    from backports.zstd import zipfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LONGEST_LINE = 2**24  # Bytes of a header: 50,000 columns with names of 300 characters.
-# Bytes of unpacked text, and times the size of the gzip file, of which one may be exceeded.
+_LONGEST_HEADER = 2**24  # Bytes: 50,000 columns with names of 300 characters.
+# Bytes of unpacked text, and times the size of the packed file, of which one may be exceeded.
 # Responses with 0.1 bit per answer pack 160 times, constant text 1,000 times.
 _UNPACKED, _DENSEST = 2**28, 500
+_PACKERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"\x28\xb5\x2f\xfd": zstd.open,
+}
+"""Functions that open packed files, by the first bytes of these."""
+ZipFile = zipfile.ZipFile
+DAMAGES = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile)
+"""Errors of packed data that are damaged, beside OSError."""
 _WRITTEN: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("written", default=None)
 # Files that a command will write, with the words that name them, see `to_be_written`.
 TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())
@@ -166,41 +190,89 @@ def ordinary_file(path: str | os.PathLike[str], *, looked_at: bool = False) -> P
     return source
 
 
-class _Unpacked(gzip.GzipFile):
-    """Text of a gzip file, refused if it is much larger than the file."""
+class _Unpacked(io.RawIOBase):
+    """Content of a packed file, refused if it is damaged or much larger than the file."""
 
-    def read(self, size: int | None = -1) -> bytes:
-        most = max(_UNPACKED, _DENSEST * Path(self.name).stat().st_size)
-        block = super().read(most + 1 if size is None or size < 0 else size)
-        if self.tell() > most:
-            limit = f"{most >> 20} MiB, over {_DENSEST} times their size"
-            raise ValueError(f"the gzip data unpack to more than {limit}: unpack the file first")
-        return block
+    def __init__(self, packed: BinaryIO, content: Any) -> None:
+        self.packed = packed
+        self._content = content
+        self._most = max(_UNPACKED, _DENSEST * os.fstat(packed.fileno()).st_size)
 
-    def read1(self, size: int = -1) -> bytes:
-        return self.read(size if size >= 0 else io.DEFAULT_BUFFER_SIZE)
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._content.seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            n_bytes = int(self._content.readinto(buffer))
+        except (OSError, *DAMAGES) as error:
+            raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
+        if self._content.tell() > self._most:
+            limit = f"{self._most >> 20} MiB, over {_DENSEST} times their size"
+            raise ValueError(f"the packed data unpack to more than {limit}: unpack the file first")
+        return n_bytes
+
+    def close(self) -> None:
+        self._content.close()
+        self.packed.close()
+        super().close()
+
+
+def _open_zip(packed: BinaryIO) -> BinaryIO:
+    """Open the one file of a zip archive."""
+    try:
+        archive = ZipFile(packed)
+    except zipfile.BadZipFile as error:
+        raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
+    names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    if len(names) != 1:
+        contents = first_names(names) or "none"
+        raise ValueError(f"the zip must hold one file, and holds {contents}: unpack it first")
+    return cast("BinaryIO", archive.open(names[0]))
 
 
 def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> BinaryIO:
-    """Open a file for reading bytes, decompressed if they are gzip, see `ordinary_file`."""
+    """Open a file for reading bytes, see `ordinary_file`.
+
+    Data packed with gzip, bzip2, xz, zstd or zip are unpacked, and UTF-16 becomes UTF-8.
+    """
     source = ordinary_file(path, looked_at=looked_at)
     handle = source.open("rb")
-    if handle.peek(2)[:2] != b"\x1f\x8b":
+    begin = handle.peek(8)
+    opener = next((one for magic, one in _PACKERS.items() if begin.startswith(magic)), None)
+    if source.suffix.lower() == ".zip":
+        opener = _open_zip
+    if opener is not None:
+        handle = io.BufferedReader(_Unpacked(handle, opener(handle)))
+    if not handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return handle
-    handle.close()
-    return cast("BinaryIO", _Unpacked(source, "rb"))
+    with handle:
+        return io.BytesIO(handle.read().decode("utf-16").encode())
 
 
 def open_text(path: str | os.PathLike[str]) -> TextIO:
-    """Open a UTF-8 file for reading text, decompressed if it is gzip, without a byte order mark."""
+    """Open a UTF-8 file for reading text, unpacked and without a byte order mark."""
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:
-    """How a file begins, decompressed and without a byte order mark: two lines of a table."""
+    """How a file begins, unpacked and without a byte order mark: two rows of a table."""
     with open_bytes(path, looked_at=True) as handle:
-        head = handle.read(4096)
-        if b"\0" not in head and not head.lstrip().startswith((b"{", b"[")):
-            while head.count(b"\n") < 2 and (line := handle.readline(_LONGEST_LINE)):
-                head += line
-        return head.removeprefix(b"\xef\xbb\xbf")
+        head = handle.read(4096).removeprefix(codecs.BOM_UTF8)
+        if b"\0" in head or head.lstrip().startswith((b"{", b"[")):
+            return head
+        while (
+            _n_rows(head) < 2 and len(head) < _LONGEST_HEADER and (more := handle.read(len(head)))
+        ):
+            head += more
+        return head
+
+
+def _n_rows(text: bytes) -> int:
+    """Number of rows of a table that end in a text: of line breaks outside of quotes."""
+    return sum(part.count(b"\n") for part in text.split(b'"')[::2])

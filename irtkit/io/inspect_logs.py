@@ -12,13 +12,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-import sys
-import zlib
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.files import head_of, ordinary_file
+from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
 from irtkit.io.json_text import at, entries_of, fields_of, for_each, json_document, parse
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
@@ -127,21 +125,14 @@ def _time(created: Any) -> str:
 
 def _unzipped(path: Path) -> tuple[Any, Any]:
     """Header and summaries. Names of members are compared, and never used as paths."""
-    if sys.version_info >= (3, 14):
-        import zipfile
-
-        from compression.zstd import ZstdError
-    else:  # a copy of zipfile that reads zstd
-        from backports.zstd import ZstdError, zipfile
 
     def content(name: str) -> Any:
         if archive.getinfo(name).file_size > _MOST_BYTES:
             raise ValueError(f"{name} holds more than {_MOST_BYTES >> 20} MiB")
         return parse(archive.read(name), name)
 
-    damages = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
     try:
-        with zipfile.ZipFile(ordinary_file(path)) as archive:
+        with ZipFile(ordinary_file(path)) as archive:
             names = set(archive.namelist())
             start = next((name for name in _STARTS if name in names), None)
             if start is None:
@@ -152,7 +143,7 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
             parts = [content(name) for _, name in sorted(journal)]
             listed = [part if isinstance(part, list) else [part] for part in parts]
             return content(start), [*chain.from_iterable(listed)]
-    except (*damages, ZstdError) as error:
+    except (NotImplementedError, RuntimeError, OSError, *DAMAGES) as error:
         raise ValueError(f"the archive is damaged: {error}") from error
 
 

@@ -10,7 +10,6 @@ import functools
 import io
 import json
 import re
-import zlib
 from typing import TYPE_CHECKING, Any, cast
 
 from irtkit.checks import short
@@ -111,7 +110,7 @@ def companion(path: Path) -> Any:
     """Return the content of a file next to a log, None if it is absent or unreadable."""
     try:
         return _companion(path, path.stat().st_mtime_ns)
-    except (OSError, ValueError, EOFError, zlib.error):
+    except (OSError, ValueError):
         return None
 
 

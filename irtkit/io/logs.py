@@ -186,7 +186,7 @@ def _log_format_of(file: Path) -> str | None:
     """Return the format of a log in a folder, `BESIDE`, or None if it is another file."""
     try:
         return log_format(file, head_of(file))
-    except (OSError, EOFError, ValueError):
+    except (OSError, ValueError):
         return None
 
 

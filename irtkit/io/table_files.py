@@ -7,7 +7,7 @@ dictionary on the way from the file to the matrix.
 from __future__ import annotations
 
 import contextlib
-import gzip
+import io
 import json
 import re
 from dataclasses import replace
@@ -38,8 +38,8 @@ def parquet_file(path: Path, **how: Any) -> Iterator[Any]:
     with naming(path):
         try:
             with open_bytes(path) as handle:
-                compressed = isinstance(handle, gzip.GzipFile)
-                content = pyarrow.BufferReader(handle.read()) if compressed else handle
+                is_plain = isinstance(getattr(handle, "raw", None), io.FileIO)
+                content = handle if is_plain else pyarrow.BufferReader(handle.read())
                 yield pyarrow.parquet.ParquetFile(content, **how)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise failed("damaged", message=f"the Parquet data cannot be read: {error}") from error

@@ -1,26 +1,22 @@
 """Text tables: cells separated by commas, tabs or semicolons, taken as they are written.
 
 Quotes must be closed and every row must be as long as the header. Blank lines are skipped. Text is
-UTF-8, plain or gzip. The csv module reads wide tables and rows with quotes in odd places. PyArrow
-reads the columns of long tables, block by block, which is several times faster.
+UTF-8 or UTF-16, plain or packed. The csv module reads wide tables and rows with quotes in odd
+places. PyArrow reads the columns of long tables, block by block, which is several times faster.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 import io
-import lzma
 import re
-import zipfile
-import zlib
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.files import head_of, open_bytes
+from irtkit.files import DAMAGES, head_of, open_bytes
 from irtkit.findings import Finding, ReadingError, failed
 from irtkit.responses.tables import Table
 
@@ -34,10 +30,9 @@ SEPARATORS = (",", "\t", ";")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 2**24  # Bytes of a long table that PyArrow parses at once.
 _BLOCK_CELLS = 2**20  # Cells of a block of rows: some 100 MB of text at most.
-_LONGEST_CELL = 2**27  # Characters of a cell, so that prompts may be columns.
-_DAMAGES = gzip.BadGzipFile, EOFError, zlib.error, zipfile.BadZipFile, lzma.LZMAError
 _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 """Text that a spreadsheet reads as a formula, except numbers. Apostrophes may stand before it."""
+csv.field_size_limit(2**27)  # Characters of a cell, so that prompts may be columns.
 
 
 @contextlib.contextmanager
@@ -50,10 +45,10 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
         error.place = place if option else error.place or place
         error.file = error.file or file
         raise
-    except (ValueError, TypeError, *_DAMAGES) as error:
-        damaged = isinstance(error, (UnicodeDecodeError, *_DAMAGES))
+    except (ValueError, TypeError, *DAMAGES) as error:
+        damaged = isinstance(error, (UnicodeDecodeError, *DAMAGES))
         code, message = "damaged" if damaged else "file", str(error)
-        if isinstance(error, _DAMAGES):
+        if isinstance(error, DAMAGES):
             message = f"the compressed data are damaged: {error}"
         elif isinstance(error, UnicodeDecodeError):
             byte = error.object[error.start]
@@ -99,7 +94,6 @@ def rows_of(
     lines: Iterable[str], separator: str, width: int = 0, line: int = 0
 ) -> Iterator[list[str]]:
     """Rows of text after some lines. The first row gives the width unless it is known."""
-    csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(lines, delimiter=separator, strict=True)
     try:
         for row in reader:
@@ -130,7 +124,7 @@ def text_table(path: Path, head: bytes) -> Table:
 
     def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         with naming(path), open_bytes(path) as handle:
-            packed = getattr(handle, "fileobj", handle)  # whose position counts, if it is gzip
+            packed = getattr(getattr(handle, "raw", None), "packed", handle)  # its position counts
             for block in _column_blocks(handle, separator, width, positions):
                 yield [*map(_unguarded, block)], packed.tell()
 

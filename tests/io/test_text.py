@@ -68,7 +68,8 @@ def test_a_fault_far_down_is_named(file: Any, row: str, message: str) -> None:
 
 @pytest.mark.parametrize(("content", "message"), [
     ("", "the file is empty"), (gzip.compress(b"", mtime=0), "the file is empty"),
-    ("a,b\n".encode("utf-16"), "format .* is unknown .*UTF-8"), ("PK\3\0", "format .* is unknown"),
+    ("a,b\n".encode("utf-16-le"), "format .* is unknown .*UTF-8"),
+    ("PK\3\0", "format .* is unknown"),
     ("model,q1,q1\nx,1,1\n", "item labels must be unique: 'q1' occurs twice"),
     ('model,q1,q2\n"x\ny",1,0\n\nz,1\n', "line 5 has 2 cells, and the header has 3"),
     ('model,q1\n"x,1\ny,1\n', "line 3: unexpected end of data"),
