@@ -25,6 +25,7 @@ from irtkit.data.patterns import float_blocks, patterns_of
 from irtkit.io.reading import as_responses
 from irtkit.irf import NORMAL_POINTS, OF_LEVELS, ItemParameters, logistic, model_name
 from irtkit.progress import progress_bar
+from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -161,8 +162,6 @@ class _Predictor:
     """Probability of every answer of new respondents, given their answers to other parts."""
 
     def __init__(self, items: ItemParameters, parts: NDArray[np.int_], worth: Any = 1.0) -> None:
-        from irtkit.scoring.abilities import ItemCurves, nodes_for
-
         self.nodes = nodes_for(items)
         self.items, self.worth = items, worth
         self.parts = [slice(*ends) for ends in pairwise(parts)]
@@ -170,22 +169,17 @@ class _Predictor:
 
     def probability(self, right: Array, trials: Array | None) -> Array:
         """P(right), averaged over the posterior of ability as a normal distribution."""
-        from irtkit.scoring.abilities import log_likelihood, posterior_of
-
         if not np.isscalar(self.worth):  # trials are known beside scores
             right, trials = right * self.worth, trials * self.worth
         likelihoods = [
-            log_likelihood(curves, right[:, part], None if trials is None else trials[:, part])
+            curves.log_likelihood(right[:, part], None if trials is None else trials[:, part])
             for curves, part in zip(self.curves, self.parts, strict=True)
         ]
         total = sum(likelihoods)
-        theta = self.nodes.theta
         p = np.empty(right.shape, dtype=np.float32)
         for part, likelihood in zip(self.parts, likelihoods, strict=True):
-            posterior = posterior_of(total - likelihood, self.nodes)
-            mean = posterior @ theta
-            variance = np.maximum(posterior @ theta**2 - mean**2, 0)
-            p[:, part] = _mean_probability(self.items.chosen(part), mean, np.sqrt(variance))
+            posterior = Posterior.of(total - likelihood, self.nodes)
+            p[:, part] = _mean_probability(self.items.chosen(part), posterior.mean, posterior.sd)
         return np.clip(p, _LEAST, 1 - _LEAST)
 
 

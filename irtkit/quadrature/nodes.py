@@ -299,10 +299,16 @@ def local_interpolation(theta: Array, points: Array) -> Array:
     nearest = np.searchsorted(points, theta) - STENCIL // 2
     first = np.clip(nearest, 0, len(points) - STENCIL)
     columns = first[:, None] + np.arange(STENCIL)
-    local = points[columns]
     matrix = np.zeros((len(theta), len(points)))
-    for k in range(STENCIL):
-        others = np.delete(local, k, axis=1)
-        factors = (theta[:, None] - others) / (local[:, [k]] - others)
-        matrix[np.arange(len(theta)), columns[:, k]] = factors.prod(axis=1)
+    np.put_along_axis(matrix, columns, lagrange_weights(points[columns], theta), axis=1)
     return matrix
+
+
+def lagrange_weights(points: Array, at: Array) -> Array:
+    """Weights of the values at some points, (n, n_points), in that of their polynomial, (n,)."""
+    weights = np.empty_like(points)
+    for k in range(points.shape[1]):
+        others = np.delete(points, k, axis=1)
+        factors = (at[:, None] - others) / (points[:, [k]] - others)
+        weights[:, k] = factors.prod(axis=1)
+    return weights

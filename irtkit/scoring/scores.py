@@ -27,6 +27,7 @@ from irtkit.files import as_path
 from irtkit.findings import Finding, warn
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
+from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,7 +259,7 @@ def scores_of(
     if calibrated.parameters.steps is not None:  # levels are no trials
         correlation = correlation * (calibrated.parameters.top[places] == 1)
     weighed = patterns.with_trial_correlation(correlation)
-    spread = None if dispersions is None else (dispersions[places], dispersions[unasked])
+    spread = (1.0, 1.0) if dispersions is None else (dispersions[places], dispersions[unasked])
     misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
@@ -300,18 +301,6 @@ def _dispersed(
         for end in (found.low, found.high)
     )
     return found._replace(se=found.se * times, low=low, high=high)
-
-
-@np.errstate(under="ignore")
-def number_right(posterior: Array, by_node: Array, noise: Array) -> tuple[Array, Array]:
-    """Mean and variance over posteriors of the number right, (n,) each.
-
-    ``by_node`` and ``noise`` are its mean and variance at each node, (n, n_nodes) or (1, n_nodes).
-    """
-    mean = (posterior * by_node).sum(axis=1)
-    variance = (posterior * (by_node - mean[:, None]) ** 2).sum(axis=1)
-    variance += (posterior * noise).sum(axis=1)
-    return mean, np.maximum(variance, 0)  # rounding where no item is left
 
 
 def bounded(right: Array, n_asked: Array, n_items: int, mean: Array, half: Array) -> Array:
@@ -361,25 +350,21 @@ def expected_scores(
     Scores are those on the items that each answered. ``items`` are measured in SDs of ability. A
     trial of each item has the weight ``worth``, and an answer ``spread`` times the variance.
     """
-    from irtkit.scoring.abilities import ItemCurves, log_likelihood, nodes_for, posterior_of
-
     asked = items.chosen(places)
     nodes = nodes_for(asked)
     right, tried = (part[:, places] for part in cells)
     weight = tried * np.broadcast_to(worth, items.n_items)[places]
-    posterior = posterior_of(
-        log_likelihood(ItemCurves(asked, nodes.theta), right * weight, weight), nodes
-    )
+    log_likelihood = ItemCurves(asked, nodes.theta).log_likelihood(right * weight, weight)
+    posterior = Posterior.of(log_likelihood, nodes)
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
     rest = cells.answered
     rest[:, places] = 0
     trials = np.where(items.top > 1, 1, np.maximum(cells.tried, 1))
     if (rest == rest[0]).all() and (trials == trials[0]).all():
         rest, trials = rest[:1], trials[:1]
-    p = items.probability(nodes.theta).T
-    mean, variance = number_right(
-        posterior, rest @ p, (rest / trials * spread) @ items.variance(nodes.theta).T
-    )
+    by_node = rest @ items.probability(nodes.theta).T
+    noise = (rest / trials * spread) @ items.variance(nodes.theta).T
+    mean, variance = posterior.number_right(by_node, noise)
     return (right.sum(axis=1) + mean) / n_items, variance / n_items**2
 
 

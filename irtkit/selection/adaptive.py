@@ -15,7 +15,8 @@ from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.findings import Finding, warn
-from irtkit.scoring.scores import added_variance, bounded, expected_scores, number_right
+from irtkit.quadrature.posterior import Posterior, nodes_for
+from irtkit.scoring.scores import added_variance, bounded, expected_scores
 from irtkit.selection.subset import Selection, root_mean_square, select_items
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _LEAST = 1e-12  # Least probability of an answer: no answer makes all abilities 
 class State(NamedTuple):
     """What is known of n respondents."""
 
-    posterior: Array  # (n, n_nodes)
+    posterior: Posterior  # Of n respondents.
     by_node: Array  # M at every node, (n, n_nodes).
     noise: Array  # V at every node.
     right: Array  # Right answers so far, (n,).
@@ -40,12 +41,12 @@ class State(NamedTuple):
     @property
     def moments(self) -> tuple[Array, Array]:
         """Mean and variance of the number of right answers to all items, (n,) each."""
-        mean, variance = number_right(self.posterior, self.by_node, self.noise)
+        mean, variance = self.posterior.number_right(self.by_node, self.noise)
         return self.right + mean, variance
 
     def next_items(self, p: Array) -> Any:
         """Which of the pool to ask each. ``p`` is P(right), (n_nodes, n_pool)."""
-        posterior, by_node = self.posterior, self.by_node
+        posterior, by_node = self.posterior.weights, self.by_node
         weighed = posterior * by_node
         right = posterior @ p
         # M without the item, over the posterior and if the item is right
@@ -61,12 +62,10 @@ class State(NamedTuple):
         """Return what is known after the answers (0 to 1) to an item each."""
         asked = p[:, items].T
         likelihood = answers[:, None] * asked + (1 - answers[:, None]) * (1 - asked)
-        posterior = self.posterior * likelihood
-        posterior /= posterior.sum(axis=1, keepdims=True)
         left = self.left.copy()
         left[np.arange(len(left)), items] = False
         rest = self.by_node - asked, self.noise - asked * (1 - asked)
-        return State(posterior, *rest, self.right + answers, left)
+        return State(self.posterior.after(likelihood), *rest, self.right + answers, left)
 
 
 def begun(items: ItemParameters, pool: Places, answered: Any = None) -> tuple[State, Array]:
@@ -75,15 +74,13 @@ def begun(items: ItemParameters, pool: Places, answered: Any = None) -> tuple[St
     ``answered`` says which items count and can be asked, (n, n_items). By default all do, for one
     respondent.
     """
-    from irtkit.scoring.abilities import nodes_for
-
     nodes = nodes_for(items.chosen(pool))
     of_all = items.probability(nodes.theta)
     if answered is None:
         answered = np.ones((1, items.n_items))
-    weight = np.repeat(np.exp(nodes.normal_log_weights(1.0))[None], len(answered), axis=0)
+    prior = Posterior.of(np.zeros((len(answered), len(nodes.theta))), nodes)
     by_node, noise = answered @ of_all.T, answered @ (of_all * (1 - of_all)).T
-    state = State(weight, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0)
+    state = State(prior, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0)
     return state, np.clip(of_all[:, pool], _LEAST, 1 - _LEAST)
 
 

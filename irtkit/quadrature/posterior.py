@@ -1,0 +1,207 @@
+"""The posterior of ability, given answers to items whose parameters are known.
+
+It is proportional to the likelihood of the answers times the density of the population, N(0, 1).
+Functions of ability are taken at the nodes of a grid, at which posteriors have weights that sum to
+1.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.irf import Items
+from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, lagrange_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from irtkit.irf import Array, ItemParameters
+    from irtkit.quadrature.nodes import Nodes
+
+_NEAR = 32  # Nodes to each side that correct a cumulative sum.
+_LEAST = 1e-300  # Smallest probability that has a normal deviate.
+_WIDE_SHARE = 0.05  # Share of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+_WIDE_SD = 3.0  # SD of this part.
+
+
+class ItemCurves:
+    """Functions of ability of some items at the nodes of a grid, each computed once."""
+
+    def __init__(self, items: ItemParameters, theta: Array, spread: Any = 1.0) -> None:
+        self.items = items
+        self.theta = theta
+        self.spread = spread  # Variance of an answer to each item, relative to the model.
+
+    @cached_property
+    def log_probability(self) -> Array:
+        """Log probability of every level, (n_levels, n_items, n_nodes)."""
+        return np.moveaxis(self.items.log_probability(self.theta), 1, 0)
+
+    @cached_property
+    def probability(self) -> Array:
+        """Expected scores, as shares of the highest, (n_items, n_nodes)."""
+        return self.items.probability(self.theta).T
+
+    @cached_property
+    def variance(self) -> Array:
+        """Variances of these shares, (n_items, n_nodes)."""
+        return np.asarray(self.items.variance(self.theta).T * np.expand_dims(self.spread, -1))
+
+    @cached_property
+    def information(self) -> Array:
+        """Fisher information about ability, (n_items, n_nodes)."""
+        return self.items.information(self.theta).T
+
+    @cached_property
+    def bend(self) -> Array:
+        """P'P''/(P(1 − P)), whose sum is Warm's J, (n_items, n_nodes)."""
+        slope, guessing = self.items.discrimination[:, None], self.items.guessing[:, None]
+        logistic = (self.probability - guessing) / (1 - guessing)
+        return np.asarray(self.information * slope * (1 - 2 * logistic))
+
+    def log_likelihood(self, right: Any, tried: Any) -> Array:
+        """Log-likelihood at the nodes, (n, n_nodes), from trials, (n, n_items).
+
+        ``tried`` is None if there is one trial of every item. A trial of an item with levels is one
+        of its points.
+        """
+        items = self.items
+        if items.steps is not None:
+            weights = level_weights(items, right, tried)
+            by_level = zip(weights, self.log_probability, strict=True)
+            return np.asarray(sum(weight @ log_p for weight, log_p in by_level))
+        log_wrong, log_right = self.log_probability
+        if items.guessing.any():
+            likelihood = right @ (log_right - log_wrong)
+        else:
+            likelihood = np.multiply.outer(right @ items.discrimination, self.theta)
+            likelihood += (right @ items.intercept)[:, None]
+        return np.asarray(likelihood + total(log_wrong, tried))
+
+
+def total(curves: Array, tried: Any) -> Array:
+    """Sum of curves (n_items, n_nodes) over trials, (n, n_nodes); over all items if None."""
+    if tried is None:
+        return np.asarray(curves.sum(axis=0)[None])
+    return np.asarray(tried @ curves)
+
+
+def level_weights(items: ItemParameters, right: Array, tried: Array | None) -> Iterator[Array]:
+    """How often respondents reached every level of every item, (n, n_items) for each level."""
+    of_trials = items.top == 1
+    tried = np.ones_like(right) if tried is None else tried
+    score = np.rint(right)
+    for level in range(items.steps.shape[1]):
+        weight = ((score == level) & (tried > 0)).astype(np.float64)
+        if level < 2:
+            times = right if level else tried - right
+            weight[:, of_trials] = times[:, of_trials]
+        yield weight
+
+
+def normalised(log_joint: Array) -> tuple[Array, Array]:
+    """Logarithm of the sum over the last axis, and weights with a sum of 1."""
+    peak = log_joint.max(axis=-1, keepdims=True)
+    weights = np.exp(log_joint - peak)
+    mass = weights.sum(axis=-1, keepdims=True)
+    log_mass = np.log(mass) + peak
+    return log_mass[..., 0], weights / mass
+
+
+class Posterior(NamedTuple):
+    """Posteriors of the abilities of some respondents."""
+
+    theta: Array  # (n_nodes,)
+    weights: Array  # (n, n_nodes)
+
+    @classmethod
+    @np.errstate(under="ignore")
+    def of(cls, log_likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False) -> Posterior:
+        """Posteriors under the prior N(0, 1), or a mixture of it with a wider one."""
+        log_prior = nodes.normal_log_weights(1.0)
+        if heavy_tailed:
+            usual = np.log1p(-_WIDE_SHARE) + log_prior
+            wide = np.log(_WIDE_SHARE) + nodes.normal_log_weights(_WIDE_SD)
+            log_prior = np.logaddexp(usual, wide)
+        return cls(nodes.theta, normalised(log_likelihood + log_prior)[1])
+
+    def after(self, likelihood: Array) -> Posterior:
+        """Posteriors after further answers, by their likelihood at the nodes."""
+        weights = self.weights * likelihood
+        return Posterior(self.theta, weights / weights.sum(axis=1, keepdims=True))
+
+    @property
+    def mean(self) -> Array:
+        """Posterior means, (n,)."""
+        return np.asarray(self.weights @ self.theta)
+
+    @property
+    def sd(self) -> Array:
+        """Posterior SDs, (n,)."""
+        variance = self.weights @ self.theta**2 - self.mean**2
+        return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+    def number_right(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Mean and variance of the number right, (n,) each.
+
+        The arguments are these at each node, (n, n_nodes) or (1, n_nodes).
+        """
+        with np.errstate(under="ignore"):
+            expected = (self.weights * mean).sum(axis=1)
+            spread = (self.weights * (mean - expected[:, None]) ** 2).sum(axis=1)
+            noise = (self.weights * variance).sum(axis=1)
+        return expected, np.maximum(spread + noise, 0)  # rounding where no item is left
+
+    @np.errstate(under="ignore")
+    def quantile(self, tail: float) -> Array:
+        """Abilities below which a share of each posterior lies, (n,).
+
+        Nodes three times as dense as a likelihood needs determine a posterior (Shannon). Its
+        distribution function at node m is Σ wₖ(½ + Si(π(m − k))/π), with the sine integral Si. Its
+        normal deviates are interpolated.
+        """
+        from scipy.special import ndtri, sici
+
+        n_nodes = len(self.theta)
+        near = np.arange(-_NEAR, _NEAR + 1)
+        steps = np.arange(-2, 2) - near[:, None]
+        wave = sici(np.pi * steps)[0] / np.pi - np.sign(steps) / 2
+        wave[[0, -1]] /= 2  # signs alternate, so that this is nearly what lies beyond
+        below = np.cumsum(self.weights, axis=1) - self.weights / 2
+        around = four_around((below < tail).sum(axis=1), n_nodes)
+        next_to = np.clip(around[:, [2]] + near, 0, n_nodes - 1)
+        share = np.take_along_axis(below, around, axis=1)
+        share += np.take_along_axis(self.weights, next_to, axis=1) @ wave
+        place = around[:, 0] + np.clip((share < tail).sum(axis=1), 1, 3)
+        deviates = ndtri(np.clip(share, _LEAST, 1 - 1e-16))
+        return crossing(self.theta, deviates, place, around, ndtri(tail))
+
+
+def nodes_for(items: ItemParameters) -> Nodes:
+    """Grid for posteriors of respondents who answered all of some items, with the prior N(0, 1)."""
+    arrays = items.items if items.n_items else Items(np.zeros(1), np.zeros(1))
+    return NodeDensity.of(arrays, HALF_WIDTH).nodes(interpolates=False)
+
+
+def four_around(place: Any, n_nodes: int) -> Any:
+    """Nodes two before and two after the interval that ends at a place, (n, 4)."""
+    return np.clip(place, 2, n_nodes - 2)[:, None] + np.arange(-2, 2)
+
+
+def crossing(theta: Array, values: Array, place: Any, around: Any, target: float) -> Array:
+    """Ability before a node ``place`` at which values rise to a target, (n,).
+
+    It is that of the cubic through the ``values`` (n, 4) at the four nodes ``around``, or of a line
+    if the cubic leaves the interval.
+    """
+    ends = np.take_along_axis(values, place[:, None] - around[:, :1] + np.array([-1, 0]), axis=1)
+    low = theta[place - 1]
+    high = theta[place]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.nan_to_num((target - ends[:, 0]) / (ends[:, 1] - ends[:, 0]), nan=0.5)
+        cubic = (lagrange_weights(values, np.full(len(values), target)) * theta[around]).sum(axis=1)
+    line = low + np.clip(share, 0, 1) * (high - low)
+    return np.asarray(np.where((low <= cubic) & (cubic <= high), cubic, line))
