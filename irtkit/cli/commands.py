@@ -184,10 +184,6 @@ def _fit(given: SimpleNamespace) -> None:
         result = fitted(given, standard_errors=not given.no_standard_errors, **more)
         written = write_fit(result, given.out, source=printable(given.responses))
     click.echo(f"{result}{written}")
-    if result.n_abilities > 1:
-        if given.out is not None:
-            next_step(f"irtkit leaderboard {given.out} ranks the systems by expected score")
-        return
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 
 

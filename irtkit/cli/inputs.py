@@ -104,8 +104,9 @@ def fitted(
     """Fit as the options say. The printed result repeats the warnings of the fit."""
     from irtkit.calibration.priors import WeakPrior
     from irtkit.difficulty.quality import quality_of
-    from irtkit.fitting import fit, silently
+    from irtkit.fitting import silently
     from irtkit.io.tables import is_file, read_metrics
+    from irtkit.results import fit
 
     responses, settings = _read(given), vars(given)
     prior: Any = None if given.prior == "none" else given.prior

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
 """What ``irtkit fit --out`` writes."""
+CORRELATIONS_FILE = "correlations.csv"
+"""What it writes beside these for several abilities."""
 COMPARISON_FILES = (
     *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
     *("held_out.csv", "systems.csv"),

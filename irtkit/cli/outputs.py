@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from irtkit.cli.options import COMPARISON_FILES, FIT_FILES
+from irtkit.cli.options import COMPARISON_FILES, CORRELATIONS_FILE, FIT_FILES
 from irtkit.cli.process import wrapped
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
 from irtkit.printed import (
@@ -84,7 +84,7 @@ def prepared(out: Path | None) -> Iterator[None]:
     if os.path.lexists(out) and not out.is_dir():
         raise NotADirectoryError(f"--out {out}: exists and is not a folder")
     with folder_for(out):
-        for name in (*FIT_FILES, *COMPARISON_FILES):
+        for name in (*FIT_FILES, CORRELATIONS_FILE, *COMPARISON_FILES):
             check_writable(out / name, "--out")
         with together():
             yield
@@ -97,13 +97,13 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     if out is None:
         return ""
     items, respondents, summary, whole = (out / name for name in FIT_FILES)
+    files = [*FIT_FILES]
+    correlations = out / CORRELATIONS_FILE
     if result.n_abilities > 1:
-        remove(summary)  # that of an earlier fit
-        write_table(result.items, items)
-        write_table(result.respondents, respondents)
-        write_table(result.ability_correlations, out / "correlations.csv")
-        result.save(whole)
-        return _written([items.name, respondents.name, "correlations.csv", whole.name], out)
+        write_table(result.ability_correlations, correlations)
+        files.append(correlations.name)
+    else:
+        remove(correlations)  # those of an earlier fit
     responses = result.responses
     item_table = None if responses is None else responses.item_table
     respondent_table = None if responses is None else responses.respondent_table
@@ -113,16 +113,15 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         outcome = _summary(result, source)
         text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     result.save(whole)
-    return _written(FIT_FILES, out)
+    return _written(files, out)
 
 
 def described(table: pd.DataFrame, metadata: pd.DataFrame | None) -> pd.DataFrame:
     """Return a table with what is known of its items or respondents in further columns."""
     if metadata is None:
         return table
-    metadata = metadata.drop(
-        columns=table.columns.intersection(["text", "target"])
-    )  # the same texts
+    same_texts = table.columns.intersection(["text", "target"])
+    metadata = metadata.drop(columns=same_texts)
     taken = {name: f"metadata.{name}" for name in metadata.columns if name in table.columns}
     return table.join(metadata.rename(columns=taken))
 
@@ -132,7 +131,10 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
     from irtkit.data.slopes import called_negative
 
     items, duplicates = result.items, result.near_duplicates
-    negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
+    slopes = result.parameters.discrimination.reshape(len(items), result.n_abilities)
+    strongest = np.abs(slopes).argmax(axis=1)
+    slope = slopes[np.arange(len(items)), strongest]  # of the ability that an item measures most
+    negative = called_negative(items["p_negative"], slope=slope)
     read_from = None if result.responses is None else result.responses.source
     return {
         "source": source if read_from is None else read_from.to_dict(),
@@ -140,7 +142,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "method": result.method,
         "settings": result.settings.to_dict(),
         **{name: getattr(result, name) for name in _OUTCOMES},
-        "quadrature": vars(result.quadrature),
+        "quadrature": None if result.quadrature is None else vars(result.quadrature),
         "findings": [finding.to_dict() for finding in result.findings],
         "counts": {
             "respondents": result.n_real,
@@ -149,7 +151,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
             "items": len(items),
             "responses": int(items["n_responses"].sum()),
             "negative_discrimination": int(negative.sum()),
-            "slopes_below_0": int((items["discrimination"] < 0).sum()),
+            "slopes_below_0": int((slope < 0).sum()),
             "all_wrong": int(result.counts.all_wrong.sum()),
             "all_right": int(result.counts.all_right.sum()),
             "status": {str(k): int(n) for k, n in items["status"].value_counts().items()},

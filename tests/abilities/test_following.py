@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,9 +153,14 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
     tmp_path: Path,
 ) -> None:
     drawn(4, n_items=60)[0].to_frame().rename_axis("model").to_csv(tmp_path / "board.csv")
-    found = run("fit board.csv --abilities 2 --out out", tmp_path)
-    assert "2 abilities, 60 respondents" in found.stdout
+    command = [sys.executable, "-m", "irtkit", "fit", "board.csv", "--abilities", "2"]
+    alone = subprocess.run(  # in a process that has imported no other part
+        [*command, "--out", "out"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "2 abilities, 60 respondents" in alone.stdout
     assert (tmp_path / "out" / "correlations.csv").exists()
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert summary["counts"]["items"] == 60
     assert "respondent-1" in run("leaderboard out --top 60", tmp_path).stdout
     both = run("compare-systems out respondent-1 respondent-2", tmp_path)
     assert "percentage" in both.stdout
