@@ -131,9 +131,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
     from irtkit.data.slopes import called_negative
 
     items, duplicates = result.items, result.near_duplicates
-    slopes = result.parameters.discrimination.reshape(len(items), result.n_abilities)
-    strongest = np.abs(slopes).argmax(axis=1)
-    slope = slopes[np.arange(len(items)), strongest]  # of the ability that an item measures most
+    slope = items["discrimination"].to_numpy()
     negative = called_negative(items["p_negative"], slope=slope)
     read_from = None if result.responses is None else result.responses.source
     return {
