@@ -101,9 +101,9 @@ def _merge(given: SimpleNamespace) -> None:
     """
     from irtkit.io.logs import holds_logs
     from irtkit.io.merging import merge_responses, repeats_of_parts
-    from irtkit.io.reading import FOR_LOGS, FOR_TABLES
     from irtkit.io.writing import format_by_name, side_tables
     from irtkit.responses.cells import check_repeats
+    from irtkit.responses.tables import Settings
 
     form = format_by_name(given.out, "wide" if given.wide else None)
     how = how_to_read(given)
@@ -111,9 +111,10 @@ def _merge(given: SimpleNamespace) -> None:
     check_repeats(repeats)
     logs = [path for path in given.paths if holds_logs(path)]
     tables = [path for path in given.paths if path not in logs]
+    of_tables, of_logs = Settings.names("labels", "marks"), Settings.names("logs")
     for_logs, for_tables = (
         {name: value for name, value in how.items() if not (others and name in left_out)}
-        for others, left_out in ((tables, FOR_TABLES), (logs, FOR_LOGS))
+        for others, left_out in ((tables, of_tables), (logs, of_logs))
     )
     part = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
     matrices = [read_rows(logs, repeats=part, **for_logs)] if logs else []

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 
-_OF_READING = [str(one.name) for one in options(READING)]
-_FITTED_ANEW = {*_OF_READING, *(str(one.name) for one in options(f"{FITTING}\n{METRICS}"))} - {
-    "seed"
-}
+_OF_READING = [str(option.name) for option in options(READING)]
+_OF_FITTING = [str(option.name) for option in options(f"{FITTING}\n{METRICS}")]
+_FITTED_ANEW = {*_OF_READING, *_OF_FITTING} - {"seed"}
 
 
 def how_to_read(given: SimpleNamespace) -> dict[str, Any]:

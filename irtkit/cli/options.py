@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from dataclasses import fields
 from inspect import cleandoc
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,10 +24,26 @@ from irtkit.io.logs import stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.irf import EXTREME, MODELS
 from irtkit.printed import in_lines
+from irtkit.responses.tables import Settings
 from irtkit.systems.gate import MAX_DROP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+
+def options_of_reading() -> Iterator[str]:
+    """Options that `Settings` declares, one to a line."""
+    for setting in fields(Settings):
+        if setting.metadata["option"]:
+            option, text = option_of(setting.name), setting.metadata["text"]
+            text = re.sub("`(.+?)`", lambda name: option_of(name[1]), text)
+            yield f"{option} {setting.metadata['word']}".rstrip() + f"  {text}"
+
+
+def option_of(name: str) -> str:
+    """Spell an argument as an option."""
+    return f"--{name.replace('_', '-')}"
+
 
 FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
 """What ``irtkit fit --out`` writes."""
@@ -37,29 +54,7 @@ COMPARISON_FILES = (
     *("held_out.csv", "systems.csv"),
 )
 """What ``irtkit compare --out`` writes."""
-READING = """Reading:
---format NAME  Format: wide, long, parquet, py-irt or a harness.
---task NAMES  Tasks or subsets to read.
---respondent COLUMNS  Column of systems in a table, or several to join.
---item COLUMNS  Column of items in a long table, or several to join: task,question_id.
---response COLUMN  Column of responses in a long table.
---key FILE|LABEL  Right answers: a table of items and answers, or the label of a row.
---threshold NUMBER  Mark scores at or above this number as right.
---score-range RANGE  Worst and best score: 0,100, or 100,0 where lower is better. By default 0,1.
-  STSB=-1,1 is for the item STSB alone, and may be repeated.
---right WORDS  Words for a right response: correct,C,pass.
---wrong WORDS  Words for a wrong response. By default all other words.
---missing WORDS  Words for a missing response: ERROR,refused.
---levels  Read ordered levels, from 0 or from 1. --model GPCM and GRM imply it.
---ignore COLUMNS  Columns of a table, or labels of rows, to leave out.
---keep COLUMNS  Columns of a wide table that are items.
---transpose  Read rows as items and columns as systems.
---repeats RULE  Rule for several responses of a system to an item: count, first, last or
-  mean>=SHARE.
---metric NAMES  Metric of logs that says right or wrong. The first that a task has is read.
---filter NAMES  Filter of answers in logs that the metric uses.
---errors missing  Leave out answers of logs that ended in an error.
---strict  Stop at a file that cannot be read, instead of skipping it."""
+READING = "\n".join(["Reading:", *options_of_reading()])
 """Settings of `irtkit.read_responses`."""
 FITTING = """Options:
 --model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM.

@@ -15,7 +15,7 @@ from irtkit.findings import Finding, ReadingError, failed
 from irtkit.io import logs, table_files
 from irtkit.io.json_text import json_document
 from irtkit.io.merging import merge_responses, repeats_of_parts
-from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory, of_table, refuse
+from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory, of_table
 from irtkit.io.text import naming, read_text_table, text_table
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.responses.columns import listed, target_position, usual_columns
@@ -101,7 +101,7 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
     if form in logs.LOG_FORMATS:
         matrix, form = of_logs(logs.read_logs([file], form=form), settings, findings)
     else:
-        refuse(settings, FOR_LOGS, "evaluation logs, but this is a table")
+        settings.refuse(FOR_LOGS, "evaluation logs, but this is a table")
         if form == "npy":
             return of_memory(table_files.numpy_array(file), settings, findings)
         matrix, form = of_table(_table(file, form, head), settings, findings)
@@ -112,7 +112,7 @@ def of_logs(
     found: logs.Logs, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
     """Matrix of logs that are read, and their formats."""
-    refuse(settings, FOR_TABLES, "tables, but these are evaluation logs")
+    settings.refuse(FOR_TABLES, "tables, but these are evaluation logs")
     matrix = logs.matrix_of(found, settings, findings)
     return matrix, ", ".join(found.runs["format"].unique())
 
@@ -132,7 +132,7 @@ def _of_files(
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
-    refuse(settings, FOR_LOGS, "evaluation logs, but these are tables")
+    settings.refuse(FOR_LOGS, "evaluation logs, but these are tables")
     if skipped := [file.name for file in others if file not in tables]:
         findings.append(Finding("skipped-files", "warning", {"n": len(skipped), "files": skipped}))
     opened: dict[Path, Table] = {}

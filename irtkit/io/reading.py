@@ -23,17 +23,13 @@ from irtkit.responses.tables import Settings, Table, as_frame, frame_table
 from irtkit.responses.wide import of_tasks, read_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from irtkit.io.logs import Logs
     from irtkit.responses.columns import Names
 
 TABLE_FORMATS = ("wide", "long", "parquet", "py-irt")  # Values of `format`, beside harnesses.
-FOR_TABLES = (
-    *("respondent", "item", "response", "key", "right", "wrong", "missing"),
-    *("ignore", "keep", "transpose"),
-)
-FOR_LOGS = ("metric", "filter", "errors")  # Settings that the other kind of source does not take.
+READING = Settings.names()  # Arguments that say how to read.
+FOR_TABLES = Settings.names("labels", "marks")
+FOR_LOGS = Settings.names("logs")
 _LOGGER = logging.getLogger("irtkit")
 
 
@@ -41,23 +37,23 @@ def read_responses(
     path: object,
     *,
     format: str | None = None,  # noqa: A002 - the word that pandas and others use
+    task: Names = None,
     respondent: Names = None,
     item: Names = None,
     response: str | None = None,
-    task: Names = None,
-    metric: Names = None,
-    filter: Names = None,  # noqa: A002 - the word of the harnesses
     key: Any = None,
     threshold: float | None = None,
+    score_range: Any = None,
     right: Any = None,
     wrong: Any = None,
     missing: Any = None,
-    score_range: Any = None,
     levels: bool = False,
     ignore: Names = None,
     keep: Names = None,
     transpose: bool = False,
     repeats: str = "error",
+    metric: Names = None,
+    filter: Names = None,  # noqa: A002 - the word of the harnesses
     errors: str | None = None,
     sparse: bool = False,
     strict: bool = False,
@@ -71,46 +67,9 @@ def read_responses(
     Parameters
     ----------
     path : str, path, list of paths, data frame, array, dict or list of records
-        A file (plain or gzip), a folder, a pattern such as ``runs/*.eval``, or data in memory. An
+        A file (plain or packed), a folder, a pattern such as ``runs/*.eval``, or data in memory. An
         array has respondents as rows.
-    format : str, optional
-        Force the format: "wide", "long", "parquet", "py-irt" or the name of a harness.
-    respondent, item : str or list of str, optional
-        Tables: columns with the labels. Several columns are joined with "/". `item` is for
-        long tables.
-    response : str, optional
-        Long tables: the column of responses. Columns with usual names need not be named.
-    task : str or list of str, optional
-        Tasks to read.
-    metric, filter : str or list of str, optional
-        Logs: metric that says what is right, and answer filter. The first that a task has counts.
-    key : path, mapping or str, optional
-        Tables of answers: right answer of each item, or the label of the row that holds them.
-    threshold : float, optional
-        Scores at or above it are right, all others wrong.
-    right, wrong, missing : str, float or list, optional
-        Words or numbers that are right, wrong or missing. Capitals do not matter. Without `wrong`
-        all other words are wrong. Empty cells and NA are always missing.
-    score_range : pair or mapping, optional
-        Worst and best score, such as (0, 100), or (100, 0) where lower is better; or a mapping of
-        items to such pairs. Others, and all by default, have (0, 1).
-    levels : bool, default False
-        Read ordered levels for the GPCM and the GRM, from 0, or from 1 if no cell is 0, up to the
-        highest that an item reached. `score_range` declares others: (1, 5).
-    ignore, keep : str or list of str, optional
-        Tables: columns to leave out, and the only columns that are items. Patterns such as ``q*``
-        are allowed. `ignore` may name rows by their label, too.
-    transpose : bool, default False
-        Wide tables: rows are items and columns are respondents.
-    repeats : {"error", "count", "first", "last", "mean>=0.5"}, default "error"
-        What several rows, epochs or runs of one respondent and item are: an error (only the newest
-        run of a log is read), repeated trials, or one response.
-    errors : {"missing"}, optional
-        Logs: leave out answers that ended in an error if the harness marks them wrong (SWE-bench).
-    sparse : bool, default False
-        Keep only the observed cells, for tables that answer few of all cells.
-    strict : bool, default False
-        Folders: raise an error for a file that cannot be read, instead of a warning.
+    {settings}
 
     Returns
     -------
@@ -175,7 +134,7 @@ def read_responses(
     return _finished(matrix, form, tuple(map(str, paths)), settings, findings, declared)
 
 
-READING = tuple(read_responses.__kwdefaults__ or ())  # Arguments that say how to read.
+read_responses.__doc__ = Settings.documented(read_responses.__doc__)
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -228,12 +187,6 @@ def _is_list_of(given: Any, *kinds: type) -> bool:
     return several and all(isinstance(one, kinds) for one in given)
 
 
-def refuse(settings: Settings, names: Sequence[str], what: str) -> None:
-    """Raise an error for the first of some settings that is given."""
-    if given := [name for name in names if getattr(settings, name) not in (None, False)]:
-        raise ValueError(f"{given[0]} is for {what}")
-
-
 def _key(key: Any) -> Any:
     """Right answers by item. A text that is not a file is the label of a row."""
     if isinstance(key, str) and not Path(key).is_file():
@@ -278,14 +231,14 @@ def of_memory(
     """Matrix of an array, a data frame, a dict or records."""
     if isinstance(given, ResponseMatrix):
         raise TypeError("path is a ResponseMatrix already")
-    refuse(settings, FOR_LOGS, "evaluation logs, and this is data in memory")
+    settings.refuse(FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
         raise ValueError(f"format must be wide or long for data in memory, got {settings.format!r}")
     if isinstance(given, np.ndarray) or (
         isinstance(given, list | tuple) and not _is_list_of(given, dict)
     ):
-        others = {"respondent", "item", "response", "key", "ignore", "keep", "transpose", "sparse"}
-        refuse(settings, [*others], "tables with labels, and this is an array")
+        others = (*Settings.names("labels"), "sparse")
+        settings.refuse(others, "tables with labels, and this is an array")
         words = {
             name: getattr(settings, name) for name in ("threshold", "right", "wrong", "score_range")
         }

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from irtkit.responses.columns import is_long, matched, respondent_position
 from irtkit.responses.marking import Marking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -27,36 +28,143 @@ BLOCK_ROWS = 2**17  # Rows of a long block: its arrays stay in the processor's c
 _BLOCK_CELLS = 2**22  # Cells of a block of a wide table.
 
 
+# What a setting takes: its word on the command line, and its type in Python.
+_TYPES = {
+    "NAME": "str",
+    "NAMES": "str or list of str",
+    "COLUMN": "str",
+    "COLUMNS": "str or list of str",
+    "FILE|LABEL": "path, mapping or str",
+    "NUMBER": "float",
+    "RANGE": "pair or mapping",
+    "WORDS": "str, float or list",
+    "RULE": '{"error", "count", "first", "last", "mean>=0.5"}',
+    "missing": '{"missing"}',
+    "": "bool",
+}
+
+
+_INDENTED: Any = {"initial_indent": "    ", "subsequent_indent": "    ", "break_on_hyphens": False}
+
+
+def _setting(word: str, text: str, *, of: str = "all", option: bool = True) -> Any:
+    """Declare a setting: what it takes, its help, and the kind of source that it is for.
+
+    ``labels`` are tables with labels, ``marks`` tables and arrays, and ``logs`` evaluation logs.
+    """
+    default = {"": False, "RULE": "error"}.get(word)
+    return field(default=default, metadata={"word": word, "text": text, "of": of, "option": option})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """How responses are read: the arguments of `irtkit.read_responses`."""
+    """How responses are read: the arguments of `irtkit.read_responses`, and options of commands."""
 
-    format: str | None = None
-    respondent: Names = None
-    item: Names = None
-    response: str | None = None
-    task: Names = None
-    metric: Names = None
-    filter: Names = None
-    key: Any = None
-    threshold: float | None = None
-    right: Any = None
-    wrong: Any = None
-    missing: Any = None
-    score_range: Any = None
-    levels: bool = False
-    ignore: Names = None
-    keep: Names = None
-    transpose: bool = False
-    repeats: str = "error"
-    errors: str | None = None
-    sparse: bool = False
-    strict: bool = False
+    format: str | None = _setting(
+        "NAME", "Format: wide, long, parquet, py-irt or the name of a harness."
+    )
+    task: Names = _setting("NAMES", "Tasks or subsets to read.")
+    respondent: Names = _setting(
+        "COLUMNS", "Column of systems in a table, or several, to be joined with /.", of="labels"
+    )
+    item: Names = _setting(
+        "COLUMNS",
+        "Column of items in a long table, or several, to be joined: task,question_id.",
+        of="labels",
+    )
+    response: str | None = _setting(
+        "COLUMN",
+        "Column of responses in a long table. Columns with usual names need not be named.",
+        of="labels",
+    )
+    key: Any = _setting(
+        "FILE|LABEL",
+        "Right answers: a table of items and answers, or the label of the row that holds them.",
+        of="labels",
+    )
+    threshold: float | None = _setting(
+        "NUMBER", "Scores at or above it are right, all others wrong."
+    )
+    score_range: Any = _setting(
+        "RANGE",
+        "Worst and best score: 0,100, or 100,0 where lower is better. By default 0,1. STSB=-1,1 "
+        "is for the item STSB alone, and may be repeated.",
+    )
+    right: Any = _setting("WORDS", "Words or numbers that are right: correct,C,pass.", of="marks")
+    wrong: Any = _setting(
+        "WORDS", "Words or numbers that are wrong. By default all other words.", of="marks"
+    )
+    missing: Any = _setting(
+        "WORDS",
+        "Words or numbers that are missing: ERROR,refused. Empty cells and NA always are.",
+        of="marks",
+    )
+    levels: bool = _setting(
+        "",
+        "Read ordered levels, from 0, or from 1 if no cell is 0, up to the highest that an item "
+        "reached, unless `score_range` declares others. GPCM and GRM imply it.",
+    )
+    ignore: Names = _setting(
+        "COLUMNS",
+        "Columns of a table, or labels of rows, to leave out. q* is a pattern.",
+        of="labels",
+    )
+    keep: Names = _setting(
+        "COLUMNS", "The only columns of a wide table that are items.", of="labels"
+    )
+    transpose: bool = _setting(
+        "", "Read rows of a wide table as items and columns as systems.", of="labels"
+    )
+    repeats: str = _setting(
+        "RULE",
+        "What several rows, epochs or runs of a system and item are: repeated trials (count), one "
+        "response (first, last or mean>=SHARE), or an error, by default, where only the newest "
+        "run of a log is read.",
+    )
+    metric: Names = _setting(
+        "NAMES",
+        "Metric of logs that says right or wrong. The first that a task has is read.",
+        of="logs",
+    )
+    filter: Names = _setting("NAMES", "Filter of answers in logs that the metric uses.", of="logs")
+    errors: str | None = _setting(
+        "missing",
+        "Leave out answers of logs that ended in an error, where the harness marks them wrong "
+        "(SWE-bench).",
+        of="logs",
+    )
+    sparse: bool = _setting(
+        "", "Keep only the observed cells, for tables that answer few of all cells.", option=False
+    )
+    strict: bool = _setting("", "Stop at a file that cannot be read, instead of skipping it.")
 
     @cached_property
     def marking(self) -> Marking:
         """What is right, wrong and missing."""
         return Marking.of(self.threshold, self.right, self.wrong, self.missing, self.score_range)
+
+    @classmethod
+    def names(cls, *kinds: str) -> tuple[str, ...]:
+        """Names of all settings, or of those that are for some kinds of sources only."""
+        declared = fields(cls)
+        return tuple(s.name for s in declared if not kinds or s.metadata["of"] in kinds)
+
+    def refuse(self, names: Sequence[str], what: str) -> None:
+        """Raise an error for the first of some settings that is set."""
+        for name in names:
+            if getattr(self, name) not in (None, False):
+                raise ValueError(f"{name} is for {what}")
+
+    @classmethod
+    def documented(cls, docstring: str | None) -> str:
+        """Return a docstring whose line ``{settings}`` is replaced by what all settings are."""
+        parameters = []
+        for setting in fields(cls):
+            kind = _TYPES[setting.metadata["word"]]
+            end = "optional" if setting.default is None else f"default {setting.default}"
+            parameters.append(f"{setting.name} : {kind}, {end}")
+            parameters += wrap(setting.metadata["text"], 96, **_INDENTED)
+        return (docstring or "").replace("{settings}", "\n    ".join(parameters))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import logging
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ import pandas as pd
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic, fit, read_responses
+from irtkit.cli.commands import cli
 from irtkit.findings import IRTWarning, ReadingError
 from irtkit.io.reading import as_responses
+from irtkit.responses.tables import Settings
 
+INSPECT = cli.commands["inspect"]
 STORED = sorted((Path(__file__).parents[3] / "shared" / "data").glob("*.meta.json"))
 EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
 TEXTS = {
@@ -52,6 +57,18 @@ def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
     assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
     assert responses.n_missing == stated["missing_cells"]
     assert responses.values[responses.values >= 0].mean() == pytest.approx(stated["mean"], abs=1e-4)
+
+
+def test_settings_are_arguments_documented_and_options_as_the_table_declares_them() -> None:
+    parameters = dict(inspect.signature(read_responses).parameters)
+    assert parameters.pop("path").default is inspect.Parameter.empty
+    assert [*parameters] == [setting.name for setting in fields(Settings)]
+    options = {str(option.name): option for option in INSPECT.params}
+    for setting in fields(Settings):
+        parameter, text = parameters[setting.name], " ".join(read_responses.__doc__.split())
+        assert (parameter.default, parameter.annotation) == (setting.default, setting.type)
+        assert setting.metadata["text"] in text
+        assert (setting.name in options) is setting.metadata["option"]
 
 
 @pytest.mark.parametrize(("kind", "how", "message"), [
