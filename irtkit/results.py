@@ -133,7 +133,7 @@ class Questions:
         >>> bool((clustered.ability_se >= result.ability_se).all())
         True
         """
-        from irtkit.systems.standing import with_clustered_errors
+        from irtkit.systems.scores import with_clustered_errors
 
         return with_clustered_errors(self, families, clusters)
 

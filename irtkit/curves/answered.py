@@ -24,7 +24,7 @@ from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.selection.subset import refits
-from irtkit.systems.standing import Shares
+from irtkit.systems.scores import Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from irtkit.report.templates import environment, number_text
 from irtkit.responses import item_texts
-from irtkit.systems.standing import MOST_SYSTEMS
+from irtkit.systems.scores import MOST_SYSTEMS
 
 if TYPE_CHECKING:
     import pandas as pd

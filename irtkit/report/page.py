@@ -30,7 +30,7 @@ from irtkit.report.templates import cut, environment, link, number_text, strong_
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import ranked
 from irtkit.systems.printed import FROM_TO, board_legend, scored_tasks, scores_in_words
-from irtkit.systems.standing import MOST_SYSTEMS
+from irtkit.systems.scores import MOST_SYSTEMS
 from irtkit.systems.tasks import AVERAGE, sizes_of_tasks
 
 if TYPE_CHECKING:

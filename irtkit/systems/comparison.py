@@ -22,12 +22,12 @@ from irtkit.printed import InNotebooks, shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
 from irtkit.systems.ranks import pairs_apart
-from irtkit.systems.standing import (
+from irtkit.systems.scores import (
     Shares,
     limits_of,
     numbered_clusters,
-    standing_by_abilities,
-    standings,
+    scores_by_abilities,
+    scores_by_component,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
 from irtkit.threads import one_thread
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.systems.paired import Clusters
-    from irtkit.systems.standing import Standing
+    from irtkit.systems.scores import Scores
 
 _MOST_PAIRS = 1_000_000  # Rows of a table, which take about a second.
 
@@ -76,14 +76,14 @@ class SystemComparison(InNotebooks):
 
         ``difference`` is the true one, by default the one found. Two-sided, at 1 − ``level``.
         """
-        found = power_of(
+        power = power_of(
             n_items,
             self.difference if difference is None else difference,
             self.se * self.n_items**0.5,
             level=self.level,
             clusters_per_item=self.n_clusters / max(self.n_items, 1),
         )
-        return float(found) if np.ndim(found) == 0 else found
+        return float(power) if np.ndim(power) == 0 else power
 
     def __repr__(self) -> str:
         names = f"{shortened(self.system)}, {shortened(self.other)}"
@@ -186,16 +186,16 @@ def compare_systems(
     require("compare_systems", result)
     if result.n_abilities > 1:
         cluster = numbered_clusters(clusters, result.item_labels)
-        parts = [standing_by_abilities(result, cluster)]
+        parts = [scores_by_abilities(result, cluster)]
     else:
-        _, parts, cluster = standings(result, clusters)
+        _, parts, cluster = scores_by_component(result, clusters)
     if system is None or other is None:
         chosen = result.patterns.answering
         if systems is not None:
             chosen = np.zeros_like(chosen)
             names = label_names(systems, len(systems), "system")
             chosen[[_place(result, name) for name in names]] = True
-        found: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
+        compared: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
     else:
         names = label_names([system, other], 2, "system")
         places = np.array([_place(result, name) for name in names])
@@ -205,17 +205,17 @@ def compare_systems(
                 f"systems {short(names[0])} and {short(names[1])} cannot be compared: they share "
                 "no items, directly or through other systems"
             )
-        order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
-        columns = _columns(result, part, order, cluster, level)
-        row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
         shares = Shares.of(result.patterns.chosen(places))
         if by is not None:
             return compared_by_task(shares, cluster, Tasks.of(result, by), level)
+        order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
+        columns = _columns(result, part, order, cluster, level)
+        row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
         row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
-        found = SystemComparison(**row, level=level, n_systems=len(part.scores))
+        compared = SystemComparison(**row, level=level, n_systems=len(part.value))
     for finding in limits_of(result, parts):
         warn(finding)
-    return found
+    return compared
 
 
 def _place(result: FitResult, name: str) -> int:
@@ -234,7 +234,7 @@ def _place(result: FitResult, name: str) -> int:
 
 def _all_pairs(
     result: FitResult,
-    parts: list[Standing],
+    parts: list[Scores],
     chosen: NDArray[np.bool_],
     cluster: Clusters | None,
     level: float,
@@ -250,43 +250,47 @@ def _all_pairs(
             f"a table has at most {_MOST_PAIRS:,} pairs, and {sum(map(len, orders)):,} systems "
             f"make {n_pairs:,}. Name some of them, such as systems=board.index[:1000]"
         )
-    labels, found = pd.Index(result.respondent_labels), []
+    labels = pd.Index(result.respondent_labels)
+    tables = []
     for part, order in zip(parts, orders, strict=True):
-        ends = [order[end] for end in np.triu_indices(len(order), 1)]
-        system, other = (pd.Categorical.from_codes(part.places[end], labels) for end in ends)
+        first, second = (order[end] for end in np.triu_indices(len(order), 1))
+        pairs = {
+            "system": pd.Categorical.from_codes(part.places[first], labels),
+            "other": pd.Categorical.from_codes(part.places[second], labels),
+        }
         columns = _columns(result, part, order, cluster, level)
         del columns["n_clusters"]
-        different = pairs_apart(part, level=level, seed=seed)[*ends]
-        pair = {"system": system, "other": other}
-        found.append(pd.DataFrame({**pair, **columns, "different": different}))
-    return found[0] if len(found) == 1 else pd.concat(found, ignore_index=True)
+        different = pairs_apart(part, level=level, seed=seed)[first, second]
+        tables.append(pd.DataFrame({**pairs, **columns, "different": different}))
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
 def _columns(
     result: FitResult,
-    part: Standing,
+    scores: Scores,
     order: Any,
     cluster: Clusters | None,
     level: float,
 ) -> dict[str, Array]:
-    """Columns of all pairs of some systems of a part, in this order of systems."""
+    """Columns of all pairs of some systems, in this order of systems."""
     pairs = np.triu_indices(len(order), 1)
-    ends = [order[end] for end in pairs]
-    scored = difference = np.subtract(*part.scores[ends])
-    variance, df = part.variances(order, order)[pairs], np.minimum(*part.df[ends])
-    se = np.sqrt(variance)
-    low, high = score_low, score_high = _interval(difference, se, df, level)
-    kept = 1.0 if np.isinf(part.spread) else part.spread / (part.spread + variance)
-    t = np.zeros_like(difference)
-    np.divide(difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
+    first, second = (order[end] for end in pairs)
+    score_difference = scores.value[first] - scores.value[second]
+    variance = scores.difference_variance(order, order)[pairs]
+    df = np.minimum(scores.df[first], scores.df[second])
+    score_low, score_high = _interval(score_difference, np.sqrt(variance), df, level)
+    kept = 1.0 if np.isinf(scores.spread) else scores.spread / (scores.spread + variance)
+    t = np.zeros_like(score_difference)
+    np.divide(score_difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
     beyond = tail(df, t)
-    p_better = np.where(t > 0, 1 - beyond, beyond)
+    difference, low, high = score_difference, score_low, score_high
     n_items = np.full(len(df), len(result.item_labels))
     if not result.patterns.complete:
-        shares = Shares.of(result.patterns.chosen(part.places[order]))
-        n_items, df, difference, variance = (each[pairs] for each in _in_common(shares, cluster))
-        se = np.sqrt(variance)
-        low, high = _interval(difference, se, df, level)
+        shares = Shares.of(result.patterns.chosen(scores.places[order]))
+        in_common = _in_common(shares, cluster)
+        n_items, df, difference, variance = (values[pairs] for values in in_common)
+        low, high = _interval(difference, np.sqrt(variance), df, level)
+    se = np.sqrt(variance)
     n_clusters = df.astype(np.int64) + 1
     return {
         "n_items": n_items,
@@ -295,10 +299,10 @@ def _columns(
         "low": low,
         "high": high,
         "p_value": np.where(np.isnan(se), np.nan, 2 * tail(df, np.nan_to_num(difference / se))),
-        "score_difference": scored,
+        "score_difference": score_difference,
         "score_low": score_low,
         "score_high": score_high,
-        "p_better": p_better,
+        "p_better": np.where(t > 0, 1 - beyond, beyond),
         "items_needed": items_needed(
             se * np.sqrt(n_items),
             difference,
@@ -322,14 +326,18 @@ def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, 
     total -= total.T.copy()
     mean = total / np.where(n > 0, n, np.nan)
     if cluster is None:
-        n_clusters, squares = n, (right**2) @ seen.T
+        n_clusters = n
+        squares = (right**2) @ seen.T
         squares = squares + squares.T - 2 * right @ right.T - mean * total
     else:
         n_clusters, squares = np.zeros_like(n), np.zeros_like(n)
-        for items in (cluster == g for g in range(int(cluster.max()) + 1)):
-            met, apart_by = (part[:, items] @ seen[:, items].T for part in (seen, right))
-            n_clusters += met > 0
-            squares += (apart_by - apart_by.T - mean * met) ** 2
+        for number in range(int(cluster.max()) + 1):
+            items = cluster == number
+            answered = seen[:, items]
+            n_common = answered @ answered.T
+            sums = right[:, items] @ answered.T
+            n_clusters += n_common > 0
+            squares += (sums - sums.T - mean * n_common) ** 2
     least = np.minimum(shares.steps[:, None], shares.steps) ** 2
     variance = np.maximum(squares, least) * correction(n_clusters) / np.where(n > 0, n, np.nan) ** 2
     return n.astype(np.int64), n_clusters - 1, mean, variance

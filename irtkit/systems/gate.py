@@ -22,7 +22,7 @@ from irtkit.findings import Finding
 from irtkit.io.reading import as_responses
 from irtkit.printed import in_lines, two_digits
 from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
-from irtkit.systems.standing import Shares, numbered_clusters
+from irtkit.systems.scores import Shares, numbered_clusters
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:

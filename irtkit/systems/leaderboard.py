@@ -21,19 +21,19 @@ from irtkit.findings import Finding, warn
 from irtkit.printed import InNotebooks
 from irtkit.systems.printed import scored_tasks
 from irtkit.systems.ranks import (
-    drawn_ranks,
     groups_of,
     likely_ranks,
     pairs_apart,
+    posterior_ranks,
     simultaneous_ranks,
 )
-from irtkit.systems.standing import (
+from irtkit.systems.scores import (
     Shares,
-    by_ability,
     limits_of,
     numbered_clusters,
-    standing_by_abilities,
-    standings,
+    scores_by_abilities,
+    scores_by_ability,
+    scores_by_component,
     with_clustered_errors,
 )
 from irtkit.systems.tasks import AVERAGE, Tasks, with_tasks
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.irf import Array
-    from irtkit.systems.standing import Standing
+    from irtkit.systems.scores import Scores
 
 THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
-_OF_ALL = ("accuracy", "ability", "expected_score")  # Columns of a board of all items.
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
@@ -143,9 +142,9 @@ def leaderboard(
     With of="these" ranks are drawn from the posterior of all abilities, which contains the common
     errors of items, and two systems differ significantly by this posterior. Ranks then rest on the
     model. All else is about items like these. Likely ranks hold the true rank with the probability
-    ``level`` on average over systems and boards. They take true scores for a mixture of three
-    normals. Simultaneous intervals hold all ranks of a board together with the probability
-    ``level`` or more, without assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
+    ``level`` on average over systems and boards. They take true scores as normal. Simultaneous
+    intervals hold all ranks of a board together with the probability ``level`` or more, without
+    assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
 
     References
     ----------
@@ -195,56 +194,61 @@ def ranked(
     by_family = None if result.item_covariance is None else families
     if by_family is not None or clusters is not None:
         result = with_clustered_errors(result, by_family, clusters)
-    table, parts, cluster = standings(result, clusters, level=level)
+    table, parts, cluster = scores_by_component(result, clusters, level=level)
     wider = result.ability_se / result.posterior_sd
     for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
         table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
     findings = limits_of(result, parts)
-    standing = [by_ability(result, part) if of == THESE else part for part in parts]
+    if of == THESE:
+        parts = [scores_by_ability(result, part) for part in parts]
     if tasks is not None:
-        table, standing, more = with_tasks(result, table, parts, cluster, tasks, level)
-        findings += more
-    boards = [_board(table, part, level, seed, of) for part in standing]
-    board = pd.concat([rows for rows, *_ in boards])
+        table, parts, of_tasks = with_tasks(result, table, parts, cluster, tasks, level)
+        findings += of_tasks
+    boards = []
+    n_reversed = n_apart = 0
+    for part in parts:
+        apart = pairs_apart(part, level=level, seed=seed)
+        boards.append(_board(table, part, apart, level, seed, of))
+        ability = table["ability"].to_numpy()[part.places]
+        n_reversed += int(np.count_nonzero(np.triu(apart & (ability > ability[:, None]))))
+        n_apart += int(np.count_nonzero(apart)) // 2
+    board = pd.concat(boards)
     marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
     status = pd.Series(np.where(marked, "misfit", "ok"), result.respondent_labels, dtype=object)
     board["status"] = status[board.index]
-    known = None if result.responses is None else result.responses.respondent_table
-    if families is not None or (known is not None and "family" in known.columns):
+    respondents = None if result.responses is None else result.responses.respondent_table
+    if families is not None or (respondents is not None and "family" in respondents.columns):
         names = family_names(result, "family" if families is None else families)
         family = pd.Series([name or "" for name in names], result.respondent_labels)
         board["family"] = family[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
-    n_reversed, n_apart = (sum(counts) for counts in list(zip(*boards, strict=True))[1:])
     if tasks is None and n_reversed > _MOST_REVERSED * n_apart:
-        about = {"n": n_reversed, "n_pairs": n_apart}
-        findings.append(Finding("ability-reversed", "warning", about))
+        values = {"n": n_reversed, "n_pairs": n_apart}
+        findings.append(Finding("ability-reversed", "warning", values))
 
     object.__setattr__(board, "_repr_html_", partial(InNotebooks.html_of, Board(board, level, of)))
     return board, findings
 
 
 def _board(
-    table: pd.DataFrame, standing: Standing, level: float, seed: int, of: str
-) -> tuple[pd.DataFrame, int, int]:
-    """Systems of one component, best first, pairs in the other order by ability, and all pairs."""
-    scores, rows = standing.scores, table.iloc[standing.places]
-    apart = pairs_apart(standing, level=level, seed=seed)
-    board = rows[[]].assign(rank=1 + np.searchsorted(-scores, -scores))
-    likely = drawn_ranks if of == THESE else likely_ranks
-    board["rank_low"], board["rank_high"] = likely(standing, level=level, seed=seed)
-    by_task = [f"score_{name}" for name in scored_tasks(rows)]
-    for name in (*([AVERAGE, *by_task] if by_task else _OF_ALL), "n_responses"):
+    table: pd.DataFrame, scores: Scores, apart: Any, level: float, seed: int, of: str
+) -> pd.DataFrame:
+    """Systems of one component, best first. ``apart`` says which pairs differ."""
+    rows = table.iloc[scores.places]
+    board: pd.DataFrame = rows[[]].assign(rank=1 + np.searchsorted(-scores.value, -scores.value))
+    likely = posterior_ranks if of == THESE else likely_ranks
+    board["rank_low"], board["rank_high"] = likely(scores, level=level, seed=seed)
+    tasks = [f"score_{name}" for name in scored_tasks(rows)]
+    names = [AVERAGE, *tasks] if tasks else ["accuracy", "ability", "expected_score"]
+    for name in (*names, "n_responses"):
         for column in (name, f"{name}_low", f"{name}_high"):
             if column in rows:
                 board[column] = rows[column]
     board["group"] = np.array(groups_of(apart), dtype=object)
-    surely = simultaneous_ranks(apart)
-    board["rank_low_simultaneous"], board["rank_high_simultaneous"] = surely
-    ability = rows["ability"].to_numpy()
-    n_reversed = np.count_nonzero(np.triu(apart & (ability > ability[:, None])))
-    return board, int(n_reversed), int(np.count_nonzero(apart)) // 2
+    low, high = simultaneous_ranks(apart)
+    board["rank_low_simultaneous"], board["rank_high_simultaneous"] = low, high
+    return board
 
 
 def improbable_right(result: FitResult) -> Array:
@@ -256,13 +260,13 @@ def improbable_right(result: FitResult) -> Array:
     from scipy.special import betainc
 
     sums = np.zeros((4, len(result.ability)))
-    for some in blocks(len(result.ability), len(result.item_labels)):
-        shares = Shares.of(result.patterns.chosen(some))
-        p = result.parameters.probability(result.ability[some])
-        hard = (shares.trials > 0) & (p < _IMPROBABLE)
+    for systems in blocks(len(result.ability), len(result.item_labels)):
+        shares = Shares.of(result.patterns.chosen(systems))
+        p = result.parameters.probability(result.ability[systems])
+        improbable = (shares.trials > 0) & (p < _IMPROBABLE)
         terms: Any = (1.0, shares.right, p, p * (1 - p))
-        for room, values in zip(sums, terms, strict=True):
-            room[some] = np.where(hard, values, 0.0).sum(axis=1)
+        for k, term in enumerate(terms):
+            sums[k, systems] = np.where(improbable, term, 0.0).sum(axis=1)
     n, number, expected, variance = sums
     z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)
     real = z[result.answering]
@@ -284,34 +288,35 @@ def board_of_abilities(
     import pandas as pd
     from scipy.special import ndtri
 
-    task, names = None, []
+    task = None
+    names: list[str] = []
     if by is not None:
         check_one_of("by", by, ("task",))
         if result.several.tasks is None:
             raise ValueError("by='task' needs tasks: a column 'task' of the item table")
         names = [*dict.fromkeys(result.several.tasks)]
-        task = np.array([names.index(one) for one in result.several.tasks], dtype=np.intp)
-    standing = standing_by_abilities(result, numbered_clusters(clusters, result.item_labels), task)
-    places, scores = standing.places, standing.scores
-    low, high = likely_ranks(standing, level=level, seed=seed)
-    columns: dict[str, Any] = {"rank": 1 + np.searchsorted(-scores, -scores)}
-    columns |= {"rank_low": low, "rank_high": high, "accuracy": result.counts.accuracy[places]}
-    reach = ndtri((1 + level) / 2)
+        task = np.array([names.index(name) for name in result.several.tasks], dtype=np.intp)
+    scores = scores_by_abilities(result, numbered_clusters(clusters, result.item_labels), task)
+    places = scores.places
+    low, high = likely_ranks(scores, level=level, seed=seed)
+    columns: dict[str, Any] = {
+        "rank": 1 + np.searchsorted(-scores.value, -scores.value),
+        "rank_low": low,
+        "rank_high": high,
+        "accuracy": result.counts.accuracy[places],
+    }
     if by is None:
-        error = reach * result.several.scores(result)[1][places]
-        columns |= {
-            "expected_score": scores,
-            "expected_score_low": np.maximum(scores - error, 0),
-            "expected_score_high": np.minimum(scores + error, 1),
-        }
+        error = ndtri((1 + level) / 2) * result.several.scores(result)[1][places]
+        columns["expected_score"] = scores.value
+        columns["expected_score_low"] = np.maximum(scores.value - error, 0)
+        columns["expected_score_high"] = np.minimum(scores.value + error, 1)
     else:
-        columns["average"] = scores
+        columns["average"] = scores.value
         for k, name in enumerate(names):
-            columns[f"score_{name}"] = result.several.scores(result, np.flatnonzero(task == k))[0][
-                places
-            ]
+            of_task, _ = result.several.scores(result, np.flatnonzero(task == k))
+            columns[f"score_{name}"] = of_task[places]
     columns["n_responses"] = result.counts.respondent_responses[places]
-    apart = pairs_apart(standing, level=level, seed=seed)
+    apart = pairs_apart(scores, level=level, seed=seed)
     columns["group"] = np.array(groups_of(apart), dtype=object)
     labels = np.array(result.respondent_labels, dtype=object)[places]
     return pd.DataFrame(columns, pd.Index(labels, name="respondent"))

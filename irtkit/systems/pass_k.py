@@ -16,7 +16,7 @@ from irtkit.checks import check_whole, short
 from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
 from irtkit.systems.paired import mean_of
-from irtkit.systems.standing import Shares
+from irtkit.systems.scores import Shares
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -153,7 +153,7 @@ def test_a_board_fits_a_terminal_and_steers_none() -> None:
 
 def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     result = irtkit.fit(matrix(12))
-    monkeypatch.setattr(sys.modules["irtkit.systems.standing"], "MOST_SYSTEMS", 11)
+    monkeypatch.setattr(sys.modules["irtkit.systems.scores"], "MOST_SYSTEMS", 11)
     with pytest.raises(ValueError, match="at most 11 systems"):
         leaderboard(result)
     with pytest.raises(TypeError, match="result must be a FitResult"):

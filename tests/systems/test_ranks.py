@@ -8,21 +8,21 @@ from scipy.stats import studentized_range
 
 import irtkit
 from irtkit.systems.ranks import groups_of, likely_ranks, pairs_apart, simultaneous_ranks
-from irtkit.systems.standing import Standing
+from irtkit.systems.scores import Scores
 from tests.crowds import crowd
 
 INFINITE = 1e9
 
 
-def standing(value: list[float], root: object = 1.0, least: float = 0.0) -> Standing:
+def scores_with(value: list[float], root: object = 1.0, least: float = 0.0) -> Scores:
     """Systems whose errors have a covariance with this root, best first."""
     n = len(value)
     contributions = np.eye(n) * root if np.ndim(root) < 2 else np.asarray(root)
-    return Standing(np.arange(n), np.array(value), contributions, np.full(n, INFINITE), least)
+    return Scores(np.arange(n), np.array(value), contributions, np.full(n, INFINITE), least)
 
 
 def test_ranks_far_apart_are_known_and_equal_ones_are_not() -> None:
-    found = standing([30.0, 20.1, 20.0, 0.0])
+    found = scores_with([30.0, 20.1, 20.0, 0.0])
     for low, high in (simultaneous_ranks(pairs_apart(found)), likely_ranks(found)):
         assert (low.tolist(), high.tolist()) == ([1, 2, 2, 4], [1, 3, 3, 4])
 
@@ -32,7 +32,7 @@ def test_the_bound_of_independent_scores_is_tukeys(factor: float, told: bool) ->
     # the range of ten exceeds it in 5 % of cases; a step later only the other pairs count
     bound = factor * studentized_range.ppf(0.95, 10, np.inf)
     value = [bound] + [bound / 2] * 8 + [0.0]
-    assert pairs_apart(standing(value))[0, 9] == told
+    assert pairs_apart(scores_with(value))[0, 9] == told
 
 
 @pytest.mark.parametrize(("apart_by", "told"), [(1.85, False), (2.1, True)])
@@ -40,7 +40,7 @@ def test_copies_are_looked_at_once(apart_by: float, told: bool) -> None:
     # two families of ten copies are one comparison: 1.96 standard errors and no more
     family = np.repeat([1, 0], 10)
     root = np.stack([family, 1 - family], axis=1).astype(float)
-    scores = standing(list(apart_by * 2**0.5 * family), root, 1e-6)
+    scores = scores_with(list(apart_by * 2**0.5 * family), root, 1e-6)
     found = pairs_apart(scores)
     assert found[:10, 10:].all() == found[:10, 10:].any() == told
     assert not found[:10, :10].any()
@@ -49,18 +49,18 @@ def test_copies_are_looked_at_once(apart_by: float, told: bool) -> None:
 
 
 def test_few_degrees_of_freedom_widen_ranks() -> None:
-    two = standing([2.2 * 2**0.5, 0.0])
+    two = scores_with([2.2 * 2**0.5, 0.0])
     assert pairs_apart(two)[0, 1]
-    few = Standing(two.places, two.scores, two.contributions, np.full(2, 5.0))
+    few = Scores(two.places, two.value, two.error, np.full(2, 5.0))
     assert not pairs_apart(few)[0, 1]
     many = np.linspace(20, 0, 41)
     widths = []
     for df in (INFINITE, 4.0):
-        of = Standing(np.arange(41), many, np.eye(41), np.full(41, df))
+        of = Scores(np.arange(41), many, np.eye(41), np.full(41, df))
         low, high = likely_ranks(of)
         widths.append((high - low).mean())
     assert widths[1] > 1.1 * widths[0]
-    none = Standing(two.places, two.scores, two.contributions, np.zeros(2))
+    none = Scores(two.places, two.value, two.error, np.zeros(2))
     assert [each.tolist() for each in likely_ranks(none)] == [[1, 1], [2, 2]]
 
 
@@ -68,9 +68,9 @@ def test_the_bound_for_many_is_as_high_as_by_draws_or_higher(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     value = -np.sort(-np.random.default_rng(0).normal(scale=2, size=40))
-    drawn = pairs_apart(standing(list(value)))
+    drawn = pairs_apart(scores_with(list(value)))
     monkeypatch.setattr("irtkit.systems.ranks.MOST_DRAWN", 10)
-    holm = pairs_apart(standing(list(value)))
+    holm = pairs_apart(scores_with(list(value)))
     assert not (holm & ~drawn).any()
     assert drawn.sum() >= holm.sum() > 0.7 * drawn.sum()
 

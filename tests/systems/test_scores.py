@@ -11,7 +11,7 @@ import pytest
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.systems.standing import Shares, Standing, clusters_of, moves, standing_of, standings
+from irtkit.systems.scores import Scores, Shares, clusters_of, moves, scores_by_component, scores_of
 from tests.crowds import crowd, fitted
 
 
@@ -20,9 +20,9 @@ def drawn(abilities: Any, n_items: int = 60) -> irtkit.ResponseMatrix:
     return irtkit.simulate_responses(items, list(abilities), seed=0)
 
 
-def covariance(standing: Standing) -> Any:
+def covariance(scores: Scores) -> Any:
     """Scores in the order of the responses."""
-    own = standing.contributions[np.argsort(standing.places)]
+    own = scores.error[np.argsort(scores.places)]
     return own @ own.T
 
 
@@ -34,18 +34,18 @@ def with_holes(share: float = 0.3) -> irtkit.FitResult:
 
 def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance() -> None:
     values = crowd("few").responses.values
-    _, (standing,), _ = standings(fitted("few"))
-    assert standing.scores == pytest.approx(-np.sort(-values.mean(axis=1)))
-    assert covariance(standing) == pytest.approx(np.cov(values) / 200)
-    assert (standing.df == 199).all()
+    _, (scores,), _ = scores_by_component(fitted("few"))
+    assert scores.value == pytest.approx(-np.sort(-values.mean(axis=1)))
+    assert covariance(scores) == pytest.approx(np.cov(values) / 200)
+    assert (scores.df == 199).all()
 
 
 def test_a_cell_without_an_answer_widens_the_error() -> None:
     responses = drawn(np.linspace(-1, 1, 30))
     values = responses.values.astype(float)
     values[0, ::2] = np.nan
-    _, (whole,), _ = standings(irtkit.fit(responses))
-    _, (part,), _ = standings(irtkit.fit(irtkit.ResponseMatrix(values)))
+    _, (whole,), _ = scores_by_component(irtkit.fit(responses))
+    _, (part,), _ = scores_by_component(irtkit.fit(irtkit.ResponseMatrix(values)))
     wider, before = np.diag(covariance(part)), np.diag(covariance(whole))
     assert wider[0] > 1.1 * before[0]
     assert wider[1] == pytest.approx(before[1], rel=0.01)
@@ -106,9 +106,9 @@ def test_copies_differ_by_one_answer_at_least() -> None:
     values = drawn([0.0] * 5, n_items=40).values[[0, 0, 1, 2, 3, 4]]
     for trials in (1, 4):
         right = irtkit.ResponseMatrix.from_counts(trials * values, np.full((6, 40), trials))
-        _, (standing,), _ = standings(irtkit.fit(right))
-        copies = np.flatnonzero(standing.places < 2)
-        found = standing.variances(copies, copies)[0, 1] ** 0.5
+        _, (scores,), _ = scores_by_component(irtkit.fit(right))
+        copies = np.flatnonzero(scores.places < 2)
+        found = scores.difference_variance(copies, copies)[0, 1] ** 0.5
         assert found == pytest.approx((40 / 39) ** 0.5 / 40 / trials)
 
 
@@ -126,8 +126,8 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
     result = irtkit.fit(responses.with_tables(table))
     for given in ("passage", table["passage"], dict(table["passage"])):
         assert clusters_of(result, given).tolist() == [0, 1, 1, 0]
-    _, (standing,), _ = standings(result, "passage")
-    assert (standing.df == 1).all()
+    _, (scores,), _ = scores_by_component(result, "passage")
+    assert (scores.df == 1).all()
     with pytest.raises(ValueError, match="got 'task'"):
         clusters_of(result, "task")
     with pytest.raises(ValueError, match="clusters lacks a cluster for item 'item-2'"):
@@ -141,10 +141,10 @@ def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores() ->
     shares = Shares.of(result.patterns)
     *_, by_intercept, by_slope = moves(result.parameters, shares, rows, shares.trials)
     none = np.zeros_like(result.standard_errors)
-    known = standing_of(replace(result, standard_errors=none), rows, places, None)
+    known = scores_of(replace(result, standard_errors=none), rows, places, None)
     for column, slopes, error in ((3, by_intercept, 0.3), (0, by_slope, 0.2)):
         errors = none.copy()
         errors[:, column] = error
-        wider = standing_of(replace(result, standard_errors=errors), rows, places, None)
+        wider = scores_of(replace(result, standard_errors=errors), rows, places, None)
         more = covariance(wider) - covariance(known)
         assert more == pytest.approx(error**2 * slopes @ slopes.T / 60**2)
