@@ -73,7 +73,10 @@ _TABLE_OF_MARKS = (
     Limit(TRIALS, "it has one number a cell", "Use .successes and .trials"),
     Limit(SCORES, "it has whole numbers", "Use .scores"),
 )
-_ONE_MARK_A_CELL = (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE, _NO_SCORES, _NO_TRIALS)
+_ONE_MARK_A_CELL = (_SAVED, _NO_LEVELS, _DENSE, _NO_SCORES, _NO_TRIALS)
+_NO_CORRELATIONS = Limit(
+    SEVERAL, "it has no derivatives by correlations of abilities", "Use item_fit, local_dependence"
+)
 
 FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "fit": (),
@@ -96,7 +99,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "expected_performance": (_ONE_ABILITY, _SAVED, _DENSE),
     "item_fit": _ONE_MARK_A_CELL,
     "respondent_fit": _ONE_MARK_A_CELL,
-    "model_fit": _ONE_MARK_A_CELL,
+    "model_fit": (_NO_CORRELATIONS, *_ONE_MARK_A_CELL),
     "local_dependence": _ONE_MARK_A_CELL,
     "information": (_ONE_ABILITY,),
     "likelihood_ratio_test": (_ONE_ABILITY,),

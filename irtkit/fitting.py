@@ -600,6 +600,8 @@ def refitted(
     """
     import pandas as pd
 
+    if result.several is not None:
+        return _refitted_abilities(result, responses)
     settings = result.settings
     given = settings.quadrature
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
@@ -623,7 +625,7 @@ def refitted(
         )
 
 
-def refitted_abilities(result: FitResult, responses: ResponseMatrix) -> FitResult:
+def _refitted_abilities(result: FitResult, responses: ResponseMatrix) -> FitResult:
     """Fit other respondents on the same items with the same abilities, without errors."""
     import pandas as pd
 

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
+_POINTS = 2**11  # Of several abilities: expected shares by score are within 0.003.
 
 
 class Fitted(NamedTuple):
     """A fit seen from its responses: real respondents, and the items that they answered."""
 
     cells: NDArray[np.int8]  # (n_respondents, n_items): 1, 0, or −1 where missing.
-    ability: Array  # Posterior means in SDs of the population, (n_respondents,).
+    ability: Array  # Posterior means in SDs of the population, (n_respondents,) or (…, K).
     items: ItemParameters  # With ability in SDs of the population.
+    correlation: Array  # Of abilities in the population, (K, K).
     places: NDArray[np.intp]  # Which items of the result these are.
     respondents: NDArray[np.intp]  # Which respondents of the result these are.
     fixed_grid: tuple[int, float] | None
@@ -35,6 +37,11 @@ class Fitted(NamedTuple):
         """Return some of the items, abilities as they are."""
         cells, items = self.cells[:, which], self.items.chosen(which)
         return self._replace(cells=cells, items=items, places=self.places[which])
+
+    @property
+    def slopes(self) -> Array:
+        """Slope of every ability, (n_items, K)."""
+        return self.items.discrimination.reshape(self.items.n_items, -1)
 
     @property
     def complete(self) -> NDArray[np.bool_]:
@@ -47,9 +54,14 @@ class Fitted(NamedTuple):
         return bool(2 * self.complete.sum() < len(self.cells))
 
     def grid(self) -> tuple[Array, Array]:
-        """Nodes of the fit, or adaptive ones, and the weights of N(0, 1) there."""
+        """Nodes of the fit, or adaptive ones, and the weights of N(0, 1) there.
+
+        Of several abilities they are quasi-random points of their distribution.
+        """
         from irtkit.quadrature import NodeDensity, fixed_nodes
 
+        if len(self.correlation) > 1:
+            return normal_points(self.correlation), np.full(_POINTS, 1 / _POINTS)
         if self.fixed_grid is not None:
             nodes = fixed_nodes(*self.fixed_grid)
         else:
@@ -60,8 +72,25 @@ class Fitted(NamedTuple):
 
     def parts(self) -> Iterator[tuple[slice, NDArray[np.int8], Array]]:
         """Go over respondents: their cells, and P(right) at their abilities."""
-        for some in blocks(*self.cells.shape):
-            yield some, self.cells[some], self.items.probability(self.ability[some])
+        for rows in blocks(*self.cells.shape):
+            yield rows, self.cells[rows], self.items.probability(self.ability[rows])
+
+
+def normal_points(covariance: Array) -> Array:
+    """Quasi-random points of a normal distribution with mean 0, (n_points, K)."""
+    from scipy.special import ndtri
+    from scipy.stats.qmc import Sobol
+
+    n_abilities = len(covariance)
+    uniform = Sobol(n_abilities, rng=0).random(_POINTS)
+    root = np.linalg.cholesky(covariance)
+    return np.asarray(ndtri(uniform) @ root.T)
+
+
+def rise_by_logit(items: ItemParameters, p: Array) -> Array:
+    """Derivative of P(right) by the logit of an item, where it is P."""
+    c = items.guessing
+    return np.asarray(np.maximum(p - c, 0.0) * (1 - p) / (1 - c))
 
 
 def fitted(result: FitResult, needed_by: str) -> Fitted:
@@ -78,6 +107,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
         cells=cells,
         ability=(result.ability[real] - result.latent_mean) / result.latent_sd,
         items=result.parameters.chosen(places).standardised(result.latent_sd, result.latent_mean),
+        correlation=result.ability_correlation,
         places=places,
         respondents=real,
         fixed_grid=None if isinstance(grid, str) else (int(grid[0]), float(grid[1])),

@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.data.patterns import blocks
 from irtkit.data.slopes import false_discovery
-from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit.diagnostics.fitted import Fitted, fitted, rise_by_logit
 from irtkit.fitting import refitted
 from irtkit.irf import logistic, softplus
 from irtkit.responses import ResponseMatrix
@@ -87,6 +87,7 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     neighbour, and more than 100 different scores to 20 groups first. A common slope takes off 1/J
     degrees of freedom (R's mirt: 1). Near-duplicate respondents enter with their effective number.
 
+    With several abilities P is given all of them, and S-X² integrates over their distribution.
     Items that fit very badly make others look bad. ``flag_items(result, poor_fit=True)`` leaves
     them out. If responses are not unidimensional, good items may fit badly.
 
@@ -162,7 +163,8 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         places = places[kept]
         cells = parts.of_items(kept).cells
         labels = [result.item_labels[place] for place in parts.places[kept]]
-        result = refitted(result, ResponseMatrix(cells, items=labels), tol=_TOL)
+        others = ResponseMatrix(cells, items=labels)
+        result = refitted(result, others, tol=_TOL)
         parts = fitted(result, "poor_fit=")
         places = places[parts.places]
 
@@ -220,9 +222,10 @@ def s_x2(parts: Fitted, model: ModelName) -> tuple[Array, Array]:
     sizes = np.add.reduceat(n, first)
     tests = [_chi_square(sizes, o, e) for o, e in zip(right, expected, strict=True)]
     statistic, n_groups = np.array(tests, dtype=np.float64).T
-    n_parameters: float = _PARAMETERS[model]
+    further_slopes = np.count_nonzero(parts.slopes, axis=1) - 1
+    n_parameters: Array = _PARAMETERS[model] + np.maximum(further_slopes, 0)
     if model in {"Rasch", "1PL"}:
-        n_parameters += 1 / n_items
+        n_parameters = n_parameters + 1 / n_items
     df = n_groups - n_parameters
     statistic[df < 1] = np.nan
     return statistic, np.where(df < 1, np.nan, df)
@@ -388,7 +391,7 @@ def _at_tilt(logits: Array) -> Array:
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:
-    """Test whether the answers of each respondent fit one ability.
+    """Test whether the answers of each respondent fit the abilities of the model.
 
     Parameters
     ----------
@@ -418,8 +421,9 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
 
     Notes
     -----
-    p-values come from a saddlepoint approximation with the second-order bias of lz. They take items
-    as known, and are too large with few respondents.
+    With several abilities lz* allows for the estimates of all. p-values come from a saddlepoint
+    approximation with the second-order bias of lz. They take items as known, and are too large with
+    few respondents.
 
     References
     ----------
@@ -440,9 +444,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     import pandas as pd
 
     parts = fitted(result, "respondent_fit")
-    deviations = [
-        _deviations(cells, parts.items, parts.ability[block]) for block, cells, _ in parts.parts()
-    ]
+    deviations = [_deviations(parts, cells, p) for _, cells, p in parts.parts()]
     zh, lz, p = np.concatenate(deviations, axis=1)
     squares = mean_squares(parts, by_respondent=True)
     columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
@@ -451,32 +453,36 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     return table.assign(n_responses=(parts.cells >= 0).sum(axis=1))
 
 
-def _deviations(
-    cells: NDArray[np.int8], items: ItemParameters, ability: Array
-) -> tuple[Array, Array, Array]:
-    """Zh, lz* and its p-value of respondents, each (n,).
+def _deviations(parts: Fitted, cells: NDArray[np.int8], p: Array) -> tuple[Array, Array, Array]:
+    """Zh, lz* and its p-value of some respondents, each (n,).
 
-    Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). lz* has w − cr in place of w, with
-    r = P'/(P(1 − P)) and c = ΣP'w / ΣP'r. An error of ability adds −½ Σ P''(w − cr) / (I + 1).
+    Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). Let z be the logit, a the slopes and
+    L = dP/dz. lz* has w − r·a'c in place of w, with r = L/(P(1 − P)), I = Σ L r aa' and c =
+    I⁻¹ Σ L w a. An error of abilities with correlations Φ adds −½ Σ d²P/dz² (w − r·a'c) a'(I +
+    Φ⁻¹)⁻¹a.
     """
-    a, c = items.discrimination, items.guessing
-    s = logistic(np.multiply.outer(ability, a) + items.intercept)
-    p = np.clip(c + (1 - c) * s, _LEAST, 1 - _LEAST)
-    rise = a * (1 - c) * s * (1 - s)
-    bend = rise * a * (1 - 2 * s)
+    slopes = parts.slopes
+    c = parts.items.guessing
+    p = np.clip(p, _LEAST, 1 - _LEAST)
+    rise = rise_by_logit(parts.items, p)
+    bend = rise * (1 - 2 * (p - c) / (1 - c))
     variance = p * (1 - p)
     answered = cells >= 0
-    residual = cells - p
     w = np.log(p) - np.log1p(-p)
     r = rise / variance
-    information = (rise * r * answered).sum(axis=1, keepdims=True)
-    information = np.maximum(information, _LEAST)
-    slope = (rise * w * answered).sum(axis=1, keepdims=True) / information
+    squares = slopes[:, :, None] * slopes[:, None, :]
+    information = np.tensordot(rise * r * answered, squares, 1)
+    crossed = (rise * w * answered) @ slopes
+    least = _LEAST * np.eye(slopes.shape[1])
+    coefficients = np.linalg.solve(information + least, crossed[:, :, None])[:, :, 0]
     of_zh = _with_variance_1(w * answered, variance)
-    of_lz = _with_variance_1((w - slope * r) * answered, variance)
+    of_lz = _with_variance_1((w - r * (coefficients @ slopes.T)) * answered, variance)
+    residual = cells - p
     zh = (residual * of_zh).sum(axis=1)
     lz = (residual * of_lz).sum(axis=1)
-    bias = -0.5 * (bend * of_lz).sum(axis=1) / (information[:, 0] + 1)
+    ability_variance = np.linalg.inv(information + np.linalg.inv(parts.correlation))
+    of_logit = np.tensordot(ability_variance, squares, ([1, 2], [1, 2]))
+    bias = -0.5 * (bend * of_lz * of_logit).sum(axis=1)
     return zh, lz, _lower_tail(lz - bias, w, of_lz)
 
 

@@ -7,13 +7,13 @@ covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ. Item j has the variance ∫ P�
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import check_number, check_whole
 from irtkit.data.patterns import blocks
-from irtkit.diagnostics.fitted import fitted
+from irtkit.diagnostics.fitted import fitted, rise_by_logit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _ITEMS_AT_ONCE = 1024  # Compared with as many others: 4 MiB of correlations.
 _LEAST_COMMON = 5  # Common respondents of a pair, and right and wrong responses to an item.
+_LEAST_VARIANCE = 1e-12  # Least variance of a response that is divided by.
 _LEAST_SQUARES = 1e-6  # Sum of squared residuals below which an item is left out.
 
 
@@ -66,8 +67,9 @@ def local_dependence(
 
     Notes
     -----
-    The p-value uses the effective number of near-duplicate respondents. With abilities fitted to J
-    items, q3 is about −1/(J − 1) on average.
+    With several abilities residuals are from P given all of them. The p-value uses the effective
+    number of near-duplicate respondents. With one ability fitted to J items, q3 is about −1/(J − 1)
+    on average.
 
     References
     ----------
@@ -138,19 +140,30 @@ def _largest(parts: Fitted, threshold: float, top: int | None) -> Array:
 def _expected(parts: Fitted, items: Places, others: Places) -> Array:
     """Q3 of pairs if the model holds, (n_pairs,)."""
     nodes, weights = parts.grid()
-    p = parts.items.probability(nodes)
-    variance = p * (1 - p)
-    information = parts.items.information(nodes)
-    rise = np.sqrt(information * variance) * np.sign(parts.items.discrimination)
-    # What fitted abilities take from residuals, (n_nodes, n_items).
+    slopes = parts.slopes
+    # Posterior variance of abilities at every node.
     answered = (parts.cells >= 0).mean()
-    total = answered * information.sum(axis=1, keepdims=True)
-    taken = np.sqrt(weights[:, None] / (total + 1)) * rise
-    left = weights @ variance - (taken**2).sum(axis=0)
+    precision: Any = np.linalg.inv(parts.correlation)
+    squares = slopes[:, :, None] * slopes[:, None, :]
+    for block in blocks(len(slopes), len(nodes)):
+        p = parts.items.chosen(block).probability(nodes)
+        rise = rise_by_logit(parts.items.chosen(block), p)
+        by_logit = rise**2 / np.maximum(p * (1 - p), _LEAST_VARIANCE)
+        precision = precision + answered * np.tensordot(by_logit, squares[block], 1)
+    root = np.linalg.cholesky(np.linalg.inv(precision))
+    # What fitted abilities take from residuals, (n_nodes, K, n_items).
+    involved, places = np.unique([items, others], return_inverse=True)
+    p = parts.items.chosen(involved).probability(nodes)
+    rise = rise_by_logit(parts.items.chosen(involved), p)
+    weighted_rise = np.sqrt(weights)[:, None] * rise
+    by_rise = root.transpose(0, 2, 1) @ slopes[involved].T
+    taken = np.concatenate(weighted_rise[:, None] * by_rise)
+    left = weights @ (p * (1 - p)) - (taken**2).sum(axis=0)
     taken /= np.sqrt(np.maximum(left, _LEAST_SQUARES))
     expected = np.empty(len(items))
-    for block in blocks(len(items), len(nodes)):
-        product = taken[:, items[block]] * taken[:, others[block]]
+    first, second = places.reshape(2, -1)
+    for block in blocks(len(items), len(taken)):
+        product = taken[:, first[block]] * taken[:, second[block]]
         expected[block] = -product.sum(axis=0)
     return expected
 

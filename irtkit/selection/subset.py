@@ -31,7 +31,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
-from irtkit.fitting import refitted, refitted_abilities
+from irtkit.fitting import refitted
 from irtkit.printed import in_lines
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
@@ -181,10 +181,7 @@ def refits(
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
-        if result.n_abilities > 1:
-            yield refitted_abilities(result, kept), held
-        else:
-            yield refitted(result, kept, tol=_TOL, fixed=fixed), held
+        yield refitted(result, kept, tol=_TOL, fixed=fixed), held
 
 
 class Held(NamedTuple):

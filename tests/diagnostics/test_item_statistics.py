@@ -20,7 +20,7 @@ from irtkit.diagnostics.item_statistics import (
     expected_right,
     poorly_fitting,
 )
-from tests.crowds import drawn, fitted
+from tests.crowds import drawn, fitted, fitted_tasks, of_two_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +137,7 @@ def parts_of(n_items: int, guessing: float = 0.0) -> Fitted:
         generator.lognormal(0, 0.4, n_items), generator.normal(size=n_items), guessing
     )
     nothing, one = np.zeros((1, n_items), np.int8), np.arange(1)
-    return Fitted(nothing, np.zeros(1), items, np.arange(n_items), one, None)
+    return Fitted(nothing, np.zeros(1), items, np.eye(1), np.arange(n_items), one, None)
 
 
 def curves(parts: Fitted) -> tuple[Array, Array, Array]:
@@ -218,3 +218,21 @@ def test_the_least_likely_answers_have_the_least_p_values() -> None:
     assert table["p_value"].iloc[17] < 1e-8
     assert table["p_value"].iloc[18] > 0.95
     assert table["lz"].corr(table["p_value"], method="spearman") > 0.99
+
+
+@pytest.mark.filterwarnings("ignore:Not converged")
+@pytest.mark.parametrize("abilities", ["task", 2])
+def test_fit_is_judged_given_several_abilities(abilities: object) -> None:
+    values = of_two_tasks(800, 30, seed=2)
+    result = fitted_tasks(values, abilities)
+    fit, people = irtkit.item_fit(result), irtkit.respondent_fit(result)
+    assert (fit["q_value"] > 0.05).all()
+    assert abs((people["p_value"] < 0.05).mean() - 0.05) < 0.02
+    score = values[:, 1::2].sum(axis=1)
+    extreme = np.abs(score - np.median(score)) > 3  # right among the best and the weakest
+    values[:, 5] = np.random.default_rng(0).random(800) < np.where(extreme, 0.95, 0.05)
+    values[7] = values.mean(axis=0) < 0.5  # hard items right, easy ones wrong
+    result = fitted_tasks(values, abilities)
+    assert irtkit.item_fit(result)["p_value"].idxmin() == "q5"
+    assert irtkit.respondent_fit(result)["lz"].idxmin() == "respondent-8"
+    assert "q5" in irtkit.flag_items(result, poor_fit=True).query("suspect").index

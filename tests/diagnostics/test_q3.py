@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from irtkit import FitResult, ResponseMatrix, fit, local_dependence
-from tests.crowds import drawn
+from tests.crowds import drawn, fitted_tasks, of_two_tasks
 
 if TYPE_CHECKING:
     from irtkit.irf import Array
@@ -70,3 +70,16 @@ def test_items_that_hardly_anyone_gets_wrong_are_left_out() -> None:
     table = local_dependence(fit(ResponseMatrix(values), standard_errors=False), threshold=0.0)
     assert len(table) == 10 * 9 / 2
     assert not table[["item", "other"]].isin(["item-3", "item-6"]).any(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore:Not converged")
+@pytest.mark.parametrize("abilities", ["task", 2])
+def test_dependence_is_beyond_several_abilities(abilities: object) -> None:
+    values = of_two_tasks(800, 30, seed=9)
+    copied = np.random.default_rng(0).random(800) < 0.6
+    values[copied, 8] = values[copied, 20]
+    pairs = local_dependence(fitted_tasks(values, abilities), threshold=0.0, top=None)
+    assert pairs.iloc[0][["item", "other"]].tolist() == ["q8", "q20"]
+    others = pairs[~pairs["item"].isin(["q8", "q20"]) & ~pairs["other"].isin(["q8", "q20"])]
+    assert abs(others["excess"].mean()) < 0.01
+    assert 0.9 < others["excess"].std() * 800**0.5 < 1.1
