@@ -71,7 +71,7 @@ def coverage(sets: int) -> list[dict[str, Any]]:
                     items.discrimination,
                     result.standard_errors[:, 0],
                 )
-                thresholds: Any = fitted.thresholds, items.thresholds, result.threshold_errors
+                thresholds: Any = fitted.thresholds, items.thresholds, result.standard_errors[:, 4:]
                 abilities: Any = result.ability, theta, result.ability_se
                 for name, three in zip(parts, (slopes, thresholds, abilities), strict=True):
                     one, true, error = (np.ravel(part) for part in three)

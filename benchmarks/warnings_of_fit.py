@@ -28,7 +28,7 @@ from machine import arguments, part, store
 from scipy.stats import spearmanr
 
 import irtkit
-from irtkit.calibration.estimates import with_caveats
+from irtkit.calibration.estimates import concluded
 from irtkit.data.limits import at_chance, connectivity_of, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
@@ -538,7 +538,7 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                 n_eff = near_duplicates(patterns).n_eff
                 by_chance = no_ability_differences(patterns, n_eff)
                 guessing = at_chance(patterns)
-                with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=False)
+                concluded(result, patterns, guessing, by_chance=by_chance)
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
             rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})

@@ -374,11 +374,11 @@ def fit(
         if option in {"metrics", "higher_is_better"}:
             hint = ". Write result.with_quality_standard(metrics, higher_is_better)"
         raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{hint}")
-    taken: list[str] = []
+    notes: list[Finding] = []
     if model is None:
         model = "2PL"
         if is_whole(abilities) and abilities == 1:
-            responses, taken = _with_levels(responses, reading)
+            responses, notes = _with_levels(responses, reading)
             reading = {}
             model = "GPCM" if (kinds_of(responses) == "levels").any() else model
     model = model_name(model)
@@ -441,17 +441,16 @@ def fit(
             *(responses, model, settings, method.name, anchors),
             mesh=method.mesh,
             report=report,
+            notes=tuple(notes),
         )
-    if taken:
-        about = {"n": len(taken), "n_items": responses.n_items, "items": taken}
-        found = Finding("levels-taken", "note", about)
-        result = replace(result, findings=(*result.findings, found))
     _warned(result.findings)
     return result
 
 
-def _with_levels(responses: object, reading: dict[str, Any]) -> tuple[ResponseMatrix, list[str]]:
-    """Read responses, as levels if they are whole numbers from 0; items that these were found in.
+def _with_levels(
+    responses: object, reading: dict[str, Any]
+) -> tuple[ResponseMatrix, list[Finding]]:
+    """Read responses, as levels if they are whole numbers from 0, and say in which items they are.
 
     Numbers from 1 may be answers as well.
     """
@@ -473,7 +472,9 @@ def _with_levels(responses: object, reading: dict[str, Any]) -> tuple[ResponseMa
             raise
         if found.source is not None:
             found.source = replace(found.source, score_range=None)
-        return found, [found.items[k] for k in of]
+        labels = [found.items[k] for k in of]
+        values = {"n": len(labels), "n_items": found.n_items, "items": labels}
+        return found, [Finding("levels-taken", "note", values)]
 
 
 def _warned(findings: tuple[Finding, ...]) -> None:

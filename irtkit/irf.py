@@ -137,6 +137,14 @@ class Items(NamedTuple):
         logits = (levels.contrasts()[1] @ steps[:, :, None])[:, :, 0]
         return Items(np.repeat(self.slope, levels.free.sum(axis=1)), logits[levels.free])
 
+    @property
+    def mean_intercept(self) -> Array:
+        """Intercept of every item: with levels the mean logit of its thresholds."""
+        if self.levels is None:
+            return np.asarray(self.intercept)
+        steps = np.where(self.levels.free, self.levels.steps, 0.0)
+        return np.asarray((self.levels.contrasts()[0] * steps).sum(axis=1))
+
     def intercepts(self) -> Array:
         """Weights of slope and steps in the slope and the intercept of items with levels."""
         weights = np.zeros((len(self.slope), 2, self.levels.scores.shape[1]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.calibration.result import FORMAT, FitResult, read_result, saved_in
+from irtkit.calibration.result import FORMAT, Anchors, FitResult, read_result, saved_in
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import REAL, part_of
 from irtkit.files import as_path
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import Calibration
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ModelName
     from irtkit.responses.marking import Ranges
@@ -136,7 +137,7 @@ def calibrated_items(
         # Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it. Where ability has
         # SD 1 by definition the latter is luck of the unit; the unit of the Rasch model is the
         # logit. The scale of fixed items was set by others than these respondents.
-        n = np.inf if given.fixed is not None else max(given.n_answering, 1)
+        n = np.inf if given.anchors is not None else max(given.n_answering, 1)
         of_unit = 0.0 if given.model == "Rasch" else 1 / (2 * n) ** 0.5
         return CalibratedItems(
             given.parameters,
@@ -230,42 +231,43 @@ def fixed_parameters(
     return ItemParameters(*whole)
 
 
-def with_fixed(result: FitResult, patterns: Patterns, anchors: CalibratedItems) -> FitResult:
-    """Give the fixed items of a result their own parameters to the last digit, and test them.
+def anchors_of(
+    calibration: Calibration,
+    patterns: Patterns,
+    known_items: CalibratedItems,
+    fixed: NDArray[np.bool_],
+    population_se: tuple[float, float] | None,
+) -> Anchors:
+    """Test the fixed items of a calibration.
 
-    Their sampling errors are added to those of the latent mean and SD.
+    ``population_se`` are errors of the latent mean and SD with fixed items known, and sampling
+    errors of these are added.
     """
-    places = anchors.places_of(result.item_labels)
-    fixed, errors = places >= 0, anchors.standard_errors[places]
-    free = int((~fixed & (result.counts.item_responses > 0)).sum())
-    result = replace(
-        result,
-        parameters=_mixed(fixed, anchors.parameters.chosen(places), result.parameters),
-        standard_errors=np.where(fixed[:, None], errors, result.standard_errors),
-        n_parameters=free * {"2PL": 2, "3PL": 3}.get(result.model, 1) + 2,
-        fixed=fixed,
-    )
+    earlier_scale = known_items.latent_mean, known_items.latent_sd
+    copies = calibration.near_duplicates.n / calibration.near_duplicates.n_eff
     with np.errstate(all="ignore"):
-        covariances = earlier_covariances(result, anchors.latent_mean, anchors.latent_sd)
-        copies = result.near_duplicates.n / result.near_duplicates.n_eff
-        z, drifts, variances = drift_of(result, patterns, covariances, copies)
-    result = replace(result, drift_z=z, drifts=drifts)
-    if result.latent_mean_se is None or result.latent_sd_se is None:
-        return result
-    (of_mean, of_sd), (of_unit, of_zero) = result.latent_sd * variances**0.5, anchors.scale_se
-    mean_se = [result.latent_mean_se, of_mean, of_zero, result.latent_mean * of_unit]
-    sd_se = [result.latent_sd_se, of_sd, result.latent_sd * of_unit]
-    mean_error, sd_error = (float(np.linalg.norm(parts)) for parts in (mean_se, sd_se))
-    return replace(result, latent_mean_se=mean_error, latent_sd_se=sd_error)
+        covariances = earlier_covariances(calibration, *earlier_scale)
+        z, drifts, variances = drift_of(calibration, patterns, fixed, covariances, copies)
+    if population_se is None:
+        return Anchors(fixed, z, drifts)
+    sd = calibration.latent_sd
+    of_mean, of_sd = sd * variances**0.5
+    of_unit, of_zero = known_items.scale_se
+    mean_se = [population_se[0], of_mean, of_zero, calibration.latent_mean * of_unit]
+    sd_se = [population_se[1], of_sd, sd * of_unit]
+    return Anchors(fixed, z, drifts, float(np.linalg.norm(mean_se)), float(np.linalg.norm(sd_se)))
 
 
-def _mixed(which: NDArray[np.bool_], one: ItemParameters, other: ItemParameters) -> ItemParameters:
-    """Parameters from one where ``which`` is true, and from another."""
+def mixed(
+    which: NDArray[np.bool_], first: ItemParameters, second: ItemParameters
+) -> ItemParameters:
+    """Parameters from the first where ``which`` is true, and from the second."""
     names = ("discrimination", "intercept", "guessing")
-    return ItemParameters(*(np.where(which, getattr(one, n), getattr(other, n)) for n in names))
+    pairs = [(getattr(first, name), getattr(second, name)) for name in names]
+    return ItemParameters(*(np.where(which, *pair) for pair in pairs))
 
 
-def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
+def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
     """Covariances of slope, intercept (and logit of guessing) by standard errors, (n_items, k, k).
 
     With d = −ab, Cov(a, d) follows from Var b = (b² Var a + Var d + 2b Cov(a, d)) / a². A change of
@@ -273,7 +275,7 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     ``sd``²), which gives the other covariances. Unknown errors are taken as 0.
     """
     a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
-    of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors).T ** 2
+    of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
     of_a, of_d = (np.minimum(values, _MOST_VARIANCE) for values in (of_a, of_d))
     both = np.nan_to_num((a**2 * of_b - of_d - b**2 * of_a) / (2 * b))
     of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _MOST_VARIANCE)
@@ -294,7 +296,11 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
 
 
 def drift_of(
-    result: FitResult, patterns: Patterns, covariances: Array, copies: float = 1.0
+    result: Calibration,
+    patterns: Patterns,
+    fixed: NDArray[np.bool_],
+    covariances: Array,
+    copies: float = 1.0,
 ) -> tuple[Array, NDArray[np.bool_], Array]:
     """Test the fixed items, with ``copies`` respondents per independent respondent.
 
@@ -318,7 +324,7 @@ def drift_of(
     from irtkit.calibration.search import GridSchedule
     from irtkit.quadrature import engine_of
 
-    mean, sd, fixed = result.latent_mean, result.latent_sd, np.asarray(result.fixed)
+    mean, sd = result.latent_mean, result.latent_sd
     own, variances = result.parameters, None
     logits = logits_of_guessing(own.guessing) if result.model == "3PL" else None
     rows = np.flatnonzero(patterns.answering)
@@ -376,5 +382,5 @@ def drift_of(
             break
         drifts[places[~staying]] = True
         mean, sd = mean + sd * step[0], sd * np.exp(step[1])
-        inside = _mixed(fixed, own.standardised(sd, mean), inside)
+        inside = mixed(fixed, own.standardised(sd, mean), inside)
     return z, drifts, variances

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from irtkit.calibration.levels import level_cells, threshold_errors
+from irtkit.calibration.levels import level_cells
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.patterns import float_blocks
 from irtkit.irf import NORMAL_POINTS, logistic
@@ -31,11 +31,12 @@ from irtkit.irf import NORMAL_POINTS, logistic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from irtkit.calibration.result import FitResult
+    from irtkit.calibration.result import Calibration, FitResult
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
+Calibrated = TypeVar("Calibrated", bound="Calibration")
 _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
 _LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
@@ -46,12 +47,12 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
     if families is not None:
         if result.item_covariance is None:
             raise ValueError("families: the fit must be one by EM, with standard_errors=True")
-        settled = [
-            replace(one, remedies=()) if one.code == "near-duplicates" else one
-            for one in result.findings
+        findings = [
+            replace(finding, remedies=()) if finding.code == "near-duplicates" else finding
+            for finding in result.findings
         ]
-        result = with_design_effect(result, result.patterns, families)
-        result = replace(result, findings=tuple(settled))
+        result = widened(result, result.patterns, families)
+        result = replace(result, findings=tuple(findings))
     if clusters is not None:
         result = replace(result, cluster_variance=_added_by_clusters(result, clusters))
     return result
@@ -89,7 +90,7 @@ class _Cells(NamedTuple):
         return score, self.table(rate**2 * self.answered * p * (1 - p))
 
 
-def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
+def _cells(result: Calibration, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
     if result.parameters.steps is not None:
         yield from level_cells(result, result.parameters, patterns)
@@ -116,7 +117,7 @@ def _like(table: Any, values: Any) -> Any:
     return type(table)((values, table.indices, table.indptr), table.shape)
 
 
-def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
+def _by_system(result: Calibration) -> tuple[Array, Array, Array]:
     """How abilities move with the population, and B and WB of the board, (n, 2) each."""
     mean, variance = result.ability, result.posterior_sd**2
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
@@ -126,7 +127,7 @@ def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
 
 
 def _by_items(
-    result: FitResult, patterns: Patterns, size: int
+    result: Calibration, patterns: Patterns, size: int
 ) -> Iterator[tuple[slice, list[Any]]]:
     """g, from the normal posterior at the two points of the three-point rule off its centre."""
     for cells in _cells(result, patterns):
@@ -157,7 +158,7 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     return np.asarray(common + np.diag(variance - np.diag(common)))
 
 
-def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
+def ability_errors(result: Calibration, joint: ItemCovariance, patterns: Patterns) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
     joint, size = joint._replace(own=np.nan_to_num(joint.own)), joint.own.shape[1]
     mean, variance = result.ability, result.posterior_sd**2
@@ -190,7 +191,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
     return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
 
 
-def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
+def _added_by_dispersion(result: Calibration, patterns: Patterns) -> Array:
     """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
     added = np.zeros(len(result.ability))
     if result.dispersion is None or result.parameters.steps is not None:
@@ -202,14 +203,14 @@ def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
     return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
 
 
-def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
+def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
     """Let dispersions of items enter their standard errors; the 2PL and 1PL have these.
 
     What couples items beside the directions of their covariance is left out.
     """
-    joint, dispersion = result.item_covariance, result.dispersion
-    if joint is None or dispersion is None or result.model not in {"Rasch", "1PL", "2PL"}:
-        return result
+    result, joint, dispersion = calibration, calibration.item_covariance, calibration.dispersion
+    if joint is None or dispersion is None or calibration.model not in {"Rasch", "1PL", "2PL"}:
+        return calibration
     beyond, a = np.nan_to_num(dispersion - 1), np.nan_to_num(result.parameters.discrimination)
     own, moves, core = np.nan_to_num(joint.own), joint.moves, joint.core
     n_items, _, r = moves.shape
@@ -240,22 +241,20 @@ def with_dispersion(result: FitResult, patterns: Patterns) -> FitResult:
         core=wider,
         population=np.hstack([joint.population, np.zeros_like(joint.population)]),
     )
-    return _with_item_errors(result, joint, item_covariance=joint)
+    errors = _errors_of_items(result, joint)
+    return replace(result, standard_errors=errors, item_covariance=joint)
 
 
-def _with_item_errors(result: FitResult, joint: ItemCovariance, **others: Any) -> FitResult:
-    """Return the result with errors of items by a covariance; fixed items keep theirs."""
-    errors = item_errors(joint.of_items(), result.parameters, result.model)
-    if result.fixed is not None:
-        errors[result.fixed] = result.standard_errors[result.fixed]
-    if result.parameters.steps is not None:
-        others["threshold_errors"] = threshold_errors(result.parameters, joint)
-    return replace(result, standard_errors=errors, **others)
+def _errors_of_items(calibration: Calibration, joint: ItemCovariance) -> Array:
+    """Errors of items by a covariance; fixed items keep theirs."""
+    errors = item_errors(joint.of_items(), calibration.parameters, calibration.model)
+    if calibration.anchors is not None:
+        fixed = calibration.anchors.fixed
+        errors[fixed] = calibration.standard_errors[fixed]
+    return errors
 
 
-def with_design_effect(
-    result: FitResult, patterns: Patterns, families: Places | None = None
-) -> FitResult:
+def widened(result: Calibrated, patterns: Patterns, families: Places | None = None) -> Calibrated:
     """Multiply what respondents contribute to variances of item parameters.
 
     That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by the number
@@ -300,7 +299,8 @@ def with_design_effect(
     joint = joint.scaled(np.sqrt(effects))
     joint = joint._replace(population=joint.population * np.sqrt(effects.mean()))
     of_abilities = ability_errors(result, joint, patterns)
-    return _with_item_errors(result, joint, ability_errors=of_abilities)
+    errors = _errors_of_items(result, joint)
+    return replace(result, standard_errors=errors, ability_errors=of_abilities)
 
 
 def _added_by_clusters(result: FitResult, clusters: Places) -> Array:

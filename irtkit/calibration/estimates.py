@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.calibrated import LEVEL
+from irtkit.calibration.calibrated import LEVEL, mixed
 from irtkit.calibration.priors import ItemPrior, WeakPrior
-from irtkit.calibration.result import FitResult, Quadrature, Settings
+from irtkit.calibration.result import Calibration, FitResult, Quadrature, Settings
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
-from irtkit.irf import ItemParameters, Items, ModelName, logistic
+from irtkit.irf import OF_LEVELS, ItemParameters, Items, ModelName, logistic
+from irtkit.storage import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.standard_errors import ItemCovariance
@@ -44,6 +46,52 @@ _SAID_BELOW = 0.9  # Share of the information in repeated trials below which it 
 _METHODS = {"em": "EM", "vi": "Variational"}  # Classes of `irtkit` by the method of a result.
 
 
+class Specification(NamedTuple):
+    """What a fit is to estimate, and from which responses."""
+
+    responses: ResponseMatrix
+    patterns: Patterns  # Of all respondents and items.
+    rows: Places  # Respondents with a response.
+    columns: Places  # Items that are estimated; of the others nothing is known.
+    model: ModelName
+    item_model: ModelName  # Model of the items that are estimated, such as "1PL" for Rasch.
+    method: str
+    settings: Settings
+    prior: Any  # Of all items.
+    start: Items | None  # Items to start from, NaN where they are unknown.
+    levels: NDArray[np.bool_] | None  # Which items have ordered levels; None without any model.
+    anchors: CalibratedItems | None
+    fixed: ItemParameters | None  # Parameters of all items, NaN where they are free.
+
+    @property
+    def is_fixed(self) -> NDArray[np.bool_]:
+        """Which items keep the parameters of an earlier fit, (n_items,)."""
+        if self.fixed is None:
+            return np.zeros(self.patterns.n_items, bool)
+        return self.fixed.known
+
+    def counted(self, correlation: float) -> Patterns:
+        """The patterns with trials, or points, that are correlated as they are."""
+        by_item: Any = correlation
+        if self.item_model in OF_LEVELS and self.levels is not None:
+            of_points = correlation_of_points(self.patterns, self.levels)
+            by_item = np.where(self.levels, of_points, correlation)
+        return self.patterns.with_trial_correlation(by_item)
+
+
+def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> float:
+    """Correlation of points, as of trials, with which levels vary as they do over respondents."""
+    if patterns.trials is None:
+        return 0.0
+    seen = (patterns.trials > 0) & levels
+    n, top = np.maximum(seen.sum(axis=0), 1), np.maximum(patterns.trials.max(axis=0), 1.0)
+    share = patterns.cells.sum(axis=0) / n / top
+    deviation = np.where(seen, patterns.cells / top - share, 0.0)
+    spread, single = (deviation**2).sum(axis=0), n * share * (1 - share)
+    beyond = float((spread - single / top).sum())
+    return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
+
+
 class Estimates(NamedTuple):
     """Items and abilities as a method left them, before orientation, unit and labels.
 
@@ -51,7 +99,8 @@ class Estimates(NamedTuple):
     """
 
     items: Items
-    covariances: Array | None  # Of slope, intercept (and logit of guessing), (n_items, k, k).
+    covariances: Array | None
+    """Of slope, intercept (and logit of guessing), or slope and steps, (n_items, k, k)."""
     unbounded: NDArray[np.bool_]  # Items without a finite maximum, (n_items,).
     common_slope: bool
     ability: Array
@@ -72,79 +121,91 @@ class Estimates(NamedTuple):
     joint: ItemCovariance | None = None  # The covariance of all items together.
 
 
-def result_of(
+def calibration_of(
+    specification: Specification,
     estimates: Estimates,
-    responses: ResponseMatrix,
-    patterns: Patterns,
-    answered: tuple[Places, Places],
     duplicates: NearDuplicates,
     *,
-    model: ModelName,
-    method: str,
-    settings: Settings,
     by_chance: bool,
-) -> FitResult:
-    """Turn the scale the right way up, set the unit of Rasch, and put labels on.
+) -> Calibration:
+    """Turn the scale the right way up, set the unit of Rasch, and give every item its place.
 
     Ability is reversed if it falls with the accuracy of real respondents. Accuracy is corrected for
-    the easiness of the items answered, as able respondents may have met harder items.
-
-    ``answered`` are the respondents and items that were estimated. The others lack responses. Only
-    the common slope and the population are known. ``by_chance`` is whether respondents differ by
-    chance alone.
+    the easiness of the items answered, as able respondents may have met harder items. Of
+    respondents and items without responses only the common slope and the population are known.
+    ``by_chance`` is whether respondents differ by chance alone.
     """
-    (rows, columns), synthetic, counts = answered, responses.synthetic, patterns.counts
-    population, n_items = estimates.population, len(responses.items)
-    mean, sd = population or (0.0, 1.0)
+    patterns, model, columns = specification.patterns, specification.model, specification.columns
+    synthetic, counts = specification.responses.synthetic, patterns.counts
+    n_items = len(counts.item_responses)
+    mean, sd = estimates.population or (0.0, 1.0)
 
     def of_items(values: Any) -> Any:
-        found = np.full((n_items, *values.shape[1:]), np.nan)
-        found[columns] = values
-        return found
+        table = np.full((n_items, *values.shape[1:]), np.nan)
+        table[columns] = values
+        return table
 
-    parts: Any = [None if part is None else of_items(part) for part in estimates.items[:3]]
+    slope, intercept, logits = estimates.items[:3]
+    if estimates.items.levels is not None:
+        intercept = estimates.items.mean_intercept
+    slope, intercept = of_items(slope), of_items(intercept)
     if estimates.common_slope:
-        parts[0][:] = estimates.items.slope[0]
+        slope[:] = estimates.items.slope[0]
     ability = np.full(len(synthetic), mean)
-    ability[rows] = estimates.ability
+    ability[specification.rows] = estimates.ability
     posterior_sd = np.where(synthetic, estimates.synthetic_sd, sd)
-    posterior_sd[rows] = estimates.ability_se
-    estimates = estimates._replace(items=Items(*parts), ability=ability)
-    stretch = _stretch(estimates, patterns, model)
+    posterior_sd[specification.rows] = estimates.ability_se
+    items = Items(slope, intercept, None if logits is None else of_items(logits))
+    estimates = estimates._replace(ability=ability)
+    stretch = _stretch(estimates, items, patterns, model)
     unanswered = counts.item_responses == 0
-    status = _status(estimates, patterns, columns, model, by_chance=by_chance)
-    parameters = _parameters(estimates, settings.prior, unanswered, stretch)
-    errors = np.full((n_items, 4), np.nan)
+    status = _status(estimates, items, patterns, columns, model, by_chance=by_chance)
+    parameters = _parameters(items, specification.settings.prior, unanswered, estimates, stretch)
+    per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
+    n_parameters = int((~unanswered).sum()) * per_item + common
+    if specification.levels is not None:
+        parameters = _with_steps(specification, parameters, estimates.items)
+        n_reached = (~np.isnan(parameters.steps)).sum(axis=1)
+        status[(n_reached == 1) & (status != "no responses")] = "no variance"
+        n_parameters = int(n_reached.sum())
+        counts = patterns.points
+    fixed, is_fixed = specification.fixed, specification.is_fixed
+    if fixed is not None:  # to the last digit
+        parameters = mixed(is_fixed, fixed, parameters)
+        n_parameters = int((~is_fixed & ~unanswered).sum()) * per_item + 2
     joint, posterior = estimates.joint, estimates.posterior
+    errors = np.full((n_items, 4), np.nan)
     if estimates.covariances is not None:
-        by = np.ones(estimates.covariances.shape[1])
-        by[0] = 1 / stretch
-        covariances = of_items(estimates.covariances) * np.outer(by, by)
+        factors = np.ones(estimates.covariances.shape[1])
+        factors[0] = 1 / stretch
+        covariances = of_items(estimates.covariances) * np.outer(factors, factors)
         errors = item_errors(covariances, parameters, model)
+    elif parameters.steps is not None:
+        errors = np.full((n_items, 3 + parameters.steps.shape[1]), np.nan)
+    if specification.anchors is not None:
+        places = specification.anchors.places_of(specification.responses.items)
+        errors[is_fixed] = specification.anchors.standard_errors[places[is_fixed]]
     if joint is not None:
         joint = joint._replace(own=of_items(joint.own), moves=np.nan_to_num(of_items(joint.moves)))
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
-        posterior = posterior.of_all(of_items, rows, synthetic, posterior_sd, stretch)
+        posterior = posterior.of_all(of_items, specification.rows, synthetic, posterior_sd, stretch)
     dispersion = None
     if patterns.scored is not None:
         dispersion = np.where(patterns.scored, 1.0, np.nan)
         if estimates.dispersion is not None:
             dispersion[columns] *= estimates.dispersion
-    mean_se, sd_se = estimates.population_se or (None, None)
-    per_item, common = {"2PL": (2, 0), "3PL": (3, 0)}.get(model, (1, 1))
+    settings = replace(
+        specification.settings,
+        prior=estimates.prior,
+        trial_correlation=estimates.trial_correlation,
+        synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
+    )
     nodes = estimates.nodes.theta * abs(stretch)
-    return FitResult(
+    lowest, highest = float(nodes.min()), float(nodes.max())
+    return Calibration(
         model=model,
-        method=method,
-        settings=replace(
-            settings,
-            prior=estimates.prior,
-            trial_correlation=estimates.trial_correlation,
-            synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
-        ),
-        item_labels=responses.items,
-        respondent_labels=responses.respondents,
+        settings=settings,
         parameters=parameters,
         standard_errors=errors,
         item_covariance=joint,
@@ -156,23 +217,54 @@ def result_of(
         counts=counts,
         latent_sd=float(sd) * (abs(stretch) if model == "Rasch" else 1.0),
         latent_mean=float(mean),
-        latent_mean_se=mean_se,
-        latent_sd_se=sd_se,
-        log_likelihood=estimates.log_likelihood,
-        n_parameters=int((~unanswered).sum()) * per_item + common,
-        converged=estimates.converged,
-        n_iterations=estimates.n_iterations,
-        trace_rows=estimates.trace_rows,
-        quadrature=Quadrature(
-            len(nodes), float(nodes.min()), float(nodes.max()), estimates.quadrature_error
-        ),
-        responses=responses,
-        posterior=posterior,
+        n_parameters=n_parameters,
         dispersion=dispersion,
+        quadrature=Quadrature(len(nodes), lowest, highest, estimates.quadrature_error),
+        posterior=posterior,
     )
 
 
-def _stretch(estimates: Estimates, patterns: Patterns, model: ModelName) -> float:
+def result_of(
+    specification: Specification, estimates: Estimates, calibration: Calibration
+) -> FitResult:
+    """Put labels on a calibration, with how it was found. Findings follow from it."""
+    responses = specification.responses
+    return FitResult(
+        **fields_of(calibration),
+        method=specification.method,
+        item_labels=responses.items,
+        respondent_labels=responses.respondents,
+        log_likelihood=estimates.log_likelihood,
+        converged=estimates.converged,
+        n_iterations=estimates.n_iterations,
+        trace_rows=estimates.trace_rows,
+        responses=responses,
+    )
+
+
+def _with_steps(
+    specification: Specification, parameters: ItemParameters, items: Items
+) -> ItemParameters:
+    """The parameters of all items with steps; items of two levels have one."""
+    tried, columns = specification.patterns.trials, specification.columns
+    levels: Any = specification.levels
+    top = np.ones(parameters.n_items)
+    if tried is not None:
+        top = np.where(levels, tried.max(axis=0), 1.0)
+    steps = np.full((parameters.n_items, int(top.max()) + 1), np.nan)
+    if items.levels is None:
+        steps[:, 1] = parameters.intercept
+        steps[:, 0] = 0.0 * parameters.intercept
+    else:
+        values = np.concatenate([np.zeros((len(columns), 1)), items.levels.steps], axis=1)
+        values[np.isneginf(values)] = np.nan
+        estimated = np.full((len(columns), steps.shape[1]), np.nan)
+        np.put_along_axis(estimated, items.levels.scores.astype(np.intp), values, axis=1)
+        steps[columns] = estimated
+    return replace(parameters, steps=steps, top=top, model=specification.model)
+
+
+def _stretch(estimates: Estimates, items: Items, patterns: Patterns, model: ModelName) -> float:
     """Ability in the result, by ability as it was estimated: the unit, or −1 if it is turned round.
 
     Fixed items set the scale.
@@ -180,21 +272,27 @@ def _stretch(estimates: Estimates, patterns: Patterns, model: ModelName) -> floa
     if estimates.population is not None:
         return 1.0
     if estimates.common_slope:  # the proportions right may all be equal
-        slope = float(estimates.items.slope[0])
+        slope = float(items.slope[0])
         return slope if model == "Rasch" else float(np.copysign(1.0, slope))
     rises = proportion_score(patterns).value @ estimates.ability >= 0
     return 1.0 if rises else -1.0
 
 
 def _status(
-    estimates: Estimates, patterns: Patterns, columns: Places, model: ModelName, *, by_chance: bool
+    estimates: Estimates,
+    items: Items,
+    patterns: Patterns,
+    columns: Places,
+    model: ModelName,
+    *,
+    by_chance: bool,
 ) -> NDArray[np.object_]:
     """Status of every item. ``columns`` are those that were estimated."""
     counts = patterns.counts
     status = np.full(len(counts.item_responses), "ok", dtype=object)
     if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
         worth = patterns.score_worth(estimates.trial_correlation)
-        flat = _flat(estimates, counts, patterns.answering, worth, by_chance=by_chance)
+        flat = _flat(estimates, items, counts, patterns.answering, worth, by_chance=by_chance)
         status[flat] = "flat"
     status[counts.all_wrong | counts.all_right] = "no variance"
     status[columns[estimates.unbounded]] = "unbounded"
@@ -203,10 +301,10 @@ def _status(
 
 
 def _parameters(
-    estimates: Estimates, prior: Any, unanswered: NDArray[np.bool_], stretch: float
+    items: Items, prior: Any, unanswered: NDArray[np.bool_], estimates: Estimates, stretch: float
 ) -> ItemParameters:
     """Parameters of all items, NaN of the unanswered ones of which no density speaks."""
-    slope, intercept, logits = estimates.items[:3]
+    slope, intercept, logits = items[:3]
     slope = slope / stretch
     guessing = np.zeros(len(slope))
     if logits is not None:
@@ -241,6 +339,7 @@ def unbounded_items(
 
 def _flat(
     estimates: Estimates,
+    items: Items,
     counts: Counts,
     answering: NDArray[np.bool_],
     worth: Any,
@@ -257,7 +356,7 @@ def _flat(
     The correlation of repeated trials lowers the information, as if all cells had as many. A score
     is worth ``worth`` trials.
     """
-    slope, _, logits = estimates.items[:3]
+    slope, _, logits = items[:3]
     responses = counts.item_responses
     slope, right = np.abs(slope), counts.item_right / np.maximum(responses, 1)
     guessing = 0.0 if logits is None else logistic(logits)
@@ -276,32 +375,64 @@ def _flat(
     return np.asarray(small & (slope * information**0.5 < _FROM_ZERO))
 
 
-def with_caveats(
+def concluded(
     result: FitResult,
     patterns: Patterns,
     guessing: AtChance | None,
     *,
     by_chance: bool,
-    counted_anew: bool,
+    counted_anew: bool = False,
+    levels: NDArray[np.bool_] | None = None,
+    notes: tuple[Finding, ...] = (),
 ) -> FitResult:
-    """Add the findings to a result, the gravest first, and its components.
+    """The result with its findings, the gravest first, and its components.
 
     ``by_chance`` says that accuracies differ by chance only, which can happen with clear abilities
     if many items are inverted. ``counted_anew`` says that repeated trials agree and have less
-    weight.
+    weight. ``levels`` are the items with ordered levels, None if the model has none. ``notes`` are
+    findings of reading the responses.
     """
     ability = (result.ability - result.latent_mean) / result.latent_sd
-    scale = result.parameters, ability, result.latent_sd, result.fixed
+    fixed = None if result.anchors is None else result.anchors.fixed
     counted = patterns
     if patterns.scored is not None:
         counted = patterns.with_trial_correlation(result.correlation_by_item)
         counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
-    structure = connectivity_of(counted, *scale)
+    structure = connectivity_of(counted, result.parameters, ability, result.latent_sd, fixed)
     chances = {"by_chance": by_chance, "counted_anew": counted_anew}
     findings = [] if guessing is None else [of_guessing(result, guessing)]
     findings += _of_items(result, patterns)
     findings += _of_systems(result, patterns, counted, structure, **chances)
-    return replace(result, findings=(*findings, *result.findings), components=structure[0])
+    if levels is not None:
+        findings += _of_levels(result, patterns, levels)
+    return replace(result, findings=(*findings, *notes), components=structure[0])
+
+
+def _of_levels(
+    result: FitResult, patterns: Patterns, levels: NDArray[np.bool_]
+) -> Iterator[Finding]:
+    """Levels that nobody reached, and items of other kinds beside those with levels."""
+    parameters, n_items = result.parameters, len(levels)
+    n_reached = (~np.isnan(parameters.steps)).sum(axis=1)
+    absent = (n_reached > 0) & (n_reached <= parameters.top)
+    if absent.any():
+        labels = [*compress(result.item_labels, absent)]
+        sizes = {"n": len(labels), "n_items": n_items, "model": result.model}
+        yield Finding("levels-not-reached", "note", {**sizes, "items": labels})
+    if levels.all() or not levels.any():
+        return
+    nothing = np.zeros(n_items, bool)
+    scored = nothing if patterns.scored is None else patterns.scored
+    repeated = nothing if patterns.trials is None else patterns.trials.max(axis=0) > 1
+    kinds = {
+        "right or wrong": ~scored & ~repeated,
+        "scores": scored,
+        "trials": repeated & ~scored,
+    }
+    numbers = {name: int((kind & ~levels).sum()) for name, kind in kinds.items()}
+    words = ", ".join(f"{n} {name}" for name, n in numbers.items() if n)
+    sizes = {"n": int(levels.sum()), "n_items": n_items, "model": result.model}
+    yield Finding("mixed-items", "note", {**sizes, "kinds": words})
 
 
 def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
@@ -345,10 +476,12 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
             remedies = [more] * (steps >= settings.max_iterations) + [finite] * (not prior)
             known = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}
             yield _warning("not-converged", *remedies, **known)
-    fixed = np.zeros(n_items, bool) if result.fixed is None else result.fixed
-    if result.drifts is not None and (n_drifting := int(result.drifts.sum())):
-        easier = np.asarray(result.drift_z) > 0
-        sides = {"easier": result.drifts & easier, "harder": result.drifts & ~easier}
+    anchors, fixed = result.anchors, np.zeros(n_items, bool)
+    if anchors is not None:
+        fixed = anchors.fixed
+    if anchors is not None and (n_drifting := int(anchors.drifts.sum())):
+        easier = anchors.drift_z > 0
+        sides = {"easier": anchors.drifts & easier, "harder": anchors.drifts & ~easier}
         known = {side: named(which)["items"] for side, which in sides.items()}
         remedy = Remedy({}, code="fixed=earlier.items.drop(result.items.query('drifts').index)")
         known |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.calibrated import fixed_parameters, with_fixed
-from irtkit.calibration.errors import with_design_effect, with_dispersion
-from irtkit.calibration.estimates import Estimates, result_of, unbounded_items, with_caveats
-from irtkit.calibration.levels import (
-    correlation_of_points,
-    level_estimates,
-    level_problem,
-    with_levels,
+from irtkit.calibration.calibrated import anchors_of, fixed_parameters
+from irtkit.calibration.errors import dispersed, widened
+from irtkit.calibration.estimates import (
+    Estimates,
+    Specification,
+    calibration_of,
+    concluded,
+    result_of,
+    unbounded_items,
 )
+from irtkit.calibration.levels import level_covariance, level_problem
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.search import Maximum
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.patterns import Places
+    from irtkit.findings import Finding
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
 
@@ -90,21 +93,56 @@ def fitted(
     *,
     mesh: Mesh | None,
     report: Callable[[int, float], None],
+    notes: tuple[Finding, ...] = (),
 ) -> FitResult:
-    """Fit with checked settings, and call ``report`` at every step."""
+    """Fit with checked settings, and call ``report`` at every step.
+
+    ``notes`` are findings of reading the responses.
+    """
+    specification = specified(responses, model, settings, method, anchors)
+    patterns = specification.patterns
+    estimates = _estimated(specification, mesh, report)
+    counted = specification.counted(estimates.trial_correlation or 0.0)
+    duplicates = near_duplicates(patterns)
+    by_chance = no_ability_differences(counted, duplicates.n_eff)
+    calibration = calibration_of(specification, estimates, duplicates, by_chance=by_chance)
+    if anchors is not None:
+        fixed, errors = specification.is_fixed, estimates.population_se
+        tested = anchors_of(calibration, counted, anchors, fixed, errors)
+        calibration = replace(calibration, anchors=tested)
+    calibration = widened(dispersed(calibration, patterns), patterns)
+    result = result_of(specification, estimates, calibration)
+    return concluded(
+        result,
+        patterns,
+        at_chance(counted, responses.item_table),
+        by_chance=by_chance,
+        counted_anew=bool(estimates.trial_correlation and settings.trial_correlation is None),
+        levels=specification.levels,
+        notes=notes,
+    )
+
+
+def specified(
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: Settings,
+    method: str,
+    anchors: CalibratedItems | None,
+) -> Specification:
+    """What a fit is to estimate: patterns, items and their prior."""
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
-    whole, grid = patterns.with_most_trials(), settings.quadrature
-    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    whole = patterns.with_most_trials()
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     # Beside fixed items both have their slope.
-    same_as_1pl = schedule.fixed is None or method == "vi" or anchors is not None
-    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
-    items: Items | None = None
-    levels: Any = None if model not in OF_LEVELS else level_items(responses, model)
-    if levels is not None and not levels.any():  # two levels each
-        of_items = "2PL"
+    follows = settings.quadrature == "adaptive" or method == "vi" or anchors is not None
+    item_model: ModelName = "1PL" if model == "Rasch" and follows else model
+    levels = None
+    if model in OF_LEVELS:
+        levels = level_items(responses, model)
+        item_model = model if levels.any() else "2PL"
     # an empirical prior is learned after a search with the weak one
     prior: Any = WeakPrior() if isinstance(settings.prior, str) else settings.prior
     start_items: Items | None = None
@@ -114,97 +152,73 @@ def fitted(
         prior = replace(prior, chance=None)
     # Set aside are respondents and items without a response, but not items that are fixed, of
     # which something is expected, or that have a density of their own.
-    fixed, known = None, np.full(whole.n_items, isinstance(prior, ItemPrior))
+    fixed = None
+    estimable = whole.margins.item_responses.any(axis=0) | isinstance(prior, ItemPrior)
     if isinstance(prior, WeakPrior) and prior.expected is not None:
-        known |= prior.expected.known
+        estimable |= prior.expected.known
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
-        known |= ~np.isnan(fixed.discrimination)
-    rows = np.flatnonzero(whole.margins.respondent_responses)
-    columns = np.flatnonzero(whole.margins.item_responses.any(axis=0) | known)
-    part, of_part = part_of(whole, rows, columns), of_some(prior, columns)
-    control = Control(schedule, settings.tol, settings.max_iterations, report)
-    if method == "vi":
+        estimable |= fixed.known
+    return Specification(
+        responses=responses,
+        patterns=patterns,
+        rows=np.flatnonzero(whole.margins.respondent_responses),
+        columns=np.flatnonzero(estimable),
+        model=model,
+        item_model=item_model,
+        method=method,
+        settings=settings,
+        prior=prior,
+        start=start_items,
+        levels=levels,
+        anchors=anchors,
+        fixed=fixed,
+    )
+
+
+def _estimated(
+    specification: Specification, mesh: Mesh | None, report: Callable[[int, float], None]
+) -> Estimates:
+    """Estimates of the items that are estimated, by the method asked for."""
+    settings, columns, prior = specification.settings, specification.columns, specification.prior
+    grid, start_items = settings.quadrature, specification.start
+    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    whole = specification.patterns.with_most_trials()
+    patterns, of_columns = part_of(whole, specification.rows, columns), of_some(prior, columns)
+    if specification.method == "vi":
         from irtkit.calibration.variational.fit_variational import variational_estimates
 
-        estimates = variational_estimates(
-            part,
-            responses,
-            models=(model, of_items),
-            prior=of_part,
+        return variational_estimates(
+            patterns,
+            specification.responses,
+            models=(specification.model, specification.item_model),
+            prior=of_columns,
             # one level of all items, which none was given
-            learns_chance=start_items is not None and isinstance(of_part.chance, float),
+            learns_chance=start_items is not None and isinstance(of_columns.chance, float),
             settings=settings,
             mesh=mesh,
             schedule=schedule,
             report=report,
         )
-    elif of_items in OF_LEVELS:
-        estimates, items = _of_levels(part, model, of_part, settings, control, levels[columns])
-    else:
-        estimates = maximum_likelihood(
-            part,
-            of_items,
-            of_part,
-            control,
-            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
-            standard_errors=settings.standard_errors,
-            mesh=mesh,
-            trial_correlation=settings.trial_correlation,
-            fixed=None if fixed is None else fixed.chosen(columns),
-            start_items=None if start_items is None else start_items.chosen(columns),
-        )
-        if isinstance(prior, WeakPrior) and settings.prior != "empirical":
-            estimates = estimates._replace(prior=prior.described())
-    correlation = estimates.trial_correlation or 0.0
-    by_item: Any = correlation
-    if items is not None and levels is not None:
-        by_item = np.where(levels, correlation_of_points(patterns, levels), correlation)
-    counted = patterns.with_trial_correlation(by_item)
-    duplicates = near_duplicates(patterns)
-    by_chance = no_ability_differences(counted, duplicates.n_eff)
-    result = result_of(
-        estimates,
-        responses,
-        patterns,
-        (rows, columns),
-        duplicates,
-        model=model,
-        method=method,
-        settings=settings,
-        by_chance=by_chance,
-    )
-    if anchors is not None:
-        result = with_fixed(result, counted, anchors)
+    fixed, levels = specification.fixed, specification.levels
     if levels is not None:
-        result = with_levels(result, model, items, patterns, columns, levels)
-    result = with_design_effect(with_dispersion(result, patterns), patterns)
-    counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
-    guessing = at_chance(counted, responses.item_table)
-    return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)
-
-
-def _of_levels(
-    patterns: Patterns,
-    model: ModelName,
-    prior: Any,
-    settings: Settings,
-    control: Control,
-    levels: NDArray[np.bool_],
-) -> tuple[Estimates, Items]:
-    """Estimates of items of which some have ordered levels, and all of their steps."""
-    problem, maximum, correlation = maximum_of(
-        patterns, model, prior, control, given=settings.trial_correlation, levels=levels
+        levels = levels[columns] if specification.item_model in OF_LEVELS else None
+    estimates = maximum_likelihood(
+        patterns,
+        specification.item_model,
+        of_columns,
+        Control(schedule, settings.tol, settings.max_iterations, report),
+        empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+        standard_errors=settings.standard_errors,
+        mesh=mesh,
+        trial_correlation=settings.trial_correlation,
+        fixed=None if fixed is None else fixed.chosen(columns),
+        start_items=None if start_items is None else start_items.chosen(columns),
+        levels=levels,
     )
-    estimates, items = level_estimates(
-        problem, maximum, correlation, control, standard_errors=settings.standard_errors
-    )
-    scored = patterns.scored
-    scores = None if scored is None else repeated_cells(patterns)
-    if scored is not None and scores is not None:
-        spread = dispersions(scores, problem, maximum, correlation or 0.0, scored)
-        estimates = estimates._replace(dispersion=spread)
-    return estimates, items
+    if isinstance(prior, WeakPrior) and settings.prior != "empirical":
+        estimates = estimates._replace(prior=prior.described())
+    return estimates
 
 
 def maximum_likelihood(
@@ -219,28 +233,33 @@ def maximum_likelihood(
     trial_correlation: float | None = None,
     fixed: ItemParameters | None = None,
     start_items: Items | None = None,
+    levels: NDArray[np.bool_] | None = None,
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
     ``fixed`` has all items, NaN where they are free. None means that all are free. The search
-    starts at ``start_items``, which are NaN where that is unknown.
+    starts at ``start_items``, which are NaN where that is unknown. ``levels`` are the items with
+    ordered levels, of a model that has these.
     """
-    beside = None if prior is None else prior.keys
-    if fixed is not None:  # no item is a copy of another
-        beside = np.arange(whole.n_items, dtype=np.float64)[None]
-    patterns, respondents, columns = merged(whole, beside)
+    if levels is None:
+        keys = None if prior is None else prior.keys
+        if fixed is not None:  # no item is a copy of another
+            keys = np.arange(whole.n_items, dtype=np.float64)[None]
+        distinct, respondents, columns = merged(whole, keys)
+    else:
+        distinct, respondents = whole, np.arange(whole.n)
+        columns = np.arange(whole.n_items)
     first = np.unique(columns, return_index=True)[1]
-    prior = of_some(prior, first)
-    distinct = patterns
     problem, maximum, correlation = maximum_of(
-        patterns,
+        distinct,
         model,
-        prior,
+        of_some(prior, first),
         control,
         mesh=mesh,
         fixed=fixed,
         start_items=None if start_items is None else start_items.chosen(first),
         given=trial_correlation,
+        levels=levels,
     )
     patterns = problem.engine.patterns
     if empirical:
@@ -253,18 +272,19 @@ def maximum_likelihood(
         x[parameters.intercepts] = _by_total(x[parameters.intercepts], problem)
     dispersion = None
     if distinct.scored is not None and (scores := repeated_cells(distinct)) is not None:
-        known = problem, maximum, correlation or 0.0
-        dispersion = dispersions(scores, *known, distinct.scored)[columns]
+        dispersion = dispersions(scores, problem, maximum, correlation or 0.0, distinct.scored)
+        dispersion = dispersion[columns]
     at = parameters.values(x)
     items, population = at.items, at.populations[0]
-    own = joint = information = population_se = None
+    covariances = joint = information = population_se = None
     if standard_errors:
-        own, of_population, joint = _covariances(problem, maximum, at, columns, control.schedule)
-        variances = np.diag(of_population)
-        if fixed is not None and variances.min() > 0:
+        covariances, of_population, joint = _covariances(
+            problem, maximum, at, columns, control.schedule
+        )
+        if fixed is not None and (variances := np.diag(of_population)).min() > 0:
             of_log_sd, of_mean = map(float, np.sqrt(variances))
             population_se = of_mean, population.sd * of_log_sd
-    if problem.prior is None or isinstance(problem.prior, ItemPrior):
+    if levels is None and (problem.prior is None or isinstance(problem.prior, ItemPrior)):
         likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
         information = likelihood.terms(items, at.populations).information[:, 1, 1]
         if patterns.multiplicity is not None:
@@ -272,10 +292,12 @@ def maximum_likelihood(
     endless = unbounded_items(problem.prior, at.in_sds, information)
     if fixed is not None:
         endless &= parameters.free
-    last = problem.prior if fixed is not None else of_some(problem.prior, columns)
+    whole_prior = problem.prior
+    if fixed is None and levels is None:
+        whole_prior = of_some(problem.prior, columns)
     return Estimates(
         items=items.chosen(columns),
-        covariances=own,
+        covariances=covariances,
         joint=joint,
         unbounded=endless[columns],
         common_slope=parameters.common_slope,
@@ -284,7 +306,7 @@ def maximum_likelihood(
         population=population if parameters.groups.sds else None,
         population_se=population_se,
         synthetic_sd=synthetic_sd(items, population.sd, patterns.multiplicity),
-        prior=None if last is None else last.described(),
+        prior=None if whole_prior is None else whole_prior.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=control.n_evaluations,
@@ -321,6 +343,10 @@ def _covariances(
 
     patterns, parameters = problem.engine.patterns, problem.parameters
     items, population, nodes = at.items, at.populations[0], maximum.nodes
+    if items.levels is not None:
+        grid = MarginalLikelihood(problem.engine, nodes).grid(items)
+        joint = level_covariance(problem, at, grid)
+        return joint.of_items(), np.zeros((0, 0)), joint
     if patterns.repeated and schedule.fixed is None:
         # Use twice as many nodes: with many trials, the observed information about scale and
         # location is a small difference of two large sums.

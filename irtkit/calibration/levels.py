@@ -6,19 +6,15 @@ intercepts, which are the mean logit of the thresholds; these spread around it b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.likelihood import (
     STANDARD,
-    MarginalLikelihood,
     Parameterisation,
     Values,
-    synthetic_sd,
 )
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
 from irtkit.calibration.search import PreconditionedLBFGS, Problem
@@ -32,7 +28,6 @@ from irtkit.calibration.standard_errors import (
     prior_information,
 )
 from irtkit.data.patterns import blocks
-from irtkit.findings import Finding
 from irtkit.irf import ItemParameters, Items, level_curves, level_information
 from irtkit.quadrature.levels import LevelEngine
 
@@ -41,9 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.result import FitResult
-    from irtkit.calibration.search import Control, Maximum
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.calibration.result import Calibration
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
     from irtkit.quadrature import Grid
 
@@ -170,6 +164,10 @@ class LevelPrior:
             by_item=by_item,
         )
 
+    def described(self) -> dict[str, Any]:
+        """Return the weak prior as plain values, for the settings of a result."""
+        return self.weak.described()
+
     def turned(self, blocks_of_two: Array) -> Array:
         """Curvatures by slope and intercept as those by slope and steps."""
         return np.asarray(self.turn.swapaxes(1, 2) @ blocks_of_two @ self.turn)
@@ -192,134 +190,6 @@ def level_problem(
     parameters = LevelParameterisation(engine, learns=prior is not None)
     problem = Problem(engine, parameters, of_levels)  # type: ignore[arg-type]
     return problem, PreconditionedLBFGS(_start(problem))
-
-
-def level_estimates(
-    problem: Problem,
-    maximum: Maximum,
-    correlation: float | None,
-    control: Control,
-    *,
-    standard_errors: bool,
-) -> tuple[Estimates, Items]:
-    """Slopes and intercepts at the maximum, and all parameters."""
-    engine: Any = problem.engine
-    parameters = problem.parameters
-    prior: Any = problem.prior
-    at = parameters.values(maximum.x)
-    items: Any = at.items
-    own, joint = None, None
-    whole = items.intercepts()
-    steps = np.where(engine.free, items.levels.steps, 0.0)
-    if standard_errors:
-        grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
-        joint = _covariance(problem, at, grid)
-        own = whole @ joint.of_items() @ whole.swapaxes(1, 2)
-    estimates = Estimates(
-        items=Items(items.slope, (whole[:, 1, 1:] * steps).sum(axis=1)),
-        covariances=own,
-        joint=joint,
-        unbounded=(np.abs(items.slope) > WeakPrior.steep) & (prior is None),
-        common_slope=False,
-        ability=maximum.posteriors.mean,
-        ability_se=maximum.posteriors.sd,
-        synthetic_sd=synthetic_sd(items),
-        prior=None if prior is None else prior.weak.described(),
-        log_likelihood=maximum.log_likelihood,
-        converged=maximum.converged,
-        n_iterations=control.n_evaluations,
-        trace_rows=np.array(control.trace, dtype=np.float64).reshape(-1, 4),
-        nodes=maximum.nodes,
-        quadrature_error=maximum.quadrature_error,
-        trial_correlation=correlation,
-    )
-    return estimates, items
-
-
-def with_levels(
-    result: FitResult,
-    model: ModelName,
-    items: Items | None,
-    patterns: Patterns,
-    columns: Places,
-    levels: NDArray[np.bool_],
-) -> FitResult:
-    """Return a result with the steps of its items; None if all have two levels."""
-    n_items, old = len(result.item_labels), result.parameters
-    tried = patterns.trials
-    top = np.ones(n_items) if tried is None else np.where(levels, tried.max(axis=0), 1.0)
-    steps = np.full((n_items, int(top.max()) + 1), np.nan)
-    if items is None:
-        steps[:, 0], steps[:, 1] = 0.0, old.intercept
-        steps[np.isnan(old.intercept)] = np.nan
-    else:
-        values = np.concatenate([np.zeros((len(columns), 1)), items.levels.steps], axis=1)
-        values[np.isneginf(values)] = np.nan
-        part = np.full((len(columns), steps.shape[1]), np.nan)
-        np.put_along_axis(part, items.levels.scores.astype(np.intp), values, axis=1)
-        steps[columns] = part
-    parameters = ItemParameters(old.discrimination, old.intercept, old.guessing, steps, top, model)
-    status = np.array(result.status, dtype=object)
-    n_reached = (~np.isnan(steps)).sum(axis=1)
-    status[(n_reached == 1) & (status != "no responses")] = "no variance"
-    findings, absent = result.findings, (n_reached > 0) & (n_reached <= top)
-    if absent.any():
-        names = [*compress(result.item_labels, absent)]
-        about = {"n": len(names), "n_items": n_items, "items": names, "model": model}
-        findings = (*findings, Finding("levels-not-reached", "note", about))
-    if levels.any() and not levels.all():
-        scored = np.zeros(n_items, bool) if patterns.scored is None else patterns.scored
-        trials = (np.zeros(n_items) if tried is None else tried.max(axis=0)) > 1
-        marks = {"right or wrong": ~scored & ~trials, "scores": scored, "trials": trials & ~scored}
-        sums = {name: int((which & ~levels).sum()) for name, which in marks.items()}
-        kinds = ", ".join(f"{n} {name}" for name, n in sums.items() if n)
-        about = {"n": int(levels.sum()), "n_items": n_items, "model": model, "kinds": kinds}
-        findings = (*findings, Finding("mixed-items", "note", about))
-    return replace(
-        result,
-        model=model,
-        counts=patterns.points,
-        parameters=parameters,
-        status=tuple(status),
-        n_parameters=int(n_reached.sum()),
-        findings=findings,
-        threshold_errors=threshold_errors(parameters, result.item_covariance),
-    )
-
-
-def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> float:
-    """Correlation of points, as of trials, with which levels vary as they do over respondents."""
-    if patterns.trials is None:
-        return 0.0
-    seen = (patterns.trials > 0) & levels
-    n, top = np.maximum(seen.sum(axis=0), 1), np.maximum(patterns.trials.max(axis=0), 1.0)
-    share = patterns.cells.sum(axis=0) / n / top
-    off = np.where(seen, patterns.cells / top - share, 0.0)
-    spread, single = (off**2).sum(axis=0), n * share * (1 - share)
-    beyond = float((spread - single / top).sum())
-    return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
-
-
-def threshold_errors(parameters: ItemParameters, joint: ItemCovariance | None) -> Array:
-    """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
-    items: Any = parameters.items
-    steps: Any = parameters.steps
-    found = np.full((len(steps), steps.shape[1] - 1), np.nan)
-    levels = items.levels
-    if joint is None:
-        return found
-    _, each = levels.contrasts()
-    by = np.zeros((len(each), *levels.scores.shape[1:] * 2))[:, 1:]
-    by[:, :, 1:] = each
-    thresholds = -(each @ np.where(levels.free, levels.steps, 0.0)[:, :, None])[:, :, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by[:, :, 0] = thresholds / items.slope[:, None]
-        variances = np.einsum("jkp,jpq,jkq->jk", by, joint.of_items(), by)
-        errors = np.sqrt(variances) / np.abs(items.slope[:, None])
-    errors[~levels.free] = np.nan
-    rows, columns = np.nonzero(levels.free)
-    found[rows, levels.scores[rows, columns + 1].astype(np.intp) - 1] = errors[rows, columns]
-    return found
 
 
 class LevelCells(NamedTuple):
@@ -347,7 +217,7 @@ class LevelCells(NamedTuple):
 
 
 def level_cells(
-    result: FitResult, parameters: ItemParameters, patterns: Patterns
+    result: Calibration, parameters: ItemParameters, patterns: Patterns
 ) -> Iterator[LevelCells]:
     """Go over the levels that were reached, some respondents at a time."""
     marks = parameters.top == 1
@@ -396,7 +266,7 @@ def _start(problem: Problem) -> Array:
     return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 
-def _covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:
+def level_covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:
     """Covariance of slopes and steps of all items, as for right and wrong answers."""
     engine: Any = problem.engine
     items: Any = at.items

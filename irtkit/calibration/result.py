@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result", 9)
+FORMAT = storage.Format("irtkit result", 10)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
@@ -80,6 +80,75 @@ class Quadrature:
     dense as it needs to be, over all real respondents together."""
 
 
+@dataclass(frozen=True)
+class Anchors:
+    """What a fit says of the items that kept the parameters of an earlier one."""
+
+    fixed: NDArray[np.bool_]  #: Which items kept their parameters, (n_items,).
+    drift_z: NDArray[np.float64]
+    """Score test of the intercept of each of them: above 0 if the item became easier."""
+    drifts: NDArray[np.bool_]  #: Which of them differ significantly from their parameters.
+    mean_se: float | None = None
+    """Standard error of the mean of ability; None without standard errors. It includes the sampling
+    errors of fixed items that came from a result."""
+    sd_se: float | None = None  #: That of the SD of ability.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Calibration:
+    """Items and abilities on the scale of a result, and their errors."""
+
+    model: ModelName
+    settings: Settings  #: The arguments of the fit, and what followed from them.
+    parameters: ItemParameters
+    standard_errors: NDArray[np.float64]
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; with ordered
+    levels also of each threshold; with several abilities (n_items, n_abilities + 1): of slopes and
+    intercept. NaN if not asked for, without such a parameter, or if the objective is not concave
+    (see ``findings``)."""
+    status: tuple[str, ...]
+    """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
+    if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
+    ability: NDArray[np.float64]
+    """Posterior means (EAP), shape (n_respondents,), or (n_respondents, n_abilities)."""
+    posterior_sd: NDArray[np.float64]  #: Posterior SDs, shape of ``ability``, items taken as known.
+    synthetic: NDArray[np.bool_]
+    near_duplicates: NearDuplicates = field(repr=False)
+    """How many real respondents there are, and as how many independent ones they answer."""
+    counts: Counts
+    n_parameters: int
+    """Those of items with a response by a real respondent, and a common slope or latent SD."""
+    quadrature: Any  #: :class:`Quadrature`; None for several abilities.
+    latent_sd: float = 1.0  #: SD of ability among real respondents: 1, and estimated for Rasch.
+    latent_mean: float = 0.0
+    """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
+    anchors: Anchors | None = field(default=None, repr=False)
+    """Items that kept the parameters of an earlier fit; None if none did."""
+    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
+    NaN for items of right and wrong, None if all are. It enters standard errors."""
+    item_covariance: ItemCovariance | None = field(default=None, repr=False)
+    """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
+    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Errors without clusters of items: against the population and against the other systems,
+    (2, n_respondents). None until they are asked for."""
+    posterior: Posterior | None = field(default=None, repr=False)
+    """The posterior of a variational fit, to draw from; None for EM."""
+
+    @cached_property
+    def answering(self) -> NDArray[np.bool_]:
+        """Which real respondents have a response, (n_respondents,)."""
+        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+
+    @property
+    def correlation_by_item(self) -> Any:
+        """Correlation of trials: one for all items, or one for each, 0 for levels."""
+        correlation = self.settings.trial_correlation or 0.0
+        if self.parameters.steps is None:
+            return correlation
+        return correlation * (self.parameters.top == 1)
+
+
 if TYPE_CHECKING:
     from irtkit.results import Questions
 else:
@@ -88,8 +157,8 @@ else:
         """What `irtkit.results` adds to results: answers of rooms above this one."""
 
 
-@dataclass(frozen=True, eq=False)
-class FitResult(Questions, InNotebooks):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitResult(Calibration, Questions, InNotebooks):
     """A fitted item response model; made by :func:`irtkit.fit`.
 
     Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
@@ -109,27 +178,9 @@ class FitResult(Questions, InNotebooks):
     True
     """
 
-    model: ModelName
     method: str
-    settings: Settings  #: The arguments of the fit, and what followed from them.
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
-    parameters: ItemParameters
-    standard_errors: NDArray[np.float64]
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; with several
-    abilities (n_items, n_abilities + 1): of slopes and intercept. NaN if not asked for, without
-    such a parameter, or if the objective is not concave (see ``findings``)."""
-    status: tuple[str, ...]
-    """Per item: "ok", "flat" (the slope is not significant, and less than a third of the median one
-    if respondents differ by more than chance), "no variance", "unbounded" or "no responses"."""
-    ability: NDArray[np.float64]
-    """Posterior means (EAP), shape (n_respondents,), or (n_respondents, n_abilities)."""
-    posterior_sd: NDArray[np.float64]  #: Posterior SDs, shape of ``ability``, items taken as known.
-    synthetic: NDArray[np.bool_]
-    near_duplicates: NearDuplicates = field(repr=False)
-    """How many real respondents there are, and as how many independent ones they answer."""
-    counts: Counts
-    latent_sd: float  #: SD of ability among real respondents: 1, and estimated for Rasch.
     log_likelihood: float
     """Marginal log-likelihood of the real respondents, without priors.
 
@@ -137,48 +188,20 @@ class FitResult(Questions, InNotebooks):
     a cell has more than 100,000 trials, it is a quasi-log-likelihood, to be compared at the same
     correlation. On a fixed grid ability has a truncated normal distribution.
     """
-    n_parameters: int
-    """Those of items with a response by a real respondent, and a common slope or latent SD."""
     converged: bool
     n_iterations: int
     """Evaluations of the likelihood ("em"), each of the cost of an EM step, or steps ("vi")."""
     trace_rows: NDArray[np.float64] = field(repr=False)
     """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
     there; (n, 6) for a variational fit, see :attr:`trace`."""
-    quadrature: Any  #: :class:`Quadrature`; None for several abilities.
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
     findings: tuple[Finding, ...] = ()
     """What limits the result: codes and values; ``str(finding)`` is the message."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses that place them; None if all are."""
-    latent_mean: float = 0.0
-    """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
-    latent_mean_se: float | None = None
-    """Standard error of latent_mean; None without ``fixed`` items or standard errors. It includes
-    the sampling errors of fixed items that came from a result."""
-    latent_sd_se: float | None = None
-    """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
-    fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
-    drift_z: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Score test of the intercept of each fixed item: above 0 if the item became easier."""
-    drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
-    """Which fixed items differ significantly from their fixed parameters."""
-    threshold_errors: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Standard errors of thresholds, (n_items, n_levels − 1); None without ordered levels."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
-    item_covariance: ItemCovariance | None = field(default=None, repr=False)
-    """Covariance of all item parameters, without a correction for near-duplicates; of EM."""
-    posterior: Posterior | None = field(default=None, repr=False)
-    """The posterior of a variational fit, to draw from; None for EM."""
-    ability_errors: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Errors without clusters of items: against the population and against the other systems,
-    (2, n_respondents). None until they are asked for."""
-    dispersion: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Variance of the scores of every item, in that which the trial correlation says, (n_items,);
-    NaN for items of right and wrong, None if all are. It enters standard errors."""
     cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
     """What clusters of items add to posterior variances, (n_respondents,)."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -296,10 +319,15 @@ class FitResult(Questions, InNotebooks):
         """Number of respondents that are not synthetic."""
         return int((~self.synthetic).sum())
 
-    @cached_property
-    def answering(self) -> NDArray[np.bool_]:
-        """Which real respondents have a response, (n_respondents,)."""
-        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+    @property
+    def latent_mean_se(self) -> float | None:
+        """Standard error of latent_mean; None without ``fixed`` items or standard errors."""
+        return None if self.anchors is None else self.anchors.mean_se
+
+    @property
+    def latent_sd_se(self) -> float | None:
+        """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
+        return None if self.anchors is None else self.anchors.sd_se
 
     @cached_property
     def best_first(self) -> NDArray[np.intp]:
@@ -423,14 +451,6 @@ class FitResult(Questions, InNotebooks):
         """
         return self._respondents.copy()
 
-    @property
-    def correlation_by_item(self) -> Any:
-        """Correlation of trials: one for all items, or one for each, 0 for levels."""
-        correlation = self.settings.trial_correlation or 0.0
-        if self.parameters.steps is None:
-            return correlation
-        return correlation * (self.parameters.top == 1)
-
     @cached_property
     def answer_worth(self) -> NDArray[np.float64]:
         """Independent trials of right or wrong that one answer to each item is worth, (n_items,).
@@ -470,7 +490,7 @@ class FitResult(Questions, InNotebooks):
     def _items(self) -> pd.DataFrame:
         import pandas as pd
 
-        columns = self._parameter_columns
+        columns, anchors = self._parameter_columns, self.anchors
         columns |= {
             "average_error": self.counts.average_error,
             "expected_error": self._expected_error,
@@ -479,7 +499,9 @@ class FitResult(Questions, InNotebooks):
             "p_negative": self.verdict.p_negative,
             "status": np.array(self.status, dtype=object),
             "dispersion": self.dispersion,
-            **{name: getattr(self, name) for name in ("fixed", "drift_z", "drifts")},
+            "fixed": anchors and anchors.fixed,
+            "drift_z": anchors and anchors.drift_z,
+            "drifts": anchors and anchors.drifts,
             "component": self.components and self.components.items,
             "kind": self._kinds,
         }
@@ -492,13 +514,13 @@ class FitResult(Questions, InNotebooks):
             return dict(self.several.item_columns(self))
         columns: dict[str, Any] = {}
         names = ("discrimination", "difficulty", "guessing", "intercept")
-        for name, errors in zip(names, self.standard_errors.T, strict=True):
-            columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
+        values = {name: getattr(self.parameters, name) for name in names}
         if self.parameters.steps is not None:
-            errors = self.threshold_errors
             for k, threshold in enumerate(self.parameters.thresholds.T):
-                name = f"threshold_{k + 1}"
-                columns |= {name: threshold, f"{name}_se": None if errors is None else errors[:, k]}
+                values[f"threshold_{k + 1}"] = threshold
+        for (name, value), errors in zip(values.items(), self.standard_errors.T, strict=True):
+            columns[name] = value
+            columns[f"{name}_se"] = errors
         return columns
 
     @property
@@ -711,6 +733,7 @@ def restored(record: dict[str, Any], several: Callable[[Any], Any] | None = None
         saved_verdict=Verdict,
         near_duplicates=NearDuplicates,
         components=Components,
+        anchors=Anchors,
         item_covariance=ItemCovariance,
     )
     made["findings"] = tuple(map(Finding.restored, record["findings"]))

@@ -202,12 +202,15 @@ class ItemCovariance(NamedTuple):
 
 
 def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
+    """Errors of discrimination, difficulty, guessing and intercept, (n_items, 4), and thresholds.
 
     Delta method: ∂b/∂a = −b/a and ∂b/∂d = −1/a as b = −d/a, and ∂c/∂γ = c(1 − c) as c = σ(γ).
+    Thresholds of ordered levels follow, (n_items, n_levels − 1).
     """
-    variances = np.full((len(parameters.intercept), 4), np.nan)
-    if parameters.steps is not None and len(variances):
+    variances = np.full((parameters.n_items, 4), np.nan)
+    thresholds = np.empty((parameters.n_items, 0))
+    if parameters.steps is not None:
+        thresholds = _threshold_errors(covariances, parameters)
         whole = parameters.items.intercepts()
         covariances = whole @ covariances @ whole.swapaxes(1, 2)
     var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
@@ -222,7 +225,26 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
         variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
     variances[:, 3] = var_intercept
     unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
-    return np.sqrt(np.where(unknown, np.nan, variances))
+    return np.hstack([np.sqrt(np.where(unknown, np.nan, variances)), thresholds])
+
+
+def _threshold_errors(covariances: Array, parameters: ItemParameters) -> Array:
+    """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
+    items, steps = parameters.items, parameters.steps
+    levels, slope = items.levels, items.slope[:, None]
+    _, contrasts = levels.contrasts()
+    logits = (contrasts @ np.where(levels.free, levels.steps, 0.0)[:, :, None])[:, :, 0]
+    derivatives = np.zeros((*contrasts.shape[:2], contrasts.shape[2] + 1))
+    derivatives[:, :, 1:] = contrasts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        derivatives[:, :, 0] = -logits / slope
+        variances = np.einsum("jkp,jpq,jkq->jk", derivatives, covariances, derivatives)
+        errors = np.sqrt(variances) / np.abs(slope)
+    by_level = np.full((len(steps), steps.shape[1] - 1), np.nan)
+    rows, columns = np.nonzero(levels.free)
+    reached = levels.scores[rows, columns + 1].astype(np.intp)
+    by_level[rows, reached - 1] = errors[rows, columns]
+    return by_level
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")

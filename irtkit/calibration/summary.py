@@ -71,10 +71,10 @@ def notes(result: FitResult) -> Iterator[Finding]:
         yield _note("counted-scores", n=n, worth=float(worth.max()))
     elif settings.trial_correlation and "correlated-trials" not in said:
         yield _note("counted-trials", correlation=settings.trial_correlation)
-    if result.fixed is not None:
-        errors = {"mean_se": result.latent_mean_se, "sd_se": result.latent_sd_se}
+    if (anchors := result.anchors) is not None:
+        errors = {"mean_se": anchors.mean_se, "sd_se": anchors.sd_se}
         scale = {"mean": result.latent_mean, "sd": result.latent_sd, **errors}
-        yield _note("fixed-items", n=int(result.fixed.sum()), **scale)
+        yield _note("fixed-items", n=int(anchors.fixed.sum()), **scale)
     elif result.model == "Rasch":
         yield _note("ability-sd", sd=result.latent_sd)
     error = result.counts.average_error

@@ -176,8 +176,8 @@ def refits(
         load[fold_of[name]] += sizes[name]
     responses = result.saved_responses
     fixed = None
-    if isinstance(result, FitResult) and result.fixed is not None:
-        fixed = result.items[result.fixed]
+    if isinstance(result, FitResult) and result.anchors is not None:
+        fixed = result.items[result.anchors.fixed]
     for number in range(len(load)):
         held = scored[fold_of[codes] == number]
         kept = responses.part(np.setdiff1d(np.arange(patterns.n), held))
