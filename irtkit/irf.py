@@ -29,6 +29,7 @@ LEAST_LOGIT = -300.0  # Logit of negligible guessing, whose c² is still a numbe
 EXTREME = 6.0
 # Points in SDs, and weights, of the Gauss–Hermite rule of three, exact for powers up to the fifth.
 NORMAL_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
+Z95 = 1.959964  # Normal quantile of intervals of 95 %.
 _NODES = np.linspace(-8.5, 8.5, 851)  # Abilities in SDs, over which expectations are taken.
 # Slope per SD up to which every 10th node is enough: the trapezoid rule with steps of h has an
 # error of 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9.

@@ -36,6 +36,8 @@ WEAK = 1e-4  # Precision of an item without a prior, which keeps it finite.
 _LEAST_SLOPES = 0.4  # Size of slopes that their change is relative to at least: noise has none.
 TASK_PULL = 3.0  # Pseudo-items of the overall mean in the mean of a task.
 _POWER = 6  # Power iterations of the start.
+_LARGEST_LOADING = 0.8  # Of an item at the start.
+_FIRST_PRECISION = 1 / 0.3  # Of the posteriors of respondents at the start.
 _LEAST_KEPT = 0.1  # Share of slopes of the start that is left if all of them may be noise.
 _ROUNDING = 1e-7  # Of 32 bits: a probability is not closer to 0 or 1.
 FOLD_IN = 15  # Half steps at most for new respondents.
@@ -420,7 +422,7 @@ def item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Arr
     """Mean and precision of the distribution that every item is drawn from."""
     if not prior:
         return 0.0, WEAK * np.eye(items.mean.shape[1])
-    mean, spread = _item_distribution(items, design)
+    mean, spread = item_distribution(items, design)
     if design.free:  # the same for all items
         return mean, np.linalg.inv(spread[0])
     return mean, masked_inverse(spread, design.estimated)
@@ -444,7 +446,7 @@ def _places_by_kind(design: Design) -> Iterator[NDArray[np.bool_]]:
         yield design.estimated & (kinds == kind)
 
 
-def _item_distribution(items: Normals, design: Design) -> tuple[Array, Array]:
+def item_distribution(items: Normals, design: Design) -> tuple[Array, Array]:
     """Mean and covariance of the distribution that every item is drawn from."""
     n, d = items.mean.shape
     mean = item_means(items.mean, design)
@@ -469,60 +471,58 @@ def _by_group(values: Array, overall: Any, group: NDArray[np.intp]) -> Array:
 
 
 def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
-    """Abilities from shares right and singular vectors of residuals, and slopes by regression.
-
-    Free abilities after the first start with slopes shrunk by what chance gives, since EM takes
-    noise back by a few percent at a time.
-    """
+    """Abilities from shares right and singular vectors of residuals, and slopes by regression."""
     weights = cells.weights
     answered = weights > 0
     total = weights.sum(axis=0)
-    share = ((weights * cells.y).sum(axis=0) + 0.5) / (total + 1.0)
+    share = (cells.weighed.sum(axis=0) + 0.5) / (total + 1)
     scale = np.sqrt(share * (1 - share))
     standard = np.where(answered, (cells.y - share) / scale, 0).astype(np.float32)
-    theta, loading = _loadings(standard, answered, design)
-    length = np.sqrt((loading**2).sum(axis=1))
-    loading *= np.minimum(1, 0.8 / np.maximum(length, 1e-9))[:, None]
+    theta, kept = _first_abilities(standard, answered, design)
+    loading = standard.T @ theta / np.maximum(answered.sum(axis=0), 1)[:, None]
+    loading *= design.pattern * kept
+    length = np.sqrt((loading**2).sum(axis=1, keepdims=True))
+    loading *= np.minimum(1, _LARGEST_LOADING / np.maximum(length, 1e-9))
     # normal ogive to logistic: the slope of a loading λ is 1.7 λ/√(1 − λ²)
     stretch = 1 / np.sqrt(1 - (loading**2).sum(axis=1))
     slopes = 1.7 * loading * stretch[:, None]
     intercept = np.log(share / (1 - share)) * stretch
 
     n, k = theta.shape
-    abilities = np.column_stack([theta, np.ones(n)])
-    covariance = np.zeros((n, k + 1, k + 1))
-    covariance[:, range(k), range(k)] = 0.3
-    respondents = Normals(abilities, covariance)
-    variance = 1 / ((total + 1) * scale**2)
-    covariance = design.estimated[:, :, None] * variance[:, None, None] * np.eye(k + 1)
-    return respondents, Normals(np.column_stack([slopes, intercept]), covariance)
+    precision = np.full((n, k + 1), _FIRST_PRECISION)
+    precision[:, -1] = np.inf
+    of_items = np.where(design.estimated, ((total + 1) * scale**2)[:, None], np.inf)
+    unit = np.eye(k + 1)
+    respondents = Normals(np.column_stack([theta, np.ones(n)]), unit / precision[:, :, None])
+    return respondents, Normals(np.column_stack([slopes, intercept]), unit / of_items[:, :, None])
 
 
-def _loadings(
+def _first_abilities(
     standard: NDArray[np.float32], answered: NDArray[np.bool_], design: Design
 ) -> tuple[Array, Array]:
-    """Abilities with mean 0 and SD 1, and correlations of items with them, less their own part."""
+    """Abilities with mean 0 and SD 1, and the share of each that is no noise.
+
+    They are means of standardised answers, less what items of all abilities show. Free abilities
+    after the first are singular vectors. Their slopes are shrunk by what chance gives, since EM
+    takes noise back by a few percent at a time.
+    """
     n, k = len(standard), design.n_abilities
     residual = standard.copy()
     theta = np.zeros((n, k))
     kept = np.ones(k)
-    of_itself = np.zeros(k)  # What an item contributes to its loading on a mean.
-    for column, here in enumerate(design.pattern.T):
+    for column, items in enumerate(design.pattern.T):
         if column and design.free:
-            direction = _leading(residual)
-            kept[column] = _beyond_noise(residual, float(np.linalg.norm(direction)))
-            theta[:, column] = _standard(direction)
+            values = _leading(residual)
+            kept[column] = _beyond_noise(residual, float(np.linalg.norm(values)))
         else:
-            count = np.maximum(answered[:, here].sum(axis=1), 1)
-            mean = residual[:, here].sum(axis=1) / count
-            theta[:, column] = _standard(mean)
-            of_itself[column] = (1 / count).mean() / max(float(mean.std()), 1e-9)
-        if here.all():  # what others see is left of it
+            count = np.maximum(answered[:, items].sum(axis=1), 1)
+            values = residual[:, items].sum(axis=1) / count
+        centred = values - values.mean()
+        theta[:, column] = centred / max(float(centred.std()), 1e-9)
+        if items.all():  # what others see is left of it
             slope = residual.T @ theta[:, column].astype(np.float32) / n
             residual -= np.outer(theta[:, column], slope).astype(np.float32) * answered
-    n_answers = np.maximum(answered.sum(axis=0), 1)
-    correlation = standard.T @ theta / n_answers[:, None]
-    return theta, (correlation - of_itself) * design.pattern * kept
+    return theta, kept
 
 
 def _leading(residual: NDArray[np.float32]) -> Array:
@@ -543,12 +543,6 @@ def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
     if square <= (1 + ratio**0.5) ** 2:
         return _LEAST_KEPT
     return float(np.sqrt((square - ratio - 1) ** 2 - 4 * ratio) / square)
-
-
-def _standard(values: Any) -> Array:
-    """Values with mean 0 and SD 1."""
-    centred = np.asarray(values, dtype=np.float64) - np.mean(values)
-    return np.asarray(centred / max(float(centred.std()), 1e-9))
 
 
 def principal_axes(fitted: Fitted) -> Array:
@@ -579,36 +573,25 @@ def oblique_axes(fitted: Fitted) -> Array:
 
 
 def _quartimin(loadings: Array) -> Array:
-    """Axes T with unit columns for A T⁻¹' (gradient projection, Jennrich 2002)."""
+    """Axes T with unit columns for A T⁻¹' (Jennrich 2002)."""
+    from scipy.optimize import minimize
 
-    def criterion(axes: Array) -> tuple[float, Array]:
-        """Σ of products of squared loadings on two axes, and its derivatives by the axes."""
+    k = loadings.shape[1]
+
+    def criterion(free: Array) -> tuple[float, Array]:
+        """Σ of products of squared loadings on two axes, and its derivatives."""
+        free = free.reshape(k, k)
+        length = np.sqrt((free**2).sum(axis=0))
+        axes = free / length
         inverse = np.linalg.inv(axes)
         turned = loadings @ inverse.T
         squares = turned**2
         others = squares.sum(axis=1, keepdims=True) - squares
-        gradient = -(turned.T @ (turned * others) @ inverse).T
-        return float((squares * others).sum()) / 4, gradient
+        by_axes = -(turned.T @ (turned * others) @ inverse).T
+        by_free = (by_axes - axes * (axes * by_axes).sum(axis=0)) / length
+        return float((squares * others).sum()) / 4, by_free.ravel()
 
-    turn = np.eye(loadings.shape[1])
-    value, gradient = criterion(turn)
-    step = 1.0
-    for _ in range(1000):
-        tangent = gradient - turn * (turn * gradient).sum(axis=0)
-        size = float((tangent**2).sum())
-        if size < 1e-10 * len(loadings):
-            break
-        step *= 2
-        for _ in range(30):
-            trial = turn - step * tangent
-            trial /= np.sqrt((trial**2).sum(axis=0))
-            new_value, new_gradient = criterion(trial)
-            if new_value < value - step * size / 2:
-                break
-            step /= 2
-        else:
-            break
-        turn = trial
-        value = new_value
-        gradient = new_gradient
-    return turn
+    options: Any = {"gtol": 1e-6 * np.sqrt(len(loadings)), "ftol": 1e-15, "maxiter": 1000}
+    least = minimize(criterion, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options=options)
+    turn = least.x.reshape(k, k)
+    return np.asarray(turn / np.sqrt((turn**2).sum(axis=0)))

@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.abilities import errors, likelihood, number
 from irtkit.abilities.engine import Cells, Design, Normals, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import SeveralAbilities, result_of_several
-from irtkit.abilities.slopes import negative_items, p_negative
+from irtkit.abilities.slopes import p_negative
 from irtkit.calibration.estimates import of_any_systems, of_guessing
 from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_whole, short
@@ -18,6 +18,7 @@ from irtkit.data.families import USUAL_EXCESS, alike_pairs, linked
 from irtkit.data.limits import at_chance, no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.findings import Finding
 from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.responses.levels import kinds_of
@@ -273,9 +274,11 @@ def _of_abilities(result: FitResult) -> Iterator[Finding]:
     if not fitted.converged:
         values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
         yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})
-    negative = negative_items(result.verdict.p_negative, result.own_items.discrimination)
-    if negative is not None:
-        yield negative
+    slopes = result.own_items.discrimination
+    n_negative = int(called_negative(result.verdict.p_negative, slope=slopes).sum())
+    if n_negative:
+        values = {"n": n_negative, "n_items": len(slopes), "n_unsure": 0}
+        yield Finding("negative-items", "note", {**values, "fdr": FALSE_DISCOVERY_RATE})
     names = result.ability_names
     pairs = [
         f"{names[one]} and {names[other]}"

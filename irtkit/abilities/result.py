@@ -13,10 +13,10 @@ from irtkit import storage
 from irtkit.abilities.engine import Cells, Design, Fitted, Normals, fold_in, probabilities
 from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.calibration.result import restored as restored_result
-from irtkit.data.patterns import blocks, patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import Verdict
 from irtkit.files import as_path
-from irtkit.irf import ItemParameters
+from irtkit.irf import Z95, ItemParameters
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -106,34 +106,36 @@ class SeveralAbilities:
         from irtkit.abilities.errors import ability_covariances
 
         places = {label: k for k, label in enumerate(result.item_labels)}
-        known = [k for k, label in enumerate(responses.items) if label in places]
-        if not known:
+        columns = [k for k, label in enumerate(responses.items) if label in places]
+        if not columns:
             raise ValueError("responses has none of the items of the result")
-        at = [places[responses.items[k]] for k in known]
-        patterns = patterns_of(responses, synthetic_is_real=True)
-        weighed = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
+        at = [places[responses.items[k]] for k in columns]
+        patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
         right, trials, weight = np.zeros((3, responses.n_respondents, len(places)))
-        right[:, at], trials[:, at] = (part[:, known] for part in patterns.dense())
-        weight[:, at] = weighed.dense()[1][:, known]
-        share = np.divide(right, trials, out=np.zeros_like(right), where=trials > 0)
+        right[:, at], trials[:, at] = patterns.dense()
+        weight[:, at] = self._trials(result, patterns)
+        share = right / np.maximum(trials, 1)
         cells = Cells(share.astype(np.float32), weight.astype(np.float32))
-        side = fold_in(cells, self.fitted)
-        score, error = _expected(right, trials, side, self.fitted.known_items)
-        reach, n = ndtri((1 + level) / 2) * error, (trials > 0).sum(axis=1)
-        seen = np.where(n > 0, share.sum(axis=1) / np.maximum(n, 1), np.nan)
-        of_abilities = side.covariance[:, :-1, :-1]
+        respondents = fold_in(cells, self.fitted)
+        score, error = _expected(right, trials, respondents, self.fitted.known_items)
+        reach = ndtri((1 + level) / 2) * error
+        n_responses = (trials > 0).sum(axis=1)
+        accuracy = np.full(len(score), np.nan)
+        np.divide(share.sum(axis=1), n_responses, out=accuracy, where=n_responses > 0)
+        covariances = respondents.covariance[:, :-1, :-1]
         if result.item_covariance is not None:
-            new = replace(self.fitted, respondents=side)
-            of_abilities = ability_covariances(cells, new, result.item_covariance)
-        errors = np.sqrt(np.diagonal(of_abilities, axis1=1, axis2=2))
-        columns = self.ability_columns(side.mean, errors) | {
-            "accuracy": seen,
-            "n_responses": n,
+            folded_in = replace(self.fitted, respondents=respondents)
+            covariances = ability_covariances(cells, folded_in, result.item_covariance)
+        errors = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        values = {
+            **self.ability_columns(respondents.mean, errors),
+            "accuracy": accuracy,
+            "n_responses": n_responses,
             "expected_score": score,
             "expected_score_low": np.maximum(score - reach, 0),
             "expected_score_high": np.minimum(score + reach, 1),
         }
-        return pd.DataFrame(columns, index=pd.Index(responses.respondents, name="respondent"))
+        return pd.DataFrame(values, index=pd.Index(responses.respondents, name="respondent"))
 
     def table(self, result: FitResult) -> pd.DataFrame:
         """Table of abilities by name: what measures them, and who has most of each."""
@@ -164,25 +166,23 @@ class SeveralAbilities:
         A posterior mean moves with the parameters of an item by g = Cov(ability, score). Errors are
         taken as independent between items, so that what all systems share is left out.
         """
-        x, items = self.fitted.respondents.mean, self.fitted.items
-        slopes, found = items.mean[:, :-1], np.zeros_like(self.fitted.ability)
-        weighed = None
+        items = self.fitted.items
+        p = result.expected(slice(None), slice(None))
+        weight = p * (1 - p)
         if result.responses is not None:
-            weighed = result.patterns.with_trial_correlation(
-                result.settings.trial_correlation or 0.0
-            )
-        for some in blocks(len(x), len(slopes)):
-            p = result.expected(some, slice(None))
-            weight = p * (1 - p)
-            if weighed is not None:
-                weight *= weighed.dense(some)[1]
-            of_logit = _quadratic(x[some], items.covariance)
-            for k in range(len(self.names)):
-                moved = self.fitted.ability_covariance[some, k]
-                by_logit = (weight * (moved @ slopes.T)) ** 2 * of_logit
-                by_slopes = weight * _quadratic(moved, items.covariance[:, :-1, :-1])
-                found[some, k] = (by_logit + by_slopes).sum(axis=1)
-        return found
+            weight *= self._trials(result, result.patterns)
+        of_logit = _quadratic(self.fitted.respondents.mean, items.covariance)
+        added = np.zeros_like(self.fitted.ability)
+        for k, by_logit in enumerate(self.fitted.ability_covariance.swapaxes(0, 1)):
+            moved = weight * (by_logit @ items.mean[:, :-1].T)
+            by_slopes = weight * _quadratic(by_logit, items.covariance[:, :-1, :-1])
+            added[:, k] = (moved**2 * of_logit + by_slopes).sum(axis=1)
+        return added
+
+    def _trials(self, result: FitResult, patterns: Patterns) -> Array:
+        """How many independent trials every cell counts for."""
+        correlation = result.settings.trial_correlation or 0.0
+        return np.asarray(patterns.with_trial_correlation(correlation).dense()[1])
 
     def first_of_each(self, result: FitResult) -> list[tuple[list[str], list[str]]]:
         """Items and respondents of the table `abilities`, whole labels."""
@@ -191,14 +191,16 @@ class SeveralAbilities:
         if self.fitted.design.free:
             share = share * slopes**2 / np.maximum((slopes**2).sum(axis=1, keepdims=True), 1e-12)
         ability = np.where(result.answering[:, None], self.fitted.ability, -np.inf)
-
-        def first(values: Array, labels: tuple[str, ...]) -> list[list[str]]:
-            places = np.argsort(-values, axis=0, kind="stable")[:_NAMED].T
-            known = zip(places, self.reliability(result) >= _RELIABLE, strict=True)
-            return [[labels[k] for k in row] if named else [] for row, named in known]
-
-        items, people = first(share, result.item_labels), first(ability, result.respondent_labels)
-        return [*zip(items, people, strict=True)]
+        most_items = np.argsort(-share, axis=0, kind="stable")[:_NAMED]
+        ablest = np.argsort(-ability, axis=0, kind="stable")[:_NAMED]
+        firsts: list[tuple[list[str], list[str]]] = []
+        for k, reliability in enumerate(self.reliability(result)):
+            if reliability < _RELIABLE:
+                firsts.append(([], []))
+                continue
+            items = [result.item_labels[place] for place in most_items[:, k]]
+            firsts.append((items, [result.respondent_labels[row] for row in ablest[:, k]]))
+        return firsts
 
     def correlations(self) -> pd.DataFrame:
         """Correlations of abilities in the population, one row per pair, with 95 % intervals.
@@ -208,15 +210,17 @@ class SeveralAbilities:
         """
         import pandas as pd
 
-        one, other = np.triu_indices(len(self.names), 1)
-        r, se = (m[one, other] for m in (self.fitted.correlations, self.correlation_se))
+        rows, columns = np.triu_indices(len(self.names), 1)
+        r = self.fitted.correlations[rows, columns]
+        se = self.correlation_se[rows, columns]
         with np.errstate(divide="ignore"):
-            z, reach = np.arctanh(r), 1.959964 * se / np.maximum(1 - r**2, 1e-9)
+            z = np.arctanh(r)
+        reach = Z95 * se / np.maximum(1 - r**2, 1e-9)
         names = np.array(self.names, dtype=object)
         return pd.DataFrame(
             {
-                "ability": names[one],
-                "other": names[other],
+                "ability": names[rows],
+                "other": names[columns],
                 "correlation": r,
                 "correlation_se": se,
                 "low": np.tanh(z - reach),
@@ -242,14 +246,18 @@ def _own_errors(result: FitResult) -> Array:
     return np.asarray(np.sqrt(variance))
 
 
-def _expected(right: Array, trials: Array, side: Normals, items: Normals) -> tuple[Array, Array]:
+def _expected(
+    right: Array, trials: Array, respondents: Normals, items: Normals
+) -> tuple[Array, Array]:
     """Expected shares right of respondents, and their errors by missing answers."""
-    seen, share, p = trials > 0, right / np.maximum(trials, 1), probabilities(side, items)
-    missing = ~seen * p * (1 - p)
-    slopes = missing @ items.mean[:, :-1]
-    spread = np.einsum("ni,nij,nj->n", slopes, side.covariance[:, :-1, :-1], slopes)
-    error = np.sqrt(missing.sum(axis=1) + spread) / p.shape[1]
-    return np.where(seen, share, p).mean(axis=1), error
+    answered = trials > 0
+    p = probabilities(respondents, items)
+    variance = np.where(answered, 0.0, p * (1 - p))
+    slopes = variance @ items.mean[:, :-1]
+    of_abilities = np.einsum("ni,nij,nj->n", slopes, respondents.covariance[:, :-1, :-1], slopes)
+    error = np.sqrt(variance.sum(axis=1) + of_abilities) / p.shape[1]
+    share = np.where(answered, right / np.maximum(trials, 1), p)
+    return share.mean(axis=1), error
 
 
 def _quadratic(x: Array, matrices: Array) -> Array:

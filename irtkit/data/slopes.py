@@ -192,7 +192,18 @@ def _squares_of_trials(patterns: Patterns, weights: Array, share: Array) -> Arra
 def _judged(
     proportion: ProportionScore, share: float, score: SlopeScore, answered: NDArray[np.bool_]
 ) -> SlopeSigns:
-    """Learn the mixture of slopes from the items that were answered, and judge these with it."""
+    """Judge every item, and keep what the judgement rests on."""
+    mixture, p_any_slope, verdict = verdict_of(score, answered)
+    return SlopeSigns(proportion, share, score, mixture, p_any_slope, verdict)
+
+
+def verdict_of(
+    score: SlopeScore, answered: NDArray[np.bool_]
+) -> tuple[SlopeMixture, float, Verdict]:
+    """Learn the mixture of slopes from the items that were answered, and judge these with it.
+
+    The number is the probability that there are slopes at all.
+    """
     from scipy.special import expit, log_ndtr, logit
 
     some = SlopeScore(*(values[answered] for values in score))
@@ -208,7 +219,7 @@ def _judged(
     verdict = Verdict(*np.full((2, len(answered)), np.nan))
     verdict.p_negative[answered] = p_negative
     verdict.wrong_key[answered] = np.where(some.information > 0, wrong_key, 0.0)
-    return SlopeSigns(proportion, share, score, mixture, p_any_slope, verdict)
+    return mixture, p_any_slope, verdict
 
 
 def _damped(log_odds: Array) -> Array:
