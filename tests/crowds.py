@@ -76,11 +76,17 @@ def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0
     return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
 
 
+def two_abilities(n: int, seed: int = 0) -> NDArray[np.float64]:
+    """Abilities of a population in which they are correlated by 0.4."""
+    root = np.array([[1.0, 0.4], [0.0, 0.84**0.5]])
+    return np.asarray(np.random.default_rng(seed).normal(size=(n, 2)) @ root)
+
+
 def of_two_tasks(n: int, n_items: int, seed: int = 0) -> NDArray[np.int8]:
     """Answers by two abilities, correlated by 0.4, to items that measure them in turn."""
-    generator = np.random.default_rng(seed)
-    ability = generator.normal(size=(n, 2)) @ [[1.0, 0.4], [0.0, 0.84**0.5]]
-    z = 1.3 * np.tile(ability, -(-n_items // 2))[:, :n_items] + generator.normal(size=n_items)
+    generator = np.random.default_rng(seed + 1)
+    ability = np.tile(two_abilities(n, seed), -(-n_items // 2))[:, :n_items]
+    z = 1.3 * ability + generator.normal(size=n_items)
     return (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
 
 

@@ -283,6 +283,13 @@ class FitResult(Calibration, Questions, InNotebooks):
         ability = self.ability.reshape(len(self.ability), -1)
         return np.asarray(ability @ weights.T)
 
+    def errors_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Errors of a composite against the other systems, (n_respondents,)."""
+        wider = (self.board_se / self.posterior_sd).reshape(len(self.ability), -1)
+        scaled = wider * weights
+        variance = np.einsum("ni,nij,nj->n", scaled, self.ability_covariance, scaled)
+        return np.asarray(np.sqrt(variance))
+
     def weights_of(self, name: str | None = None) -> NDArray[np.float64]:
         """Weights of a named ability, (K,), or of the composite that all items measure together."""
         if name is None:

@@ -3,13 +3,21 @@
 At ability θ an answer that is right or wrong has the information I(θ) = P'²/(P(1 − P)) (Birnbaum
 1968). A score between 0 and 1, or an average of repeated trials, has that of the independent trials
 that it is worth. All items have the sum. The standard error of an ability is 1/√I.
+
+Items of several abilities are seen along one: a named one, or the composite t that all measure
+together. Further axes u are independent of t in the population, N(0, 1), and items have slopes b
+along t and c along them. With W the information about the logit of an item, the items tell of t
+
+    I(t) = Σ W b² − (Σ W b c)' (1 + Σ W c c')⁻¹ (Σ W b c),
+
+at u = 0: information that also could be about u is left out.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,22 +51,23 @@ class Information:
     separates_top (whether it is one of the fewest items that hold 90 % of information_top)."""
     top: tuple[str, ...]
     """The most able respondents, best first."""
+    ability: str | None
+    """Which of several abilities, None for what all items measure together."""
     marginal_reliability: float
     """Mean of the reliability over the population, if all items are answered."""
     empirical_reliability: float
     """Variance of the posterior means over its sum with their mean error variance, of the errors
     against the other respondents."""
     latent_sd: float
-    _parameters: ItemParameters = field(repr=False)
-    _worth: Array = field(repr=False)
+    _items: Along = field(repr=False)
 
     def items_needed(self, standard_error: float, ability: float = 0.0) -> int:
         """Return the number of items like these that give a standard error at an ability."""
         wanted = 1 / check_number("standard_error", standard_error, above=0) ** 2
-        total = float(_sums(self._parameters, self._worth, np.array([ability]))[0][0])
+        total = float(self._items.information(np.array([ability]))[0])
         if total == 0:
             raise ValueError(f"these items give zero information at ability {ability:g}")
-        return math.ceil(self._parameters.n_items * wanted / total - 1e-9)
+        return math.ceil(self._items.parameters.n_items * wanted / total - 1e-9)
 
     def __repr__(self) -> str:
         return f"Information({len(self.items)} items, reliability {self.marginal_reliability:.3f})"
@@ -75,8 +84,51 @@ class Information:
         )
 
 
+class Along(NamedTuple):
+    """Some items as they measure one ability, or a composite of several."""
+
+    parameters: ItemParameters  # Along it.
+    others: Array  # Slopes on further axes, independent of it, (n_items, K − 1).
+    worth: Array  # Independent trials that an answer is worth, (n_items,).
+
+    @classmethod
+    def of(cls, result: FitResult, weights: Array, items: Any, worth: Array) -> Along:
+        """Take some items of a result along a composite with these weights."""
+        correlation = result.ability_correlation
+        rise = correlation @ weights
+        size, axes = np.linalg.eigh(correlation - np.outer(rise, rise))
+        further = axes[:, 1:] * np.sqrt(np.maximum(size[1:], 0.0))
+        slopes = result.parameters.discrimination.reshape(len(result.item_labels), -1)
+        parameters = result.items_along(weights).chosen(items)
+        return cls(parameters, slopes[items] @ further, worth[items])
+
+    def information(self, theta: Array) -> Array:
+        """Information of all these items together about the ability, (n,)."""
+        total = np.empty(len(theta))
+        for rows in blocks(len(theta), self.parameters.n_items):
+            of_items = self.parameters.information(theta[rows]) * self.worth
+            total[rows] = of_items.sum(axis=1)
+            if self.others.shape[1]:
+                total[rows] -= self._about_others(theta[rows])
+        return total
+
+    def _about_others(self, theta: Array) -> Array:
+        """Information that also could be about further axes, (n,)."""
+        p = self.parameters.probability(theta)
+        weight = p * (1 - p) * self.worth
+        squares = self.others[:, :, None] * self.others[:, None, :]
+        precision = np.eye(self.others.shape[1]) + np.tensordot(weight, squares, 1)
+        crossed = (weight * self.parameters.discrimination) @ self.others
+        explained = np.linalg.solve(precision, crossed[:, :, None])[:, :, 0]
+        return np.asarray((crossed * explained).sum(axis=1))
+
+
 def information(
-    result: FitResult, abilities: ArrayLike | None = None, *, top: int = 10
+    result: FitResult,
+    abilities: ArrayLike | None = None,
+    *,
+    top: int = 10,
+    ability: str | None = None,
 ) -> Information:
     """Return how precisely the items measure, at which abilities, and whom they separate.
 
@@ -88,6 +140,9 @@ def information(
         Abilities of the curve. The default is from −4 to 4 SDs.
     top : int, default 10
         Number of the most able respondents that are the top.
+    ability : str, optional
+        Name of one of several abilities. By default, the composite of them that all items measure
+        together.
 
     Returns
     -------
@@ -128,59 +183,64 @@ def information(
     require("information", result)
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
+    weights = result.weights_of(ability)
     known = result.parameters.known
-    parameters, worth = result.parameters.chosen(known), result.answer_worth[known]
-    mean, sd = result.latent_mean, result.latent_sd
+    items = Along.of(result, weights, known, result.answer_worth)
+    mean = result.latent_mean
+    sd = result.latent_sd
     theta = mean + sd * _ABILITIES
     if abilities is not None:
         theta = np.atleast_1d(as_numbers("abilities", abilities))
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
-    total, expected = _sums(parameters, worth, theta)
+    total = items.information(theta)
     with np.errstate(divide="ignore"):
         errors = 1 / np.sqrt(total)
     curve = {
         "information": total,
         "standard_error": errors,
         "reliability": sd**2 * total / (sd**2 * total + 1),
-        "expected_score": expected / parameters.n_items,
+        "expected_score": items.parameters.probability(theta).mean(axis=1),
     }
-    of_population = sd**2 * _sums(parameters, worth, mean + sd * _GRID)[0]
+    of_population = sd**2 * items.information(mean + sd * _GRID)
     density = np.exp(-0.5 * _GRID**2)
     density /= density.sum()
-    real, ablest = np.flatnonzero(result.answering), result.best_first[:top]
-    ability, variance = result.ability[real], result.board_se[real] ** 2
-    spread = float(ability.var(ddof=1)) if len(real) > 1 else float("nan")
+    estimates = result.abilities_along(weights)
+    ablest = result.best_first
+    if ability is not None:
+        ablest = ablest[np.argsort(-estimates[ablest], kind="stable")]
+    ablest = ablest[:top]
+    real = np.flatnonzero(result.answering)
+    variance = result.errors_along(weights)[real] ** 2
+    spread = float(estimates[real].var(ddof=1)) if len(real) > 1 else float("nan")
     return Information(
         curve=pd.DataFrame(curve, index=pd.Index(theta, name="ability")),
-        items=_items(result, known, ablest),
+        items=_item_table(result, items.parameters, estimates, ablest),
         top=tuple(result.respondent_labels[k] for k in ablest),
+        ability=ability,
         marginal_reliability=float(
             np.average(of_population / (of_population + 1), weights=density)
         ),
         empirical_reliability=spread / (spread + float(variance.mean())),
         latent_sd=sd,
-        _parameters=parameters,
-        _worth=worth,
+        _items=items,
     )
 
 
-def _sums(parameters: ItemParameters, worth: Array, theta: Array) -> tuple[Array, Array]:
-    """Information of all items together, and their expected number right, at abilities."""
-    total, right = np.empty(len(theta)), np.empty(len(theta))
-    for some in blocks(len(theta), parameters.n_items):
-        total[some] = parameters.information(theta[some]) @ worth
-        right[some] = parameters.probability(theta[some]).sum(axis=1)
-    return total, right
-
-
-def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]) -> pd.DataFrame:
+def _item_table(
+    result: FitResult, items: ItemParameters, ability: Array, ablest: NDArray[np.intp]
+) -> pd.DataFrame:
     """Information of every item, in the population and among the most able."""
     import pandas as pd
 
+    known = result.parameters.known
     density = np.exp(-0.5 * _GRID[::10] ** 2)
     population = result.latent_mean + result.latent_sd * _GRID[::10]
-    of_top = _mean_information(result, known, result.ability[ablest], np.ones(len(ablest)))
+    of_top = np.full(len(known), np.nan)
+    of_top[known] = _mean_information(items, ability[ablest], np.ones(len(ablest)))
+    of_top *= result.answer_worth
+    of_population = np.full(len(known), np.nan)
+    of_population[known] = _mean_information(items, population, density)
     right_top = np.full(len(known), np.nan)
     if result.responses is not None:
         margins = result.patterns.chosen(ablest).margins
@@ -190,7 +250,7 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
     separates = np.zeros(len(known), dtype=bool)
     separates[_fewest(np.nan_to_num(of_top))] = True
     columns = {
-        "information": _mean_information(result, known, population, density),
+        "information": of_population * result.answer_worth,
         "information_top": of_top,
         "right_top": right_top,
         "separates_top": separates,
@@ -198,16 +258,11 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
     return pd.DataFrame(columns, index=pd.Index(result.item_labels, name="item"))
 
 
-def _mean_information(
-    result: FitResult, known: NDArray[np.bool_], theta: Array, weight: Array
-) -> Array:
-    """Weighted mean over abilities of the information of every item, NaN if it is not known."""
-    items = result.parameters.chosen(known)
+def _mean_information(items: ItemParameters, theta: Array, weight: Array) -> Array:
+    """Weighted mean over abilities of the information of one trial of every item."""
     share = weight / weight.sum()
-    information = np.full(len(known), np.nan)
-    parts = blocks(len(theta), items.n_items)
-    information[known] = sum(share[part] @ items.information(theta[part]) for part in parts)
-    return np.asarray(information * result.answer_worth)
+    rows = blocks(len(theta), items.n_items)
+    return np.asarray(sum(share[some] @ items.information(theta[some]) for some in rows))
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:

@@ -15,6 +15,10 @@ items then have n·I(θ) information, and error variances have the mean
 
 over the abilities to be told apart, in a population with SD s. These are the population, or the
 posteriors of the best systems. Of all difficulties that is advised which needs the fewest items.
+
+Of several abilities each has a row and goals of its own, for items that measure nothing else. All
+items, and those of a task, are judged along the composite of abilities that they measure together
+(`irtkit.diagnostics.reliability.Along`).
 """
 
 from __future__ import annotations
@@ -22,14 +26,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.composites import composite_of_all
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted
-from irtkit.data.patterns import blocks
+from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding
 from irtkit.printed import InNotebooks, in_lines, plain, short_labels, shortened, table_of
 
@@ -59,9 +65,10 @@ class Health(InNotebooks):
     """Health of a benchmark; made by :meth:`irtkit.FitResult.health`."""
 
     table: pd.DataFrame
-    """First row "all", then a row per task where there are tasks: n_items, ceiling, floor,
-    separating (numbers of items), near_duplicates (items beyond the first of their group),
-    reliability, best_score (share right of the best systems) and headroom = 1 − best_score."""
+    """First row "all", then a row per task where there are tasks, and one per ability where there
+    are several, with the items that measure it most: n_items, ceiling, floor, separating (numbers
+    of items), near_duplicates (items beyond the first of their group), reliability, best_score
+    (share right of the best systems) and headroom = 1 − best_score."""
     items: pd.DataFrame
     """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, and group (the
     first of the items that it is a near-duplicate of, empty if of none)."""
@@ -70,9 +77,9 @@ class Health(InNotebooks):
     first."""
     to_add: pd.DataFrame
     """Items to add, index "goal": n_items and their difficulty. The goals are "halve the errors of
-    the best systems" and, if the reliability is lower, "reach a reliability of 0.9". A goal that
-    takes more items than the benchmark has is not printed, and one that takes ten times as many is
-    left out."""
+    the best systems" and, if the reliability is lower, "reach a reliability of 0.9", of each of
+    several abilities. A goal that takes more items than the benchmark has is not printed, and one
+    that takes ten times as many is left out."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     n_best: int  #: Number of the best systems.
 
@@ -173,34 +180,75 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     check_type("result", result, FitResult)
     check_whole("n_best", n_best, 2)
     labels = pd.Index(result.item_labels, name="item")
-    known = result.parameters.known
+    items_along_own = result.own_items
     best = result.best_first[: max(2, min(n_best, result.n_answering // 4))]
     counts = result.counts
     with np.errstate(invalid="ignore"):
         share = counts.item_right / counts.item_responses
-    parameters = result.parameters.chosen(known)
-    separates = np.zeros(len(labels), dtype=bool)
-    p = parameters.probability([result.ability[best].mean()])[0]
-    low = parameters.guessing + (1 - _SETTLED) * (1 - parameters.guessing)
-    separates[known] = (p < _SETTLED) & (p > low) & (parameters.discrimination > 0)
+        p = result.parameters.probability(result.ability[best].mean(axis=0, keepdims=True))[0]
+        low = items_along_own.guessing + (1 - _SETTLED) * (1 - items_along_own.guessing)
+        separates = (p < _SETTLED) & (p > low) & (items_along_own.discrimination > 0)
     pairs = _near_duplicates(result)
     group = _groups(pairs, labels)
     place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
     items = pd.DataFrame(
         {"share_right": share, "place": place, "separates_best": separates, "group": group}, labels
     )
-    information = _information(result)
-    sections = sections_of(result)
-    expected = _error(information.sum(axis=0), _NORMAL)
-    widening = (1 - result.reliability) / expected  # By errors of items, and scores that scatter.
+    worth = _weights(result)
+    measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
+
+    def row(which: NDArray[np.intp], weights: Array) -> dict[str, Any]:
+        of_all = measured(tuple(weights))
+        information = _information(result, weights, worth, which)
+        error = of_all.widening * float(_error(information, _NORMAL))
+        return _row(result, items, error, best, which)
+
     rows = {}
-    for name, which in sections.items():
-        error = widening * _error(information[which].sum(axis=0), _NORMAL)
-        rows[name] = _row(result, items, error, best, which)
+    for name, which in sections_of(result).items():
+        parameters = result.parameters.chosen(which)
+        rows[name] = row(which, composite_of_all(parameters, result.ability_correlation))
+    goals: dict[str, tuple[int, float]] = {}
+    for name, which in _abilities(result).items():
+        weights = result.weights_of(name)
+        suffix = f" in {name}" if result.n_abilities > 1 else ""
+        goals |= _to_add(result, measured(tuple(weights)), worth, best, suffix)
+        if suffix and name not in rows:
+            rows[f"ability {name}"] = row(which, weights)
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("task")
-    of_fit = [one for one in result.findings if one.severity == "warning"]
-    to_add = _to_add(result, information.sum(axis=0), widening, best)
-    return Health(table, items, pairs, to_add, (*of_fit, *_found(table, pairs)), len(best))
+    names = pd.Index(list(goals), dtype=object, name="goal")
+    to_add = pd.DataFrame(list(goals.values()), names, ["n_items", "difficulty"])
+    to_add = to_add.astype({"n_items": np.int64})
+    of_fit = [finding for finding in result.findings if finding.severity == "warning"]
+    findings = (*of_fit, *_findings(table, pairs))
+    return Health(table, items, pairs, to_add, findings, len(best))
+
+
+def _abilities(result: FitResult) -> dict[str, NDArray[np.intp]]:
+    """Items that measure each ability most, by name."""
+    most = np.abs(result.own_weights).argmax(axis=1)
+    return {name: np.flatnonzero(most == k) for k, name in enumerate(result.ability_names)}
+
+
+class _Measured(NamedTuple):
+    """What items tell about one ability, or a composite of several."""
+
+    weights: Array  # Of abilities in it, (K,).
+    information: Array  # Of all items along the grid, in 1/variance of ability, (n_grid,).
+    widening: float  # Of error variances: by errors of items, and scores that scatter.
+
+    @classmethod
+    def of(cls, result: FitResult, weights: Array, worth: Array) -> _Measured:
+        """Take all items of a result."""
+        information = _information(result, weights, worth, np.arange(len(worth)))
+        covariance = result.ability_covariance[result.answering].mean(axis=0)
+        error = 1 - np.atleast_1d(result.reliability)
+        wider = weights * np.sqrt(error / np.diag(covariance))
+        widening = float(wider @ covariance @ wider) / _error(information, _NORMAL)
+        return cls(weights, information, widening)
+
+    def error(self) -> float:
+        """Mean error variance, in the variance of the ability."""
+        return float(self.widening * _error(self.information, _NORMAL))
 
 
 def sections_of(result: FitResult) -> dict[str, NDArray[np.intp]]:
@@ -349,28 +397,26 @@ def _weights(result: FitResult) -> Array:
     return worth
 
 
-def _information(result: FitResult) -> Array:
-    """Information of every item along the grid, in 1/variance of ability, (n_items, n_grid)."""
+def _information(result: FitResult, weights: Array, worth: Array, which: NDArray[np.intp]) -> Array:
+    """Information of some items along the grid, in 1/variance of a composite, (n_grid,)."""
     theta = result.latent_mean + result.latent_sd * _GRID
-    found = np.zeros((len(result.item_labels), len(_GRID)))
-    places = np.flatnonzero(result.parameters.known)
-    for some in blocks(len(places), len(_GRID)):
-        found[places[some]] = result.parameters.chosen(places[some]).information(theta).T
-    return found * (result.latent_sd**2 * _weights(result)[:, None])
+    known = which[result.parameters.known[which]]
+    items = Along.of(result, weights, known, worth)
+    return result.latent_sd**2 * items.information(theta)
 
 
-def _information_of_new(result: FitResult) -> Array:
+def _information_of_new(result: FitResult, worth: Array) -> Array:
     """The same of the item with the median discrimination, moved to a difficulty, (n_grid, n_grid).
 
     A row has the difficulty of its place on the grid.
     """
     known = np.flatnonzero(result.parameters.known)
-    order = np.argsort(np.abs(result.parameters.discrimination[known]), kind="stable")
-    item = result.parameters.chosen(known[order[[(len(known) - 1) // 2]]])
+    order = np.argsort(np.abs(result.own_items.discrimination[known]), kind="stable")
+    item = result.own_items.chosen(known[order[[(len(known) - 1) // 2]]])
     distance = result.latent_sd * (_GRID - _GRID[:, None])
-    found = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
-    weight = result.latent_sd**2 * np.median(_weights(result)[known])
-    return np.asarray(weight * found.reshape(distance.shape))
+    information = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
+    weight = result.latent_sd**2 * np.median(worth[known])
+    return np.asarray(weight * information.reshape(distance.shape))
 
 
 def _error(information: Array, weights: Array) -> Any:
@@ -379,28 +425,30 @@ def _error(information: Array, weights: Array) -> Any:
 
 
 def _to_add(
-    result: FitResult, information: Array, widening: float, best: NDArray[np.intp]
-) -> pd.DataFrame:
-    """Numbers of items, and their difficulty, that reach a goal."""
-    import pandas as pd
-
-    new, n_items = _information_of_new(result), len(result.item_labels)
-    ability = (result.ability[best] - result.latent_mean) / result.latent_sd
-    sd = result.posterior_sd[best] / result.latent_sd
+    result: FitResult, measured: _Measured, worth: Array, best: NDArray[np.intp], suffix: str
+) -> dict[str, tuple[int, float]]:
+    """Numbers of items, and their difficulty, that reach the goals of an ability, by name."""
+    new = _information_of_new(result, worth)
+    n_items = len(result.item_labels)
+    weights = measured.weights
+    ability = (result.abilities_along(weights)[best] - result.latent_mean) / result.latent_sd
+    variance = np.einsum("i,nij,j->n", weights, result.ability_covariance[best], weights)
+    sd = np.sqrt(variance) / result.latent_sd
     wide = np.maximum(sd, _GRID[1] - _GRID[0])
     of_best = (np.exp(-0.5 * ((_GRID[:, None] - ability) / wide) ** 2) / wide).sum(axis=1)
     half = _HALF * float(np.mean(sd**2))
     goals = {"halve the errors of the best systems": (of_best, half)}
-    if result.reliability < _WANTED:
-        goals[f"reach a reliability of {_WANTED}"] = _NORMAL, (1 - _WANTED) / widening
+    if 1 - measured.error() < _WANTED:
+        wanted_error = (1 - _WANTED) / measured.widening
+        goals[f"reach a reliability of {_WANTED}"] = _NORMAL, wanted_error
     rows = {}
-    for goal, (weights, wanted) in goals.items():
-        n, place = _fewest(information, new, weights, wanted, _MOST_TIMES * n_items)
-        if n <= _MOST_TIMES * n_items:
-            rows[goal] = n, result.latent_mean + result.latent_sd * _GRID[place]
-    columns = ["n_items", "difficulty"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("goal")
-    return table.astype({"n_items": np.int64})
+    for goal, (densities, wanted) in goals.items():
+        most = _MOST_TIMES * n_items
+        n, place = _fewest(measured.information, new, densities, wanted, most)
+        if n <= most:
+            difficulty = result.latent_mean + result.latent_sd * _GRID[place]
+            rows[goal + suffix] = n, float(difficulty)
+    return rows
 
 
 def _fewest(
@@ -418,11 +466,11 @@ def _fewest(
     return fewest, int(errors(fewest).argmin())
 
 
-def _found(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
+def _findings(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
     """Findings of the whole benchmark, or of tasks whose share is significantly beyond a limit."""
     from scipy.special import bdtr, bdtrc
 
-    found = []
+    findings = []
     for code, column, too_many in (
         ("items-at-ceiling", "ceiling", True),
         ("items-at-floor", "floor", True),
@@ -434,8 +482,8 @@ def _found(table: pd.DataFrame, pairs: pd.DataFrame) -> list[Finding]:
         tasks = [str(task) for task in table.index[1:][chance[1:] <= _LEVEL]]
         if there or tasks:
             values = {"n": int(n[0]), "n_items": int(of[0]), "tasks": tasks}
-            found.append(Finding(code, "warning", values))
+            findings.append(Finding(code, "warning", values))
     if len(pairs):
         n_further = int(table["near_duplicates"].iloc[0])
-        found.append(Finding("near-duplicate-items", "warning", {"n": n_further}))
-    return found
+        findings.append(Finding("near-duplicate-items", "warning", {"n": n_further}))
+    return findings

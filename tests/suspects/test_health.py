@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from tests.crowds import fitted
+from tests.crowds import fitted, fitted_tasks, of_two_tasks, two_abilities
 
 
 def board(difficulties: list[float], n_systems: int = 200) -> np.ndarray:
@@ -126,3 +126,20 @@ def test_health_fits_one_screen() -> None:
     shown = str(fitted("few").health())
     assert len(shown.splitlines()) <= 24
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("abilities", ["task", 2])
+def test_each_of_several_abilities_has_its_items_and_its_reliability(abilities: object) -> None:
+    values = of_two_tasks(400, 60, seed=4)
+    values[:, :40:2] = 1  # most items of "sums"
+    result = fitted_tasks(values, abilities)
+    table = result.health().table
+    assert table["ceiling"].tolist()[:3] == [20, 20, 0]
+    for k in range(2):
+        weights = result.own_weights[40 + k]
+        true = two_abilities(400, seed=4)[:, k]
+        reached = np.corrcoef(result.abilities_along(weights), true)[0, 1] ** 2
+        of_items = irtkit.information(result, ability=result.items["ability"].iloc[40 + k])
+        assert of_items.empirical_reliability == pytest.approx(reached, abs=0.04)
+    alone = irtkit.fit(values[:, 1::2])
+    assert table.loc["words", "reliability"] == pytest.approx(alone.reliability, abs=0.02)
