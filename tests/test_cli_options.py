@@ -53,7 +53,7 @@ ANSWERS = "model,q1,q2\na,A,B\nb,C,B\n"
     ("table", "option", "codes"),
     [
         ("model,q1,q2\na,20,90\nb,70,10\n", "--threshold 50", [[0, 1], [1, 0]]),
-        ("model,q1,q2\na,pass,fail\n", "--right pass --wrong fail", [[1, 0]]),
+        ("model,q1,q2\na,good,pass\nb,pass,good\n", "--right pass --wrong good", [[0, 1], [1, 0]]),
         ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
         ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
         (REPEATED.format("fewshot"), "--item fewshot,question_id", [[1, 0], [0, 1]]),
@@ -156,7 +156,7 @@ REFUSED = {
     "fit r.csv --out ''": "'--out'",
     # settings that are wrong or do not go together
     "fit nothing.csv": "nothing.csv",
-    "fit graded.csv": "--score-range q1=0,100",
+    "fit graded.csv": "--score-range 0,100",
     "fit r.csv --score-range 0,1 --score-range q=0,9": "names an item each time",
     "fit r.csv --model 5PL": "5PL",
     "fit r.csv --chance 0.2": "--chance is for --model 3PL with --prior weak",

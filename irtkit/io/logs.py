@@ -28,7 +28,7 @@ from irtkit.io.samples import scores_of
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
-from irtkit.responses.marking import Coder
+from irtkit.responses.marking import coded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -300,9 +300,7 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     column, values = column_of[rows["item"]], rows["value"].to_numpy()
     if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
-    coder = Coder(settings.marking)
-    codes = coder.codes(values, row, column, labels)
-    coder.refuse(respondents, labels)
+    codes, coder = coded(values, row, column, (respondents, labels), settings.marking)
     findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import and_more, check_memory, short
+from irtkit.findings import Remedy, failed
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -377,6 +378,15 @@ class CellBuilder:
             return Cells(right, tried)
         rows, columns = np.divmod(cells, 1 << _ITEM_BITS)
         return Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+
+    def refuse_repeats(self, names: Names) -> None:
+        """Refuse repeated rows of the cells that were built, with "error"."""
+        if not self.repeated:
+            return
+        row, column = self.first_repeat
+        place = {"respondent": names[0][row], "item": names[1][column]}
+        count = Remedy({"repeats": "count"}, "count", safe=False)
+        raise failed("repeated", count, **place, more=self.repeated - 1)
 
     def _sparse_counts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Cells and counts of the trials of a sparse matrix."""

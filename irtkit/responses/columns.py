@@ -14,6 +14,16 @@ from irtkit.checks import did_you_mean, first_names, short
 from irtkit.findings import ReadingError, Remedy, failed
 from irtkit.responses.labels import is_missing_label
 from irtkit.responses.marking import MISSING, plain_value
+from irtkit.responses.proposals import ask
+from irtkit.responses.vocabulary import (
+    COLUMNS,
+    INVERTED,
+    LABELS,
+    METADATA,
+    REPEATS,
+    SUMMARIES,
+    TASKS,
+)
 
 if TYPE_CHECKING:
     from irtkit.responses.marking import Marking
@@ -21,57 +31,6 @@ if TYPE_CHECKING:
 Names: TypeAlias = str | Iterable[str] | None
 """The name of a column, or several names."""
 
-# fmt: off
-_USUAL = {
-    "respondent": {
-        "respondent", "respondentid", "model", "modelid", "modelname", "system", "systemid",
-        "systemname", "subject", "subjectid", "student", "studentid", "user", "userid", "person",
-        "personid", "participant", "participantid", "examinee", "learner",
-    },
-    "item": {
-        "item", "itemid", "itemname", "question", "questionid", "instance", "instanceid", "docid",
-        "taskid", "problem", "problemid", "example", "exampleid", "sampleid", "prompt", "promptid",
-        "qid",
-    },
-    "response": {
-        "response", "correct", "iscorrect", "right", "isright", "score", "value", "accuracy", "acc",
-        "passed", "success", "solved", "resolved", "reward",
-    },
-    "answer": {
-        "answer", "prediction", "predicted", "predictedanswer", "modelanswer", "modeloutput",
-        "choice", "chosen", "extractedanswer",
-    },
-    "target": {
-        "target", "key", "gold", "goldanswer", "label", "truth", "groundtruth", "correctanswer",
-        "expected", "expectedanswer", "reference", "answerkey", "solution",
-    },
-}
-_TASKS = (
-    "task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset",
-    "category", "domain", "subject", "topic", "split",
-)
-"""Columns of tasks, the likeliest first."""
-_REPEATS = {
-    "trial", "trialid", "epoch", "seed", "sampleid", "sample", "run", "runid", "repeat",
-    "repetition", "attempt", "rep", "replicate", "iteration",
-}
-"""Columns that number repeated trials."""
-_METADATA = {
-    "instruct", "instructiontuned", "isinstruct", "openweights", "isopenweights", "open", "isopen",
-    "opensource", "chat", "ischat", "moe", "ismoe", "reasoning", "isreasoning", "thinking",
-    "proprietary", "closed", "finetuned", "isfinetuned", "merged", "ismerged", "multimodal",
-    "quantized", "rlhf", "base", "isbase", "api", "flagged", "vision", "hastools", "tools",
-    "fewshot",
-}
-"""Columns of 0 and 1 that describe systems."""
-SUMMARIES = {
-    "total", "sum", "mean", "average", "avg", "median", "overall", "macroavg", "microavg",
-    "subtotal", "grandtotal", "overallscore", "totalscore", "meanscore", "averagescore",
-}
-"""Plain names of a row or column that sums up the others."""
-# fmt: on
-_LABELS = {"id", "index", "name"}
-"""Names of a first column that holds labels."""
 _LOOKED_AT = 100  # Labels that are compared with patterns, evenly spaced.
 _ITEM_LABEL = re.compile(
     r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+|.{8,}\?",
@@ -119,7 +78,7 @@ def is_long(header: Sequence[str], respondent: Names, item: Names, response: str
     if item is not None or response is not None:
         return True
     plain = {plain_name(name) for name in header} | ({"respondent"} if respondent else set())
-    found = {role for role in ("respondent", "item", "response") if plain & _USUAL[role]}
+    found = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
     return {"item", "respondent"} <= found or {"item", "response"} <= found
 
 
@@ -156,7 +115,7 @@ def long_roles(
 def target_position(header: Sequence[str]) -> int:
     """Position of the right answers in a table of items and answers: by name, else the second."""
     plain = [*map(plain_name, header)]
-    usual = [k for k, name in enumerate(plain) if name in _USUAL["target"]]
+    usual = [k for k, name in enumerate(plain) if name in COLUMNS["target"]]
     return usual[0] if usual else plain.index("answer") if "answer" in plain else 1
 
 
@@ -169,7 +128,7 @@ def respondent_position(header: Sequence[str]) -> int | None:
     if found := usual_columns(header, "respondent"):
         return found[0] if len(found) == 1 else recognised(header, "respondent")
     first = plain_name(header[0])
-    return 0 if is_nameless(header[0]) or first in _LABELS | _USUAL["item"] else None
+    return 0 if is_nameless(header[0]) or first in LABELS | COLUMNS["item"] else None
 
 
 def is_nameless(name: str) -> bool:
@@ -221,7 +180,7 @@ def item_positions(
         return [k for k in sorted(found) if k not in labels and k not in out], []
     unnamed = bool(labels) and 0 not in labels and is_nameless(header[0])
     kept = [k for k in range(unnamed, len(header)) if k not in labels and k not in out]
-    odd = [k for k in kept if plain_name(header[k]) in _METADATA | _REPEATS | SUMMARIES]
+    odd = [k for k in kept if plain_name(header[k]) in METADATA | REPEATS | SUMMARIES]
     return kept, odd if len(odd) < len(kept) else []
 
 
@@ -241,7 +200,7 @@ KINDS = ("repeat", "task", "other")
 def kind_of(name: str) -> str:
     """Return "repeat" for a column that numbers trials, "task" for a task, else "other"."""
     plain = plain_name(name)
-    return "repeat" if plain in _REPEATS else "task" if plain in _TASKS else "other"
+    return "repeat" if plain in REPEATS else "task" if plain in TASKS else "other"
 
 
 def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
@@ -279,9 +238,9 @@ def usual_columns(
 ) -> list[int]:
     """Free columns with usual names of a role, or those that are called as the role is."""
     free = [k for k, name in enumerate(header) if k not in taken]
-    found = [k for k in free if plain_name(header[k]) in _USUAL[role]]
+    found = [k for k in free if plain_name(header[k]) in COLUMNS[role]]
     if len(found) > 1:  # "subject" may be a task beside "model"
-        found = [k for k in found if plain_name(header[k]) not in _TASKS] or found
+        found = [k for k in found if plain_name(header[k]) not in TASKS] or found
     if role == "item" and sum(plain_name(header[k]).endswith("id") for k in found) == 1:
         return [k for k in found if plain_name(header[k]).endswith("id")]
     exact = [k for k in found if header[k] == role]
@@ -295,21 +254,34 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
         return found[0]
     if role == "item" and not found:
         raise no_items(header, taken)
-    code = f"no-{role}-column" if not found else "several-columns"
-    choices = [Remedy({role: header[k]}, safe=False) for k in found]
-    free = [header[k] for k in found or range(len(header)) if header[k] and k not in taken]
-    raise failed(
-        code, *(choices or [Remedy({role: ...}, "column", safe=False)]), role=role, columns=free
-    )
+    free = [header[k] for k in range(len(header)) if header[k] and k not in taken]
+    if found:
+        raise several_columns(role, [header[k] for k in found])
+    inverted = [name for name in free if role == "response" and plain_name(name) in INVERTED]
+    choices = [_choice(role, name) for name in inverted] or [ask("column", **{role: ...})]
+    raise failed(f"no-{role}-column", *choices, role=role, columns=free)
+
+
+def several_columns(role: str, names: Sequence[str]) -> ReadingError:
+    """Return the error for several columns that may have a role."""
+    choices = [_choice(role, name) for name in names]
+    return failed("several-columns", *choices, role=role, columns=[*names])
+
+
+def _choice(role: str, name: str) -> Remedy:
+    """Setting that gives a column its role, with 1 as wrong if its name says so."""
+    if role == "response" and plain_name(name) in INVERTED:
+        return ask("inverted", response=name, right=0, wrong=1)
+    return ask("", **{role: name})
 
 
 def no_items(header: Sequence[str], taken: Collection[int | None] = ()) -> ReadingError:
     """Return the error for a long table without a column of items, naming the one it may be."""
     free = [k for k, name in enumerate(header) if name and k not in taken]
-    marks = _USUAL["respondent"] | _USUAL["response"]
+    marks = COLUMNS["respondent"] | COLUMNS["response"]
     likely = [k for k in free if plain_name(header[k]) not in marks]
     k = likely[0] if len(likely) == 1 else task_position(header, taken)
-    remedy = Remedy({"item": ...}, "column", safe=False)
+    remedy = ask("column", item=...)
     if k is not None:
         remedy = Remedy({"item": header[k]}, "holds-items")
     return failed("no-item-column", remedy, role="item", columns=[header[k] for k in free])
@@ -318,4 +290,4 @@ def no_items(header: Sequence[str], taken: Collection[int | None] = ()) -> Readi
 def task_position(header: Sequence[str], taken: Collection[int | None]) -> int | None:
     """Position of the column of tasks, if there is one."""
     places = {plain_name(name): k for k, name in enumerate(header) if k not in taken}
-    return next((places[name] for name in _TASKS if name in places), None)
+    return next((places[name] for name in TASKS if name in places), None)

@@ -1,11 +1,14 @@
-"""Long tables, one row per response: read in one pass, block by block, into a response matrix.
+"""The long frame, which every table becomes: respondent, item and value of each response.
 
-What wide tables share with them is here, too: answers with a key, tasks and repeated rows.
+A table is read in one pass, block by block. Its labels become numbers, its values are marked, and
+the marks go into the cells of a response matrix.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +18,6 @@ from irtkit.progress import is_watched, progress_bar
 from irtkit.responses.cells import CellBuilder
 from irtkit.responses.columns import (
     KINDS,
-    SUMMARIES,
     is_nameless,
     kind_of,
     listed,
@@ -23,18 +25,21 @@ from irtkit.responses.columns import (
     matched,
     no_column,
     plain_name,
+    several_columns,
 )
 from irtkit.responses.labels import Labels
-from irtkit.responses.marking import MISSING, MISSING_WORDS, Coder, match, right_answers
+from irtkit.responses.marking import MISSING, MISSING_WORDS, Coder, Marking, match, right_answers
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
+from irtkit.responses.vocabulary import RATINGS, SCORES, SUMMARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.responses.cells import Cells
     from irtkit.responses.columns import Names as Columns
     from irtkit.responses.columns import Roles
     from irtkit.responses.labels import Names
@@ -45,77 +50,185 @@ _DIAGNOSED = 10**6  # Cells that are compared to find the column that distinguis
 _FEW = 3  # Different values up to which any column of whole numbers or words may do so.
 
 
+class LongFrame:
+    """Responses as numbers of respondents and items, and values, added block by block.
+
+    Values that are marks go into cells at once. Answers are kept, to be compared with the right
+    ones: those of a column, those of `Settings.key`, or those of the respondent that it names.
+    """
+
+    def __init__(
+        self, settings: Settings, marking: Marking, labels: tuple[Labels, Labels], *, targets: bool
+    ) -> None:
+        self.settings = settings
+        self.respondents, self.items = labels
+        self.coder = Coder(marking)
+        self.builder = CellBuilder(settings.repeats, sparse=settings.sparse)
+        self.n_rows = 0
+        self._compared = targets or settings.key is not None
+        self._answers: list[tuple[NDArray[Any], ...]] = []
+
+    @property
+    def names(self) -> Names:
+        """Labels of respondents and items."""
+        return tuple(self.respondents.names), tuple(self.items.names)
+
+    def add(self, rows: NDArray[Any], columns: NDArray[Any], *values: NDArray[Any]) -> None:
+        """Add responses, and perhaps their right answers. A label to be left out is below 0."""
+        if min(rows.min(initial=0), columns.min(initial=0)) < 0:
+            kept = (rows >= 0) & (columns >= 0)
+            rows, columns, *others = (array[kept] for array in (rows, columns, *values))
+            values = tuple(others)
+        self.n_rows += len(rows)
+        if self._compared:
+            self._answers.append((rows, columns, *(array.astype(object) for array in values)))
+            return
+        codes = self.coder.codes(values[0], rows, columns, self.items.names)
+        self.builder.add(rows, columns, codes)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Cells of the marked values."""
+        n_respondents, n_items = map(len, self.names)
+        return self.builder.build((n_respondents, n_items))
+
+    def matrix(self) -> tuple[ResponseMatrix, list[Finding], int]:
+        """Response matrix, findings about values, and the number of responses."""
+        if self._compared:
+            block = tuple(map(np.concatenate, zip(*self._answers, strict=True)))
+            matrix, notes, n_given = of_answers(block, self.names, self.settings)
+        else:
+            matrix = ResponseMatrix.of_cells(self.cells, self.names)
+            self.builder.refuse_repeats(self.names)
+            notes, n_given = self.coder.notes(len(self.names[0])), self.coder.n_given
+        if self.items.prefixed:
+            matrix = with_tasks(matrix, [parts[0] for parts in self.items.parts])
+        return matrix, notes, n_given
+
+
+def in_words(read: Callable[[Marking], LongFrame], marking: Marking) -> LongFrame:
+    """Long frame that is read, words taken as marks unless other values stand beside them."""
+    frame = read(marking)
+    return read(marking.literal()) if frame.coder.mixed else frame
+
+
 def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatrix, list[Finding]]:
     """Response matrix of long tables, one below the other, and findings about it."""
     for name in ("keep", "transpose"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a wide table, but this table is long")
-    ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
-    roles: list[Roles] = []
-    for table in tables:  # columns to ignore have no name
-        out, _ = matched(table.header, settings.ignore)
-        header = ["" if k in out else name for k, name in enumerate(table.header)]
-        named = settings.respondent, settings.item, settings.response
-        roles.append(long_roles(header, *named, keyed=settings.key is not None))
-    by_task = all(one.task is not None for one in roles)
-    for table, one in zip(tables, roles, strict=True):
-        if one.task is not None and not by_task:
-            column = table.header[one.task]
+    roles = [_roles(table, settings) for table in tables]
+    by_task = all(role.task is not None for role in roles)
+    for table, role in zip(tables, roles, strict=True):
+        if role.task is not None and not by_task:
+            column = table.header[role.task]
             raise failed("some-tasks", Remedy({"ignore": [column]}, safe=False), column=column)
-    coder, builder = Coder(settings.marking), CellBuilder(settings.repeats, sparse=settings.sparse)
-    header = tables[0].header
-    respondents = Labels([header[k] for k in roles[0].respondent], ignored)
-    items = Labels([header[k] for k in roles[0].all_items(by_task)], ignored, prefixed=by_task)
-    answers: list[tuple[Any, ...]] = []
-    n_read, passed, size = 0, 0, sum(table.size for table in tables)
-    shown = is_watched() and size > _SHOWN_FROM
-    with progress_bar("reading responses", size, shown=shown) as update:
-        for table, role in zip(tables, roles, strict=True):
-            target = [] if role.target is None else [role.target]
-            used = [*role.respondent, *role.all_items(by_task), role.response, *target]
-            start, n, end = 0, len(role.respondent), len(used) - 1 - len(target)
-            for block, done in table.columns(used):
-                rows = respondents.numbers(block[:n], table.place, start)
-                columns = items.numbers(block[n:end], table.place, start)
-                start += len(rows)
-                values = [*map(_values, block[end:])]
-                if ignored:
-                    kept = (rows >= 0) & (columns >= 0)
-                    rows, columns, *values = (one[kept] for one in (rows, columns, *values))
-                if settings.key is not None or target:
-                    answers.append((rows, columns, *values))
-                else:
-                    codes = coder.codes(values[0], rows, columns, items.names)
-                    builder.add(rows, columns, codes)
-                n_read += len(rows)
-                update(passed + done, f"{n_read:,} rows")
-            passed += table.size
-    check_ignored(ignored, header, respondents, items)
-    if not n_read:
-        raise ValueError("the long table is empty: it has a header and no rows")
-    names = tuple(respondents.names), tuple(items.names)
-    findings = merged_labels(respondents.merged | items.merged)
-    summaries = summary_labels([*names[0], *names[1]], settings)
-    if coder.unusual and summaries:
+
+    def read(marking: Marking) -> LongFrame:
+        return _long_frame(tables, roles, settings, marking, by_task=by_task)
+
+    frame = in_words(read, settings.marking)
+    findings = merged_labels(frame.respondents.merged | frame.items.merged)
+    summaries = summary_labels([*frame.names[0], *frame.names[1]], settings)
+    if frame.coder.unusual and summaries:
         raise ReadingError(replace(summaries[0], severity="error"))
-    coder.refuse(*names)
+    frame.coder.refuse(*frame.names)
     try:
-        if answers:
-            whole = tuple(map(np.concatenate, zip(*answers, strict=True)))
-            matrix, notes, n_given = of_answers(whole, names, settings)
-        else:
-            matrix = ResponseMatrix.of_builder(builder, names)
-            notes, n_given = coder.notes(len(names[0])), coder.n_given
+        matrix, notes, n_given = frame.matrix()
     except ReadingError as error:
         if error.finding.code != "repeated":
             raise
         raise _repeated(tables[0], roles[0], error.finding.values) from None
     if by_task:
-        matrix = with_tasks(matrix, [parts[0] for parts in items.parts])
-        _check_tasks(matrix, items)
-    if n_given < n_read:
-        findings.append(Finding("rows-missing", "note", {"n": n_read - n_given}))
+        _check_tasks(matrix, frame.items)
+    if n_given < frame.n_rows:
+        findings.append(Finding("rows-missing", "note", {"n": frame.n_rows - n_given}))
     return matrix, findings + summaries + notes
+
+
+def _roles(table: Table, settings: Settings) -> Roles:
+    """Columns of a long table. Those to ignore have no name."""
+    out, _ = matched(table.header, settings.ignore)
+    header = ["" if k in out else name for k, name in enumerate(table.header)]
+    named = settings.respondent, settings.item, settings.response
+    roles = long_roles(header, *named, keyed=settings.key is not None)
+    others = rival_columns(table, header, roles)
+    if others and settings.response is None and settings.key is None:
+        raise several_columns("response", [header[k] for k in (roles.response, *others)])
+    return roles
+
+
+def rival_columns(table: Table, header: Sequence[str], roles: Roles) -> list[int]:
+    """Columns that may be the responses as well as the one with a usual name.
+
+    Their names say so, or they hold numbers on the same scale that differ between the responses of
+    a system and between the responses to an item, in the first rows of the table.
+    """
+    if plain_name(header[roles.response]) not in SCORES:
+        return []
+    cell = [*roles.respondent, *roles.all_items(by_task=True)]
+    others = {k for k, name in enumerate(header) if kind_of(name) == "other"}
+    others -= {*cell, roles.response, roles.target}
+    likely = [k for k in sorted(others) if not is_nameless(header[k])]
+    return [
+        k
+        for k in likely
+        if plain_name(header[k]) in RATINGS or _on_scale(table, [*cell, roles.response, k])
+    ]
+
+
+def _on_scale(table: Table, positions: list[int]) -> bool:
+    """Whether the last column holds marks as the one before it does, of the cells before these."""
+    import pandas as pd
+
+    with suppress(ValueError):  # lists or objects
+        block, _ = next(table.columns(positions), ([], 0))
+        *cell, response, other = (_values(column) for column in block)
+        marks, rival = (pd.to_numeric(pd.Series(one), errors="coerce") for one in (response, other))
+        bounds = marks.min(), marks.max()
+        finer = bool((rival % 1 > 0).any() and not (marks % 1 > 0).any())
+        if finer or rival.isna().any() or not rival.between(*bounds).all():
+            return False
+        return all(rival.groupby(labels).nunique().max() > 1 for labels in cell)
+    return False
+
+
+def _long_frame(
+    tables: Sequence[Table],
+    roles: Sequence[Roles],
+    settings: Settings,
+    marking: Marking,
+    *,
+    by_task: bool,
+) -> LongFrame:
+    """Long frame of tables that are long already."""
+    header, first = tables[0].header, roles[0]
+    ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
+    labels = (
+        Labels([header[k] for k in first.respondent], ignored),
+        Labels([header[k] for k in first.all_items(by_task)], ignored, prefixed=by_task),
+    )
+    frame = LongFrame(settings, marking, labels, targets=first.target is not None)
+    passed, size = 0, sum(table.size for table in tables)
+    shown = is_watched() and size > _SHOWN_FROM
+    with progress_bar("reading responses", size, shown=shown) as update:
+        for table, role in zip(tables, roles, strict=True):
+            items = role.all_items(by_task)
+            targets = [] if role.target is None else [role.target]
+            start, n_labels = 0, len(role.respondent)
+            for block, done in table.columns([*role.respondent, *items, role.response, *targets]):
+                values = [*map(_values, block[n_labels + len(items) :])]
+                rows = labels[0].numbers(block[:n_labels], table.place, start)
+                of_items = block[n_labels : n_labels + len(items)]
+                columns = labels[1].numbers(of_items, table.place, start)
+                start += len(rows)
+                frame.add(rows, columns, *values)
+                update(passed + done, f"{frame.n_rows:,} rows")
+            passed += table.size
+    check_ignored(ignored, header, *labels)
+    if not frame.n_rows:
+        raise ValueError("the long table is empty: it has a header and no rows")
+    return frame
 
 
 def check_ignored(names: Iterable[str], header: Sequence[str], *labels: Labels) -> None:
@@ -148,9 +261,17 @@ def of_answers(
     """
     import pandas as pd
 
-    rows, columns, given, *targets = block
-    right = targets[0] if targets else right_answers(settings.key, names[1])[columns]
-    codes, predictions, target = match((rows, columns), given, right, settings.marking, names)
+    rows, columns, answers, *targets = block
+    key = settings.key
+    if isinstance(key, str) and key in names[0] and not targets:
+        of_key = rows == names[0].index(key)
+        items = [names[1][k] for k in columns[of_key]]
+        key = dict(zip(items, answers[of_key], strict=True))
+        rows, columns, answers = (array[~of_key] for array in (rows, columns, answers))
+        rows = rows - (rows > names[0].index(settings.key))
+        names = tuple(name for name in names[0] if name != settings.key), names[1]
+    right = targets[0] if targets else right_answers(key, names[1])[columns]
+    codes, predictions, target = match((rows, columns), answers, right, settings.marking, names)
     n, n_right = int(np.count_nonzero(codes != MISSING)), int(np.count_nonzero(codes == 1))
     if not n_right:
         raise failed("no-match", n=n)

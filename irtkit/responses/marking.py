@@ -15,6 +15,8 @@ import numpy as np
 
 from irtkit.checks import check_number, short
 from irtkit.findings import Finding, ReadingError, Remedy, failed
+from irtkit.responses.proposals import Seen, ask, proposals
+from irtkit.responses.vocabulary import MARKS, RIGHT, WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,16 +31,8 @@ MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
-_RIGHT = frozenset(
-    (
-        *("c", "correct", "ok", "pass", "passed", "resolved", "right", "solved", "success"),
-        *("successful", "t", "y", "yes", "✓", "✔"),
-    )
-)
-_MARKS = tuple(map(frozenset, ("cinp", "yn", "tf")))  # Single letters that are not answers.
-_MOST_WORDS, _LONGEST_WORD = 10, 80  # More or longer words are answers, not marks.
 _MOST_DISTINCT = 1000  # Invalid values that are kept to find the remedy.
-_SCALE = 10  # Whole numbers below it are more likely levels than percentages.
+_MOST_ITEMS = 10  # Items that a remedy names.
 
 
 class Ranges(dict[str, tuple[float, float]]):
@@ -58,6 +52,8 @@ class Marking(NamedTuple):
     missing: frozenset[Plain] = frozenset()
     score_range: tuple[float, float] | dict[str, tuple[float, float]] | None = None
     """Worst and best score, of all items or by item; None: 0 and 1."""
+    vocabulary: bool = True
+    """Whether words that mean right or wrong are read without being named."""
 
     @classmethod
     def of(
@@ -88,9 +84,18 @@ class Marking(NamedTuple):
         kind = Ranges if isinstance(score_range, Ranges) else dict
         return cls(**words, score_range=kind(by_item))
 
-    def number(self, value: object) -> float:
-        """Return a number as it is written, 1 or 0 if it is marked; NaN: missing; inf: invalid."""
-        plain = plain_value(value)
+    @property
+    def reads_words(self) -> bool:
+        """Whether words of the vocabulary are marks: no other marks are declared."""
+        declared = self.right or self.threshold is not None or self.score_range is not None
+        return self.vocabulary and not declared
+
+    def literal(self) -> Marking:
+        """Return the marking for which no word is right or wrong unless it is named."""
+        return self._replace(vocabulary=False)
+
+    def number(self, plain: Plain) -> float:
+        """Return a number as it is, 1 or 0 if it is marked; NaN: missing; inf: invalid."""
         if plain in self.right or plain in self.wrong:
             return float(plain in self.right)
         if plain in self.missing or plain in MISSING_WORDS:
@@ -99,6 +104,8 @@ class Marking(NamedTuple):
             alike = any(type(word) is type(plain) for word in self.right)
             return 0.0 if alike and not self.wrong else np.inf
         if isinstance(plain, str):
+            if self.reads_words and (plain in RIGHT or plain in WRONG):
+                return float(plain in RIGHT)
             return np.inf
         return plain if self.threshold is None else float(plain >= self.threshold)
 
@@ -120,7 +127,7 @@ class Marking(NamedTuple):
     def code(self, value: object) -> float:
         """Code of one value: 1, 0 or a score between them, `MISSING` or `INVALID`."""
         pair = self.score_range if isinstance(self.score_range, tuple) else (0.0, 1.0)
-        return float(self.codes(np.array([self.number(value)]), *pair)[0])
+        return float(self.codes(np.array([self.number(plain_value(value))]), *pair)[0])
 
 
 def plain_value(value: Any) -> Plain:
@@ -156,9 +163,13 @@ class Coder:
         """Declared range of the first response that cannot be read."""
         self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
         self.columns: dict[Plain, set[int]] = {}
-        """Columns of each value that cannot be read."""
-        self._invalid: dict[Plain, object] = {}
-        self._lines: tuple[set[int], set[int]] = (set(), set())  # Rows and columns of these.
+        """Columns of each value that cannot be read, or that is wrong since it is not right."""
+        self.invalid_rows = self.invalid_columns = np.zeros(0, np.int64)
+        """Number of responses that cannot be read, by row and by column."""
+        self.words: dict[str, str] = {}
+        """Words of the vocabulary, as they are written, by the plain word."""
+        self.written: dict[Plain, object] = {}  # Values of `columns`.
+        self._has_numbers = False
 
     def codes(
         self,
@@ -166,21 +177,18 @@ class Coder:
         rows: NDArray[Any],
         columns: NDArray[Any],
         items: Sequence[str] = (),
-        *,
-        by_row: bool = False,
     ) -> NDArray[Any]:
         """1 right, 0 wrong, a score between them, −1 missing or −2 invalid, for cells of any shape.
 
         `rows` and `columns` are the numbers of respondents and items, broadcast to the cells.
-        Ranges by item look up its label among `items`, at the number of its column or row.
+        Ranges by item look up its label among `items`, at its number.
         """
         low: Any = 0.0
         high: Any = 1.0
         if isinstance(ranges := self.marking.score_range, tuple):
             low, high = ranges
         elif ranges is not None:
-            pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])
-            pairs = pairs[rows if by_row else columns]
+            pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])[columns]
             low, high = pairs[..., 0], pairs[..., 1]
         codes = self._coded(cells, low, high)
         self.n_given += int(np.count_nonzero(codes != MISSING))
@@ -192,49 +200,68 @@ class Coder:
                 place = int((codes == INVALID).argmax())
                 ends = (np.broadcast_to(end, codes.shape).flat[place] for end in (low, high))
                 self.outside = float(next(ends)), float(next(ends))
-            self._note_invalid(cells, codes, rows, columns)
+            self._count_invalid(cells, codes == INVALID, rows, columns)
+        elif self.marking.right and not self.marking.wrong:
+            self._note(cells, codes == 0, columns)
         return codes
 
     def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
         if numbers and not marking.right:
+            self._has_numbers = True
             codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
-            known = codes == cells
-            absent = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros_like(known)
+            valid = codes == cells
+            absent = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros_like(valid)
             for word in marking.missing:
                 if isinstance(word, float):  # as a whole number, whole cells stay in a byte each
                     absent |= cells == (int(word) if word.is_integer() else word)
             np.copyto(codes, MISSING, where=absent)
-            known |= absent
-            if marking.threshold is not None or (marking.score_range is None and known.all()):
+            valid |= absent
+            if marking.threshold is not None or (marking.score_range is None and valid.all()):
                 return codes
             values = cells.astype(np.float64)
             values[absent] = np.nan
             return marking.codes(values, low, high)
-        import pandas as pd
-
         kind = cells.dtype.newbyteorder("=") if numbers else object
-        flat = cells.astype(kind, copy=False).ravel()
-        try:
-            which, distinct = pd.factorize(flat, use_na_sentinel=True)
-        except TypeError:  # a list or another value without a hash
-            which, distinct = np.arange(flat.size), np.array([str(v) for v in flat], dtype=object)
-        of_distinct = np.array([*map(marking.number, distinct), np.nan])
+        which, distinct = _distinct(cells.astype(kind, copy=False).ravel())
+        plain = [*map(plain_value, distinct)]
+        of_distinct = np.array([*map(marking.number, plain), np.nan])
+        if marking.reads_words:
+            self._has_numbers |= any(isinstance(value, float) for value in plain)
+            for word, value in zip(plain, distinct, strict=True):
+                if word in RIGHT or word in WRONG:
+                    self.words.setdefault(str(word), str(value).strip())
         return marking.codes(of_distinct[which].reshape(cells.shape), low, high)
 
-    def _note_invalid(self, cells: Any, codes: Any, rows: Any, columns: Any) -> None:
-        flat, places = cells.ravel(), np.flatnonzero(codes.ravel() == INVALID)
-        row, column = (np.broadcast_to(part, codes.shape).flat for part in (rows, columns))
+    def _count_invalid(self, cells: Any, invalid: Any, rows: Any, columns: Any) -> None:
+        places = np.flatnonzero(invalid)
+        row, column = (np.broadcast_to(part, cells.shape).flat[places] for part in (rows, columns))
         if not self.n_invalid:
-            self.first = int(row[places[0]]), int(column[places[0]]), flat[places[0]]
-        self.n_invalid += places.size
-        for known, numbers in zip(self._lines, (row, column), strict=True):
-            known.update(np.unique(numbers[places]).tolist())
-        for k in places[:: -(-places.size // _MOST_DISTINCT)]:
-            plain = plain_value(flat[k])
-            if plain in self._invalid or len(self._invalid) < _MOST_DISTINCT:
-                self._invalid.setdefault(plain, flat[k])
-                self.columns.setdefault(plain, set()).add(int(column[k]))
+            self.first = int(row[0]), int(column[0]), cells.flat[places[0]]
+        self.n_invalid += len(places)
+        self.invalid_rows = _with_counts(self.invalid_rows, row)
+        self.invalid_columns = _with_counts(self.invalid_columns, column)
+        self._note(cells, invalid, columns)
+
+    def _note(self, cells: Any, noted: Any, columns: Any) -> None:
+        """Remember which columns have each of the values, of the first thousand values."""
+        import pandas as pd
+
+        which, distinct = _distinct(cells[noted])
+        column = np.broadcast_to(columns, cells.shape)[noted]
+        pairs = pd.unique(which.astype(np.int64) << 32 | column)
+        for pair in pairs[pairs >> 32 < _MOST_DISTINCT].tolist():
+            value = distinct[pair >> 32]
+            plain = plain_value(value)
+            if plain in self.columns or len(self.columns) < _MOST_DISTINCT:
+                self.written.setdefault(plain, value)
+                self.columns.setdefault(plain, set()).add(pair & 0xFFFFFFFF)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether words of the vocabulary stand beside other values, so that they may be none."""
+        alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)
+        return bool(self.words) and (self._has_numbers or self.n_invalid > 0 or not alone)
 
     @property
     def unusual(self) -> bool:
@@ -242,7 +269,11 @@ class Coder:
         return bool(self.n_invalid or (self.n_scores and self.marking.score_range is None))
 
     def notes(self, n_respondents: int) -> list[Finding]:
-        """Say that no response is right, or that a threshold tells no answers apart."""
+        """Say which words were read, that no response is right, or that all are alike."""
+        if self.words:
+            right = [spelled for word, spelled in self.words.items() if word in RIGHT]
+            wrong = [spelled for word, spelled in self.words.items() if word in WRONG]
+            return [Finding("words-read", "note", {"right": right, "wrong": wrong})]
         if self.marking.right and not self.n_right:
             words = {"words": sorted(map(str, self.marking.right))}
             return [Finding("none-right", "warning", words)]
@@ -255,74 +286,60 @@ class Coder:
         """Raise the error for the responses that cannot be read, if there are any."""
         self.marking.check_items(items)
         if self.n_invalid:
-            raise self.error(respondents[self.first[0]], items[self.first[1]], items)
+            raise self.error(respondents, items)
 
-    def error(
-        self, respondent: str, item: str, names: Sequence[str], *, by_row: bool = False
-    ) -> ReadingError:
+    def error(self, respondents: Sequence[str], items: Sequence[str]) -> ReadingError:
         """Return the error for the first response that cannot be read.
 
-        Items have their ``names`` at the numbers of their columns or rows. If most are readable, a
-        range is for the others alone.
+        If most are readable, a range is for the items of the others alone.
         """
-        few = 2 * self.n_invalid < self.n_given
-        code, remedies = remedies_for(self._invalid, self.marking, few=few)
-        cell = {"respondent": respondent, "item": item, "value": self.first[2]}
-        if self.outside is not None and isinstance(plain_value(self.first[2]), float):
+        row, column, value = self.first
+        n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
+        seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
+        code, remedies = proposals(self.written, self.marking, seen)
+        cell = {"respondent": respondents[row], "item": items[column], "value": value}
+        if self.outside is not None and isinstance(plain_value(value), float):
             code, pair = "outside-range", dict(zip(("low", "high"), self.outside, strict=True))
-            remedies, cell = [Remedy({"score_range": ...}, "score-range", safe=False)], cell | pair
-        odd = sorted(self._lines[0 if by_row else 1])
-        if 2 * len(odd) <= len(names):
-            for k, one in enumerate(remedies):
-                if isinstance(own := one.settings.get("score_range"), tuple):
-                    by_item: Any = {names[j]: own for j in odd[:_MOST_WORDS]}
-                    remedies[k] = one._replace(settings={"score_range": by_item}, safe=False)
+            remedies, cell = [ask("score-range", score_range=...)], cell | pair
+        odd = np.flatnonzero(self.invalid_columns)
+        if 2 * len(odd) <= len(items):
+            for k, remedy in enumerate(remedies):
+                pair_of_all = remedy.settings.get("score_range")
+                if isinstance(pair_of_all, tuple) and "levels" not in remedy.settings:
+                    by_item = {items[j]: pair_of_all for j in odd[:_MOST_ITEMS]}
+                    remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
 
-def remedies_for(
-    invalid: dict[Plain, object], marking: Marking, *, few: bool
-) -> tuple[str, list[Remedy]]:
-    """Code of the finding for invalid values, by plain value, and the settings that read them.
+def coded(
+    cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], names: Names, marking: Marking
+) -> tuple[NDArray[Any], Coder]:
+    """Codes of all cells of a matrix, and the coder. Cells that cannot be read are an error."""
+    coder = Coder(marking)
+    codes = coder.codes(cells, rows, columns, names[1])
+    if coder.mixed:
+        coder = Coder(marking.literal())
+        codes = coder.codes(cells, rows, columns, names[1])
+    coder.refuse(*names)
+    return codes, coder
 
-    `few` says that most other responses of the table are valid.
-    """
-    numbers = sorted(plain for plain in invalid if isinstance(plain, float))
-    words = {p: str(v).strip() for p, v in invalid.items() if isinstance(p, str)}
-    long = len(words) > _MOST_WORDS or max(map(len, words), default=0) > _LONGEST_WORD
-    marks = any(letters.issuperset(words) for letters in _MARKS)
-    letters = bool(words) and all(len(p) == 1 and p.isalnum() for p in words) and not marks
-    if marking.right:
-        unnamed = [*words.values(), *numbers]
-        return "unnamed", [Remedy({k: unnamed}, k, safe=False) for k in ("missing", "wrong")]
-    rare = (few or bool(numbers)) and len(words) <= 3 and _RIGHT.isdisjoint(words)
-    if words and not long and (rare or marking.threshold is not None):
-        digits = any(map(str.isdigit, "".join(words)))  # a number in an unknown form
-        return "missing-word", [Remedy({"missing": [*words.values()]}, "missing", safe=not digits)]
-    if words and (long or letters):
-        return "answers", [Remedy({"key": ...}, "key", safe=False)]
-    if words:
-        right = [word for p, word in words.items() if p in _RIGHT and (marks or p not in "cty")]
-        wrong = sorted(word for word in words.values() if word not in right)
-        if len(right) != 1:
-            return "words", [Remedy({"right": ..., "wrong": ...}, "right", safe=False)]
-        named = {"right": right[0], "wrong": wrong[0] if len(wrong) == 1 else wrong}
-        return "words", [Remedy({k: v for k, v in named.items() if v}, "right", safe=not few)]
-    low, high, whole = numbers[0], numbers[-1], all(map(float.is_integer, numbers))
-    scores = [Remedy({"score_range": ...}, "score-range", safe=False)]
-    if -1 <= low < 0 and high <= 1:
-        scores = [Remedy({"score_range": (-1, 1)}, "correlations", safe=False)]
-    scores = scores if marking.threshold is None else []
-    if low == high and (low <= -1 or (few and low > 1)):  # such as -1 or 99
-        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=low < 0), *scores]
-    if low >= 0 and _SCALE < high <= 100:
-        hundred = Remedy({"score_range": (0, 100)}, "score-range")
-        return "percentages", [hundred, Remedy({"threshold": 50}, "threshold", safe=False)]
-    if low > 0 and high < _SCALE and whole:
-        kinds = ("threshold", "key")
-        scores += [Remedy({"levels": True}, "levels", safe=False)] if scores else []
-        return "levels", [*scores, *(Remedy({kind: ...}, kind, safe=False) for kind in kinds)]
-    return "numbers", [*scores, Remedy({"threshold": ...}, "threshold", safe=False)]
+
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Place of every value among the distinct values, −1 if missing, and these."""
+    import pandas as pd
+
+    try:
+        return pd.factorize(values, use_na_sentinel=True)
+    except TypeError:  # a list or another value without a hash
+        texts = np.array([str(value) for value in values], dtype=object)
+        return np.arange(len(texts)), texts
+
+
+def _with_counts(counts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
+    """Counts with each of some further numbers counted."""
+    total = np.bincount(numbers, minlength=len(counts))
+    total[: len(counts)] += counts
+    return total
 
 
 def right_answers(key: Mapping[str, Any] | str, items: Sequence[str]) -> NDArray[Any]:

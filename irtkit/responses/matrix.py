@@ -15,11 +15,10 @@ import numpy as np
 from irtkit import capabilities
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_unique, check_unmasked, counted, short
-from irtkit.findings import Remedy, failed
 from irtkit.printed import InNotebooks
 from irtkit.responses.cells import BLOCK_ROWS, MISSING, CellBuilder, Cells, counts_of
 from irtkit.responses.labels import matrix_names
-from irtkit.responses.marking import Coder, Marking
+from irtkit.responses.marking import Marking, coded
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -102,10 +101,8 @@ class ResponseMatrix(InNotebooks):
         plain = threshold is None and score_range is None
         if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
-        coder = Coder(marking)
         rows, columns = np.ogrid[: cells.shape[0], : cells.shape[1]]
-        codes = coder.codes(cells, rows, columns, names[1])
-        coder.refuse(*names)
+        codes, _ = coded(cells, rows, columns, names, marking)
         self._keep(Cells(codes), names, synthetic)
 
     def _keep(self, cells: Cells, names: Names, synthetic: ArrayLike | None) -> None:
@@ -130,17 +127,6 @@ class ResponseMatrix(InNotebooks):
         return matrix
 
     @classmethod
-    def of_builder(cls, builder: CellBuilder, names: Names) -> Self:
-        """Response matrix of the rows that a builder has; repeats that it refuses are an error."""
-        cells = builder.build((len(names[0]), len(names[1])))
-        if builder.repeated:
-            row, column = builder.first_repeat
-            place = {"respondent": names[0][row], "item": names[1][column]}
-            count = Remedy({"repeats": "count"}, "count", safe=False)
-            raise failed("repeated", count, **place, more=builder.repeated - 1)
-        return cls.of_cells(cells, names)
-
-    @classmethod
     def of_rows(
         cls, block: Block, names: Names, *, repeats: str = "error", sparse: bool = False
     ) -> Self:
@@ -148,7 +134,9 @@ class ResponseMatrix(InNotebooks):
         builder = CellBuilder(repeats, sparse=sparse, shape=(len(names[0]), len(names[1])))
         for start in range(0, len(block[2]), BLOCK_ROWS):
             builder.add(*(part[start : start + BLOCK_ROWS] for part in block))
-        return cls.of_builder(builder, names)
+        cells = builder.build((len(names[0]), len(names[1])))
+        builder.refuse_repeats(names)
+        return cls.of_cells(cells, names)
 
     @classmethod
     def from_counts(
@@ -421,7 +409,8 @@ class ResponseMatrix(InNotebooks):
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
 
-        Scores between 0 and 1 are in 32 bits, missing as NaN.
+        Scores between 0 and 1, and shares of repeated trials that are right, are in 32 bits, with
+        missing as NaN.
         """
         import pandas as pd
 
@@ -429,7 +418,7 @@ class ResponseMatrix(InNotebooks):
             pd.Index(self.respondents, name="respondent"),
             pd.Index(self.items, name="item"),
         )
-        if self.has_scores and not self.has_repeats:
+        if self.has_scores or self.has_repeats:
             return pd.DataFrame(self.scores, index, columns)
         frame = pd.DataFrame(self.values, index, columns)
         return frame.astype("Int8").mask(frame == MISSING)

@@ -1,17 +1,15 @@
-"""Wide tables, a row per respondent and a column per item, read into a response matrix."""
+"""Wide tables, a row per respondent and a column per item, melted into a long frame."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.checks import check_unique, short
 from irtkit.findings import Finding, ReadingError, Remedy, failed
-from irtkit.responses.cells import Cells
 from irtkit.responses.columns import (
-    SUMMARIES,
     holds_respondents,
     item_positions,
     listed,
@@ -25,29 +23,35 @@ from irtkit.responses.columns import (
 )
 from irtkit.responses.labels import Labels, label_names
 from irtkit.responses.long import (
+    LongFrame,
     as_text,
     check_ignored,
+    in_words,
     merged_labels,
-    of_answers,
     repeated_rows,
     summary_labels,
-    with_tasks,
 )
-from irtkit.responses.marking import INVALID, MISSING, MISSING_WORDS, Coder, plain_value
-from irtkit.responses.matrix import ResponseMatrix
+from irtkit.responses.marking import plain_value
+from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
+from irtkit.responses.vocabulary import KEY_ROWS, SUMMARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
-    from irtkit.responses.marking import Marking
+    from irtkit.responses.marking import Coder, Marking
+    from irtkit.responses.matrix import ResponseMatrix
     from irtkit.responses.tables import Settings, Table
 
-_KEY_ROWS = {"key", "answer key", "answer_key", "answers", "correct answer", "solution", "target"}
-"""Labels, in small letters, of a row that holds the right answers."""
+
+class Layout(NamedTuple):
+    """Columns of a wide table, by position."""
+
+    labels: list[int]  # Of the rows, with their task first.
+    n_tasks: int  # Of the labels, 0 or 1.
+    cells: list[int]
+    doubted: list[int]  # Cells that may be none, by the names of their columns.
 
 
 def of_tasks(matrix: ResponseMatrix, tasks: Names) -> ResponseMatrix:
@@ -65,149 +69,76 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
 
     A transposed table may have a column of tasks, which come before the labels of the items.
     """
-    for name in ("item", "response", "sparse"):
+    for name in ("item", "response"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
-    import pandas as pd
-
-    header, marking, turned, key = table.header, settings.marking, settings.transpose, settings.key
-    blocks = table.rows()
-    first = next(blocks, None)
-    at, task, positions, odd = _layout(table, settings, first)
-    columns = [header[k] for k in positions]
-    kinds = ("item", "respondent") if turned else ("respondent", "item")
-    label_names(columns, len(columns), kinds[1], unique=False)
-    column_labels, of_rows = Labels([], ()), [*task, *at]
-    column = column_labels.numbers([np.array(columns, object)], table.place, 0)
-    ignored = listed(settings.ignore) if at else ()
-    row_labels = Labels([header[k] for k in of_rows], ignored, prefixed=bool(task))
-
-    coder, start = Coder(marking), 0
-    parts: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    words: list[set[object]] = [set() for _ in positions]
-    # Responses, right ones, invalid ones and scores by column.
-    seen = np.zeros((4, len(positions)), np.int64)
-    while first is not None:
-        found = _cells(first, positions)
-        row: NDArray[Any] = np.arange(start, start + len(found))
-        if at:
-            row = row_labels.numbers(_columns(table, first, of_rows), table.place, start)
-        start += len(found)
-        if row.min(initial=0) < 0:
-            row, found = row[row >= 0], found[row >= 0]
-        if marking.right and not marking.wrong:
-            for own, values in zip(words, found.T, strict=True):
-                own.update(values.tolist())
-        if key is None:
-            places = row[:, None], np.array(positions)[None, :]
-            of_items: Sequence[str] = header
-            if turned:
-                of_items = row_labels.names if at else label_names(None, start, "item")
-            found = coder.codes(found, *places, of_items, by_row=turned)
-            seen += [
-                *((found != MISSING).sum(0), (found == 1).sum(0), (found == INVALID).sum(0)),
-                (found % 1 > 0).sum(0),
-            ]
-        parts.append((row, found if key is None else found.astype(object)))
-        first = next(blocks, None)
-    check_ignored(matched(header, settings.ignore)[1], header, row_labels)
-    if not any(len(row) for row, _ in parts):
-        raise ValueError("the table has a header and no rows")
-
-    row, found = map(np.concatenate, zip(*parts, strict=True))
-    rows_of = tuple(row_labels.names) if at else label_names(None, len(row), kinds[0])
-    # from here, each line of `found` is a respondent's, or one of several
-    who, item, names = row, column, (rows_of, tuple(column_labels.names))
-    if turned:
-        found, who, item, names = found.T, column, row, names[::-1]
-    if isinstance(key, str):
-        if key not in names[0]:
-            raise failed("no-key", key=key)
-        k = names[0].index(key)
-        key = dict(zip((names[1][j] for j in item), found[who == k][0], strict=True))
-        settings, names = replace(settings, key=key), (names[0][:k] + names[0][k + 1 :], names[1])
-        found, who = found[who != k], who[who != k]
-        who = who - (who > k)
-
-    summaries = summary_labels(rows_of, settings) if at else []
-    strange = {k for k, one in zip(positions, _strange(seen), strict=True) if one}
-    again = np.flatnonzero(pd.Series(who).duplicated())
-    if len(again) and settings.repeats == "error":
-        others = sorted({*odd, *strange})
-        if key is not None:
-            others = [k for k in positions if header[k] not in key]
-        others = [] if turned else others
-        if len(positions) - len(others) < 2:
-            _refuse_long(header)
-        values = {"respondent": names[0][who[again[0]]], "more": len(again) - 1}
-        frame = as_text(table, [*at, *others] or [0])
-        raise repeated_rows(frame, header, at, [], values, settings.ignore)
-    # a column of sums need not be doubted if it holds no responses
-    if odd := [k for k in odd if k not in strange or plain_name(header[k]) not in SUMMARIES]:
-        doubted = [header[k] for k in odd]
-        ignore = Remedy({"ignore": [*listed(settings.ignore), *doubted]}, "ignore", safe=False)
-        keep = Remedy({"keep": "*"}, "keep", safe=False)
-        raise failed("metadata-columns", ignore, keep, columns=doubted)
-    if coder.unusual and summaries:
-        raise ReadingError(replace(summaries[0], severity="error"))
-    if coder.n_invalid:
-        _refuse_cells(coder, seen, (rows_of, header), positions, settings)
-    if marking.right and not marking.wrong:
-        _refuse_own_words(words, seen[1] > 0, columns, settings)
-    marking.check_items(names[1])
-    few = [
-        header[k]
-        for k, one in zip(positions, (2 * seen[3] >= seen[0]) & (seen[3] > 0), strict=True)
-        if one
-    ]
-    undeclared = marking.score_range is None and settings.keep is None and marking.threshold is None
-    if undeclared and key is None and few and 3 * len(few) <= len(positions):
-        ignore = Remedy({"ignore": [*listed(settings.ignore), *few]}, "ignore")
-        scores = Remedy({"score_range": (0, 1)}, "all-scores", safe=False)
-        raise failed("few-scores", ignore, scores, columns=few)
-    labels, items = (column_labels, row_labels) if turned else (row_labels, column_labels)
-    if items.merged:
-        label, kept = next(iter(items.merged.items()))
+    layout = _layout(table, settings)
+    frame = in_words(lambda marking: _melted(table, layout, settings, marking), settings.marking)
+    if frame.items.merged:
+        label, kept = next(iter(frame.items.merged.items()))
         raise failed("items-alike", item=kept, other=label)
-    check_unique("item labels must be unique", [rows_of[k] for k in row] if turned else columns)
-
-    notes = coder.notes(len(names[0]))
-    if key is None and not len(again):
-        matrix = ResponseMatrix.of_cells(Cells(np.ascontiguousarray(found)), names)
-    else:
-        block = np.repeat(who, len(item)), np.tile(item, len(who)), found.ravel()
-        if key is None:
-            matrix = ResponseMatrix.of_rows(block, names, repeats=settings.repeats)
-        else:
-            matrix, notes, _ = of_answers(block, names, settings)
-    if task:
-        matrix = with_tasks(matrix, [parts[0] for parts in row_labels.parts])
-    return matrix, summaries + merged_labels(labels.merged) + notes
+    if settings.key is None:
+        _check_marks(frame, table, layout)
+    try:
+        matrix, notes, _ = frame.matrix()
+    except ReadingError as error:
+        if error.finding.code != "repeated":
+            raise
+        others = [k for k in layout.cells if table.header[k] not in settings.key]
+        raise _repeated(frame, table, layout, others) from None
+    return matrix, _summaries(frame, layout) + merged_labels(frame.respondents.merged) + notes
 
 
-def _layout(
-    table: Table, settings: Settings, first: Any
-) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Columns of labels, of tasks, of items, and those that may not be items."""
+def _layout(table: Table, settings: Settings) -> Layout:
     header = table.header
-    at = [0] * table.labelled
+    labels = [0] * table.labelled
     if settings.respondent is not None:
-        at = named(header, "respondent", settings.respondent)
-    if not at and (usual := respondent_position(header)) is not None:
-        at = [usual]
-    if not at:
+        labels = named(header, "respondent", settings.respondent)
+    usual = respondent_position(header)
+    if not labels and usual is not None:
+        labels = [usual]
+    if not labels:
         _refuse_responses_as_header(header, settings.marking)
     out = matched(header, settings.ignore)[0]
-    k = task_position(header, {*at, *out}) if settings.transpose else None
-    task = [] if k is None else [k]
-    positions, odd = item_positions(header, [*at, *task], out, settings.keep)
-    if not at and positions[:1] == [0] and first is not None:
-        (labels,) = _columns(table, first, [0])
-        if holds_respondents(labels.tolist(), settings.marking):
-            at, positions = [0], positions[1:]
-    if not positions:
+    task = task_position(header, {*labels, *out}) if settings.transpose and labels else None
+    tasks = [] if task is None else [task]
+    cells, doubted = item_positions(header, [*tasks, *labels], out, settings.keep)
+    first = None if labels or cells[:1] != [0] else next(table.rows(), None)
+    if first is not None:
+        (values,) = _columns(table, first, [0])
+        if holds_respondents(values.tolist(), settings.marking):
+            labels, cells = [0], cells[1:]
+    if not cells:
         raise ValueError(f"the table has no items: its one column is {short(header[0])}")
-    return at, task if at else [], positions, odd
+    return Layout([*tasks, *labels], len(tasks), cells, doubted)
+
+
+def _melted(table: Table, layout: Layout, settings: Settings, marking: Marking) -> LongFrame:
+    """Long frame of a wide table."""
+    kinds = ("item", "respondent") if settings.transpose else ("respondent", "item")
+    header = [table.header[k] for k in layout.cells]
+    label_names(header, len(header), kinds[1], unique=False)
+    if not settings.transpose:
+        check_unique("item labels must be unique", header)
+    of_columns = Labels([], ())
+    column = of_columns.numbers([np.array(header, object)], table.place, 0)
+    names = [table.header[k] for k in layout.labels]
+    of_rows = Labels(names, listed(settings.ignore), prefixed=layout.n_tasks > 0)
+    labels = (of_columns, of_rows) if settings.transpose else (of_rows, of_columns)
+    frame = LongFrame(settings, marking, labels, targets=False)
+    start = 0
+    for block in table.rows():
+        cells = _cells(block, layout.cells)
+        numbered = [f"{kinds[0]}-{k}" for k in range(start + 1, start + len(cells) + 1)]
+        of_block = _columns(table, block, layout.labels) or [np.array(numbered, object)]
+        row = of_rows.numbers(of_block, table.place, start)
+        start += len(row)
+        places = np.repeat(row, len(column)), np.tile(column, len(row))
+        frame.add(*(places[::-1] if settings.transpose else places), cells.ravel())
+    check_ignored(matched(table.header, settings.ignore)[1], table.header, of_rows)
+    if not frame.n_rows:
+        raise ValueError("the table has a header and no rows")
+    return frame
 
 
 def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
@@ -225,46 +156,127 @@ def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
     return numbers_or_objects(frame, frame.dtypes)
 
 
-def _strange(seen: NDArray[Any], more: int = 0) -> NDArray[np.bool_]:
-    """Whether at least half of the cells of a column, or more, are not responses."""
-    given, _, invalid, _ = seen
-    return (invalid > 0) & (2 * invalid + more > given)  # type: ignore[no-any-return]
+class Columns(NamedTuple):
+    """Columns of a wide table and their numbers of responses: of all, and of some kinds."""
+
+    names: list[str]
+    given: NDArray[Any]
+    right: NDArray[Any]
+    scores: NDArray[Any]
+    invalid: NDArray[Any]
+
+    @classmethod
+    def of(cls, frame: LongFrame) -> Columns:
+        """Columns of marked values that were melted."""
+        turned = frame.settings.transpose
+        names = frame.respondents.names if turned else frame.items.names
+        counts = frame.coder.invalid_rows if turned else frame.coder.invalid_columns
+        invalid = np.bincount(np.arange(len(counts)), counts, len(names))
+        tried, right, axis = frame.cells.trials, frame.cells.successes, int(turned)
+        scores = np.count_nonzero(right % 1, axis) if frame.cells.has_scores else 0 * invalid
+        given = np.count_nonzero(tried, axis) + invalid
+        return cls(names, given, np.count_nonzero(right == tried, axis), scores, invalid)
+
+    def strange(self, more: int = 0) -> NDArray[np.bool_]:
+        """Whether at least half of the cells of a column, or more, are not responses."""
+        return (self.invalid > 0) & (2 * self.invalid + more > self.given)
 
 
-def _refuse_cells(
-    coder: Coder,
-    seen: NDArray[Any],
-    names: tuple[Sequence[str], list[str]],
-    positions: list[int],
-    settings: Settings,
-) -> None:
+def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
+    """Refuse columns that are no items, and values that are no responses."""
+    columns, settings, coder = Columns.of(frame), frame.settings, frame.coder
+    strange = {name for name, odd in zip(columns.names, columns.strange(), strict=True) if odd}
+    if frame.builder.repeated:
+        others = [k for k in layout.cells if k in layout.doubted or table.header[k] in strange]
+        raise _repeated(frame, table, layout, others)
+    _refuse_doubted(table, layout, settings, strange)
+    if coder.unusual and (summaries := _summaries(frame, layout)):
+        raise ReadingError(replace(summaries[0], severity="error"))
+    if coder.n_invalid:
+        _refuse_cells(frame, columns, table)
+    if coder.marking.right and not coder.marking.wrong:
+        _refuse_own_words(coder, columns, settings)
+    coder.marking.check_items(frame.names[1])
+    _refuse_few_scores(columns, settings)
+
+
+def _summaries(frame: LongFrame, layout: Layout) -> list[Finding]:
+    """Rows that may sum up other rows, if rows have labels."""
+    labels = frame.items if frame.settings.transpose else frame.respondents
+    return summary_labels(labels.names, frame.settings) if layout.labels else []
+
+
+def _repeated(frame: LongFrame, table: Table, layout: Layout, others: list[int]) -> ReadingError:
+    """Return the error for rows with one label. Other columns may distinguish them."""
+    header, of_rows = table.header, layout.labels
+    others = [] if frame.settings.transpose else others
+    if len(layout.cells) - len(others) < 2:
+        _refuse_long(header)
+    row, _ = frame.builder.first_repeat
+    values = {"respondent": frame.names[0][row], "more": frame.builder.repeated - 1}
+    text = as_text(table, [*of_rows, *others] or [0])
+    return repeated_rows(text, header, of_rows, [], values, frame.settings.ignore)
+
+
+def _refuse_doubted(table: Table, layout: Layout, settings: Settings, strange: set[str]) -> None:
+    """Ask about columns with names of metadata or sums. A sum that holds no responses is none."""
+    names = [table.header[k] for k in layout.doubted]
+    doubted = [name for name in names if name not in strange or plain_name(name) not in SUMMARIES]
+    if doubted:
+        ignore = ask("ignore", ignore=[*listed(settings.ignore), *doubted])
+        raise failed("metadata-columns", ignore, ask("keep", keep="*"), columns=doubted)
+
+
+def _refuse_cells(frame: LongFrame, columns: Columns, table: Table) -> None:
     """Raise the error for cells that are not responses: columns that are not items, or values."""
-    labels, header = names
-    place = labels[coder.first[0]], header[coder.first[1]]
-    turned = settings.transpose
-    items = labels if turned else header
-    who, item = place[::-1] if turned else place
-    error = coder.error(who, item, items, by_row=turned)
+    settings, coder = frame.settings, frame.coder
+    error = coder.error(*frame.names)
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
-    strange = _strange(seen, more=int(numbers))
-    shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
-    if shared and not numbers:  # other columns have words of their own
-        strange &= ~np.isin(positions, [*shared])
-    odd = [header[positions[k]] for k in np.flatnonzero(strange)]
-    if odd and 2 * len(odd) <= len(positions):
-        remedies = [Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore")]
+    strange = columns.strange(more=int(numbers))
+    shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}
+    if shared and not numbers and not settings.transpose:  # others have words of their own
+        strange[[*shared]] = False
+    odd = [columns.names[k] for k in np.flatnonzero(strange)]
+    if odd and 2 * len(odd) <= len(columns.names):
+        text = all(isinstance(value, str) for value in coder.columns)
+        ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=text)
         if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
-            finding = replace(error.finding, remedies=(*error.finding.remedies, *remedies))
-            raise ReadingError(finding)
-        if len(odd) == 1:
-            remedies.append(Remedy({"respondent": odd[0]}, "labels", safe=False))
-        raise failed("not-items", *remedies, columns=odd)
-    _refuse_long(header)
-    rows = header if settings.transpose else labels
-    key = next((name for name in rows if plain_value(name) in _KEY_ROWS), None)
+            remedies = (*error.finding.remedies, ignore)
+            raise ReadingError(replace(error.finding, remedies=remedies))
+        labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
+        raise failed("not-items", ignore, *labels, columns=odd)
+    _refuse_long(table.header)
+    labels_of_rows = table.header if settings.transpose else frame.respondents.names
+    key = next((name for name in labels_of_rows if plain_name(name) in KEY_ROWS), None)
     if key is not None and error.finding.code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     raise error
+
+
+def _refuse_own_words(coder: Coder, columns: Columns, settings: Settings) -> None:
+    """Refuse a column where nothing is right and that has words of its own, such as families."""
+    solved = {*np.flatnonzero(columns.right).tolist()}
+    for k in range(len(columns.names)) if solved else ():
+        words = [
+            coder.written[word]
+            for word, places in coder.columns.items()
+            if k in places and solved.isdisjoint(places)
+        ]
+        if words and k not in solved:
+            name = columns.names[k]
+            ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
+            raise failed("own-words", ignore, columns=[name], words=sorted(map(str, words)))
+
+
+def _refuse_few_scores(columns: Columns, settings: Settings) -> None:
+    """Ask about a few columns of fractions beside columns of marks."""
+    if settings.score_range or settings.keep or settings.threshold is not None:
+        return
+    fractions = (columns.scores > 0) & (2 * columns.scores >= columns.given)
+    few = [columns.names[k] for k in np.flatnonzero(fractions)]
+    if few and 3 * len(few) <= len(columns.names):
+        ignore = ask("ignore", ignore=[*listed(settings.ignore), *few])
+        raise failed("few-scores", ignore, ask("all-scores", score_range=(0, 1)), columns=few)
 
 
 def _refuse_long(header: list[str]) -> None:
@@ -273,25 +285,13 @@ def _refuse_long(header: list[str]) -> None:
         raise no_items(header)
 
 
-def _refuse_own_words(
-    words: list[set[object]], solved: NDArray[np.bool_], header: list[str], settings: Settings
-) -> None:
-    """Refuse a column where nothing is right and that has words of its own, such as families."""
-    known = set[object]().union(*(own for own, one in zip(words, solved, strict=True) if one))
-    for name, own, one in zip(header, words, solved, strict=True):
-        strange = [v for v in own - known if plain_value(v) not in MISSING_WORDS]
-        if known and strange and not one:
-            remedy = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
-            raise failed("own-words", remedy, columns=[name], words=sorted(map(str, strange)))
-
-
 def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
     """Refuse a header that holds responses: the first row of a table without a header."""
     plain = [plain_value(name) for name in header[1:]]
     if marking.threshold is None:
         marks = marking.right | marking.wrong or {0.0, 1.0}
-        found = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
+        held = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
     else:
-        found = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
-    if found and len(plain) > 1:
+        held = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
+    if held and len(plain) > 1:
         raise failed("no-header", names=header[1:])

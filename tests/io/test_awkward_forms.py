@@ -192,7 +192,7 @@ FORMS: dict[str, Form] = {
         irtkit.ResponseMatrix(np.rint(100 * SCORES) / 100, MODELS, ITEMS), score_range=(0, 100)),
     "a column of shares": asks("few-scores", WIDE.assign(share=np.divide(SIZES, 250)),
                                ignore=["share"]),
-    **{f"words {right}/{wrong}": asks("words", marks(right, wrong), right=right, wrong=wrong)
+    **{f"words {right}/{wrong}": reads(marks(right, wrong))
        for right, wrong in (("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"))},
     "three words": asks("words", holed("timeout", "pass", "fail"),
         irtkit.ResponseMatrix(np.maximum(HOLES, 0), MODELS, ITEMS),

@@ -41,7 +41,7 @@ def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
 
 @pytest.mark.parametrize(("content", "command"), [
     ("model,q1,q2\na,1,0\nb,0,1\n", ""),
-    ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
+    ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", ""),
     ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing -"),
     ("model,q1,q2\na,20,35\nb,75,50\n", " --score-range 0,100"),
 ])  # fmt: skip

@@ -72,7 +72,6 @@ def test_settings_are_arguments_documented_and_options_as_the_table_declares_the
 
 
 @pytest.mark.parametrize(("kind", "how", "message"), [
-    ("wide", {"sparse": True}, "sparse is for a long table"),
     ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
     ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
     ("wide", {"format": "wide", "item": "topic"}, "item is for a long table"),

@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_value, remedies_for
+from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_value
+from irtkit.responses.proposals import Seen, proposals
 
 
 @pytest.mark.parametrize(("value", "how", "code"), [
     ("1.00", {}, 1), ("-0", {}, 0), (" TRUE ", {}, 1), (decimal.Decimal("1.0"), {}, 1),
     (np.True_, {}, 1), ("n/a", {}, MISSING), (pd.NA, {}, MISSING), ("-1", {}, INVALID),
-    ("yes", {}, INVALID), ([1], {}, INVALID), ("true", {"threshold": 0.5}, 1),
+    ("yes", {}, 1), ("Incorrect", {}, 0), ("good", {}, INVALID), ([1], {}, INVALID),
+    ("true", {"threshold": 0.5}, 1),
     ("0,5", {"threshold": 0.5}, 1), ("49 %", {"threshold": 0.5}, 0),
     ("high", {"threshold": 0.5}, INVALID), ("Correct", {"right": "correct"}, 1),
     (" C ", {"right": ["c", "p"]}, 1), ("timeout", {"right": "pass"}, 0),
@@ -53,9 +55,11 @@ def test_settings_that_contradict_each_other_are_refused(settings: Any, message:
 
 @pytest.mark.parametrize(("invalid", "settings", "code", "proposed", "safe"), [
     ([20, 70], {}, "percentages", {"score_range": (0, 100)}, True),
-    ([2, 5], {}, "levels", {"score_range": ...}, False),
+    ([1.5, 31], {}, "percentages", {"score_range": (0, 100)}, False),
+    ([2, 5], {}, "levels", {"score_range": (1, 5), "levels": True}, False),
     ([-3, 700], {}, "numbers", {"score_range": ...}, False),
     ([2, 5], {"threshold": 3}, "levels", {"threshold": ...}, False),
+    ([-1], {}, "missing-word", {"right": 1, "wrong": -1}, False),
     (["red", "blue"], {}, "words", {"right": ..., "wrong": ...}, False),
     (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
     (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
@@ -63,8 +67,9 @@ def test_settings_that_contradict_each_other_are_refused(settings: Any, message:
 def test_values_that_cannot_be_read_have_a_remedy(
     invalid: list[Any], settings: Any, code: str, proposed: Any, *, safe: bool
 ) -> None:
-    found = {plain_value(value): value for value in invalid}
-    kind, remedies = remedies_for(found, Marking.of(**settings), few=False)
+    values = {plain_value(value): value for value in invalid}
+    seen = Seen(n_given=4, n_invalid=3, n_wrong=0, n_scores=0)
+    kind, remedies = proposals(values, Marking.of(**settings), seen)
     assert (kind, remedies[0].settings, remedies[0].safe) == (code, proposed, safe)
 
 

@@ -84,9 +84,9 @@ def test_repeated_trials_have_no_single_value_and_cannot_be_changed() -> None:
     assert responses == ResponseMatrix.from_counts(SUCCESSES, TRIALS)
     assert responses != ResponseMatrix.from_counts([[1, 0], [0, 3]], TRIALS)
     assert responses != ResponseMatrix.from_counts(SUCCESSES, TRIALS, synthetic=[True, False])
-    for reach in (lambda: responses.values, responses.to_frame):
-        with pytest.raises(ValueError, match=r"not for repeated trials.* Use \.successes and"):
-            reach()
+    with pytest.raises(ValueError, match=r"not for repeated trials.* Use \.successes and"):
+        _ = responses.values
+    np.testing.assert_array_equal(responses.to_frame(), responses.scores)
     for table in (responses.successes, responses.trials, ResponseMatrix([[1]]).trials):
         with pytest.raises(ValueError, match="read-only"):
             table[0, 0] = 1

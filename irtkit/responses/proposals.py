@@ -1,0 +1,117 @@
+"""Which settings read values that are no marks, and what each would mean.
+
+A remedy is safe only where no other reading is as likely: `irtkit inspect` types it then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from irtkit.findings import Remedy
+from irtkit.responses.vocabulary import LIKELY_RIGHT, MARK_LETTERS, RIGHT, WRONG
+
+if TYPE_CHECKING:
+    from irtkit.responses.marking import Marking, Plain
+
+_MOST_WORDS, _LONGEST_WORD = 10, 80  # More or longer words are answers, not marks.
+_HIGHEST_LEVEL = 10  # Higher numbers are more likely percentages.
+_HALF = 50  # Whole numbers up to a half of 100 are as likely out of fewer points.
+
+
+class Seen(NamedTuple):
+    """What a table holds beside the values that cannot be read."""
+
+    n_given: int
+    n_invalid: int
+    n_wrong: int
+    n_scores: int
+
+    @property
+    def few(self) -> bool:
+        """Whether most responses can be read."""
+        return 2 * self.n_invalid < self.n_given
+
+
+def ask(purpose: str, **settings: Any) -> Remedy:
+    """Settings that a user must choose."""
+    return Remedy(settings, purpose, safe=False)
+
+
+def proposals(
+    invalid: dict[Plain, object], marking: Marking, seen: Seen
+) -> tuple[str, list[Remedy]]:
+    """Code of the finding for invalid values, by plain value, and the settings that read them."""
+    numbers = sorted(plain for plain in invalid if isinstance(plain, float))
+    words = {plain: str(v).strip() for plain, v in invalid.items() if isinstance(plain, str)}
+    if marking.right:
+        unnamed = [*words.values(), *numbers]
+        return "unnamed", [ask("missing", missing=unnamed), ask("wrong", wrong=unnamed)]
+    if words:
+        return _of_words(words, marking, seen, mixed=bool(numbers))
+    return _of_numbers(numbers, marking, seen)
+
+
+def _of_words(
+    words: dict[str, str], marking: Marking, seen: Seen, *, mixed: bool
+) -> tuple[str, list[Remedy]]:
+    spelled = [*words.values()]
+    long = len(words) > _MOST_WORDS or max(map(len, words)) > _LONGEST_WORD
+    marks = any(set(letters).issuperset(words) for letters in MARK_LETTERS)
+    letters = all(len(word) == 1 and word.isalnum() for word in words)
+    rare = (seen.few or mixed) and len(words) <= 3 and RIGHT.isdisjoint(words)
+    if not long and (rare or marking.threshold is not None):
+        return "missing-word", _of_rare_words(spelled, marking, seen)
+    if long or (letters and not marks):
+        return "answers", [ask("key", key=...)]
+    right = [spelling for word, spelling in words.items() if word in RIGHT]
+    if marks:
+        right += [spelling for word, spelling in words.items() if word in LIKELY_RIGHT]
+    wrong = sorted(spelling for spelling in spelled if spelling not in right)
+    others = [spelling for word, spelling in words.items() if word not in RIGHT | WRONG]
+    if not right or not wrong or (len(words) > 2 and len(others) == len(wrong)):
+        order = [ask("order", levels=...)] if len(words) > 2 else []
+        return "words", [ask("right", right=..., wrong=...), *order]
+    named = ask("right", right=_single(right), wrong=_single(wrong))
+    skipped = [ask("missing", missing=others)] if others and not marks else []
+    return "words", [named, *skipped]
+
+
+def _of_rare_words(words: list[str], marking: Marking, seen: Seen) -> list[Remedy]:
+    """A few words among marks: only punctuation is surely missing."""
+    says = any(map(str.isalnum, "".join(words)))
+    missing = Remedy({"missing": words}, "missing", safe=not says)
+    if not says or seen.n_scores or marking.threshold is not None:
+        return [missing]
+    return [missing, ask("wrong", right=1, wrong=[0, *words])]
+
+
+def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str, list[Remedy]]:
+    low, high = numbers[0], numbers[-1]
+    whole = all(map(float.is_integer, numbers)) and not seen.n_scores
+    scored = marking.threshold is None
+    scores = [ask("score-range", score_range=...)] * scored
+    if low == high and (low <= -1 or (seen.few and low > 1)):  # such as -1 or 99
+        if not seen.n_wrong and not seen.n_scores and scored:
+            return "missing-word", [ask("right", right=1, wrong=low), ask("missing", missing=[low])]
+        sure = low < 0 and seen.n_wrong >= seen.n_invalid
+        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=sure), *scores]
+    if -1 <= low < 0 and high <= 1 and scored:
+        return "numbers", [
+            ask("correlations", score_range=(-1, 1)),
+            ask("threshold", threshold=...),
+        ]
+    if low >= 0 and _HIGHEST_LEVEL < high <= 100:
+        sure = whole and high > _HALF
+        hundred = Remedy({"score_range": (0, 100)}, "percentages", safe=sure)
+        return "percentages", [hundred, *scores, ask("threshold", threshold=50)]
+    if low > 0 and high <= _HIGHEST_LEVEL and whole:
+        lowest = 0 if seen.n_wrong else 1
+        levels = ask("levels", score_range=(lowest, int(high)), levels=True)
+        named = [levels] * (scored and high - lowest < _HIGHEST_LEVEL)
+        return "levels", [*named, *scores, ask("threshold", threshold=...), ask("key", key=...)]
+    return "numbers", [*scores, ask("threshold", threshold=...)]
+
+
+def _single(words: list[str]) -> Any:
+    """A list of one word as the word."""
+    return words[0] if len(words) == 1 else words
