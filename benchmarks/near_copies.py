@@ -264,7 +264,7 @@ def measured(name: str, sets: int) -> dict[str, Any]:
         left = dimensionality(patterns, duplicates)
         z = 0.0 if left is None else left.eigenvalue
         told = duplicates.share, duplicates.n_eff
-        rows.append([*row, *told, z, left is not None, duplicates.found])
+        rows.append([*row, *told, z, left is not None, duplicates.matter])
     table = np.array(rows, dtype=float)
     figures: dict[str, Any] = {"setting": name, "data_sets": sets}
     for kind, (called, false, each, found) in zip(

@@ -63,7 +63,7 @@ def test_families_count_for_kishs_effective_sample_size(
     likeness = (1 - 2 * noise) ** 2 * (p * (1 - p)).mean() / (flipped * (1 - flipped)).mean()
     n_eff = groups * size / (1 + (size - 1) * likeness)
     assert np.mean([one.n_eff for one in sets]) == pytest.approx(n_eff, rel=0.15)
-    assert all(one.found for one in sets)
+    assert all(one.matter for one in sets)
 
 
 @pytest.mark.parametrize(("noise", "n_eff", "within"), [(0.0, 60, 0.1), (0.05, 76, 0.2)])
@@ -84,7 +84,7 @@ def test_independent_respondents_count_exactly_as_many(
     for seed in range(4):
         one = found(families(n, 1, n_items, seed, missing=missing))
         assert one[:3] == (n, n, 1.0)
-        assert not one.found
+        assert not one.matter
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.8])
@@ -93,7 +93,7 @@ def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread:
     slope, difficulty = generator.lognormal(0, spread, 500), generator.normal(size=500)
     theta = generator.exponential(size=(200, 1)) - 1
     p = 1 / (1 + np.exp(-slope * (theta - difficulty)))
-    assert not found((generator.random(p.shape) < p).astype(np.int8)).found
+    assert not found((generator.random(p.shape) < p).astype(np.int8)).matter
 
 
 def test_repeated_trials_of_copies_count_as_one_trial() -> None:
@@ -110,7 +110,7 @@ def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None
         copies = np.repeat(values[:1], size, axis=0)
         copies = np.where(generator.random(copies.shape) < 0.1, 1 - copies, copies)
         one = found(np.concatenate([copies, values[1:]]).astype(np.int8))
-        assert one.found
+        assert one.matter
         assert one.n_eff < n - size / 2
 
 

@@ -531,7 +531,7 @@ def of_any_systems(
         if 0 < effective <= _SAID_BELOW * typical:
             values = {"correlation": correlation, "trials": typical, "effective": effective}
             yield _warning("correlated-trials", model=result.model, **values)
-    if duplicates.found:
+    if duplicates.matter:
         n_eff = round(duplicates.n_eff)
         values = {"n": duplicates.n, "n_eff": n_eff, "share": duplicates.share}
         yield Finding("near-duplicates", "note", values, remedies)
@@ -583,7 +583,7 @@ def _of_systems(
     found = dimensionality(counted, duplicates)
     if found is None:
         return
-    copies = {"n_systems": duplicates.n} if duplicates.found else {}
+    copies = {"n_systems": duplicates.n} if duplicates.matter else {}
     if found.eigenvalue > BOUND:
         about = None if result.responses is None else result.responses.item_table
         several = about is not None and "task" in about and about["task"].nunique() > 1

@@ -428,7 +428,7 @@ def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensiona
     near-duplicates is tested.
     """
     z = _excess(_cells(patterns))
-    if z is not None and duplicates.found:
+    if z is not None and duplicates.matter:
         z = _excess(_cells(part_of(patterns, duplicates.distinct, np.arange(patterns.n_items))))
     return None if z is None else Dimensionality(*z)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.data.mixtures import known_components, memberships
 from irtkit.data.patterns import REAL
-from irtkit.irf import logistic, softplus
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,9 +28,10 @@ _MOST_RESPONDENTS = 384  # Compared; of more a sample.
 _MOST_CELLS = 2**17  # Compared; of more items a sample.
 _FEWEST_ITEMS = 10  # With fewer, pairs cannot be told apart.
 _MOST_PAIRS = 2**14  # Pairs with |z| > 3, and other pairs, that the groups are learned from.
-_TURNS, _SETTLED = 24, 0.02  # Newton steps at most; the last changes logits by less.
-_STEPS, _LEAST_GAIN = 50, 0.05  # Of the EM at most; the last gains less in log-likelihood.
-_LARGEST_LOG = 600.0  # Of a ratio of densities that is formed.
+_TURNS = 24  # Newton steps at most.
+_SETTLED = 0.02  # Change of logits that ends them.
+_STEPS = 50  # Of the EM at most.
+_LEAST_GAIN = 0.05  # In log-likelihood, by which the EM goes on.
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class NearDuplicates(NamedTuple):
     distinct: Places  # Respondents compared, at most 384, without those alike to an earlier one.
 
     @property
-    def found(self) -> bool:
+    def matter(self) -> bool:
         """Whether there are near-duplicates enough to matter."""
         return self.n_eff < self.n
 
@@ -69,15 +70,15 @@ class NearDuplicates(NamedTuple):
 class _Pairs(NamedTuple):
     """Pairs of respondents with common items. Each array has one value per pair."""
 
-    one: Places
-    other: Places
+    first: Places
+    second: Places
     weight: Array  # How many pairs each stands for.
     z: Array
     error: Array  # Standard error of the sum of products of residuals.
     common: Array  # The sum of products if both were copies, over the common items.
-    own: Array  # The same over all items of each.
+    whole: Array  # The same over all items of each.
     pull: Array  # Product of standardised abilities.
-    x: Array  # Pull times √(Σ v v′ / error), scaled: z rises with it if slopes differ.
+    steeper: Array  # Pull times √(Σ v v′ / error), scaled: z rises with it if slopes differ.
 
 
 def near_duplicates(patterns: Patterns) -> NearDuplicates:
@@ -90,26 +91,27 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
     if len(who) > _MOST_RESPONDENTS:
         who = np.sort(np.random.default_rng(0).choice(who, _MOST_RESPONDENTS, replace=False))
     independent = NearDuplicates(n, float(n), 1.0, who)
-    pairs = _pairs_of(patterns, who)
+    pairs = pairs_of(patterns, who)
     groups = None if pairs is None else _alike(pairs)
     if pairs is None or groups is None:
         return independent
-    p, covariance = groups
-    of_alike = pairs.weight * p
-    as_copies = float(of_alike @ pairs.common)
-    shared = float(of_alike @ covariance)
+    p_alike, covariance = groups
+    alike = pairs.weight * p_alike
+    as_copies = float(alike @ pairs.common)
+    shared = float(alike @ covariance)
     if shared > as_copies:  # nobody is more alike than copies are, on average
         covariance *= as_copies / shared
+
+    # Kish's design effects less 1: of a mean, and of slopes on ability.
     others = 2 * (n - 1) / (len(who) * (len(who) - 1))  # of one respondent, by pair compared
-    shares = others * of_alike * covariance
-    # Kish's design effects less 1: of a mean, and of slopes on ability
-    of_mean = max(float((shares / pairs.common).sum()), 0.0)
-    of_intercepts = max(float((shares / pairs.own).sum()), 0.0)
-    of_slopes = max(float((shares / pairs.own * pairs.pull).sum()), 0.0)
+    excess = others * alike * covariance
+    of_mean = max(float((excess / pairs.common).sum()), 0.0)
+    of_intercepts = max(float((excess / pairs.whole).sum()), 0.0)
+    of_slopes = max(float((excess / pairs.whole * pairs.pull).sum()), 0.0)
     if of_mean < 1 / _TUNED.matters - 1:
         return independent
     likeness = covariance / pairs.common
-    linked = (p > _TUNED.linked) & (likeness > _TUNED.likeness)
+    linked = (p_alike > _TUNED.linked) & (likeness > _TUNED.likeness)
     share = 1 / (1 + max(of_intercepts, of_slopes))
     return NearDuplicates(n, n / (1 + of_mean), share, who[_first_of_each(pairs, linked, len(who))])
 
@@ -117,7 +119,7 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
 def _first_of_each(pairs: _Pairs, linked: NDArray[np.bool_], n: int) -> list[int]:
     """Places of respondents that are not linked to an earlier one of these."""
     links = np.zeros((n, n), np.bool_)
-    links[pairs.other[linked], pairs.one[linked]] = True
+    links[pairs.second[linked], pairs.first[linked]] = True
     distinct: list[int] = []
     for k in range(n):
         if not links[k, distinct].any():
@@ -125,7 +127,7 @@ def _first_of_each(pairs: _Pairs, linked: NDArray[np.bool_], n: int) -> list[int
     return distinct
 
 
-def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
+def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     """Statistics of the pairs, or None if no two respondents can be compared.
 
     z = Σ r r′ / √(½ Σ v v′ + ½ Σ r² r′² + ¼). The expected variance alone gives z a long right
@@ -138,35 +140,49 @@ def _pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
         return None
     residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
     root = np.sqrt(variance)
-    common, product = root @ root.T, residual @ residual.T
+    common = root @ root.T
     common *= np.float32(1 - 1 / len(items))
-    expected, observed = (part @ part.T for part in (variance, np.square(residual)))
+    product = residual @ residual.T
+    squares = np.square(residual)
+    expected = variance @ variance.T
+    observed = squares @ squares.T
     error = np.sqrt((expected + observed) / 2 + np.float32(_TUNED.pseudo_variance))
-    upper = np.triu(common > 0, 1)
     z = product / error
-    if not upper.any():
+    compared = np.triu(common > 0, 1)
+    if not compared.any():
         return None
-    z -= np.median(z[upper])
-    far = np.abs(z) > _TUNED.first_z
-    generator = np.random.default_rng(0)
-    places, weights = [], []
-    for part in (np.flatnonzero(upper & far), np.flatnonzero(upper & ~far)):
-        some = part
-        if len(part) > _MOST_PAIRS:
-            some = part[generator.integers(len(part), size=_MOST_PAIRS)]
-        places.append(some)
-        weights.append(np.full(len(some), len(part) / max(len(some), 1)))
-    chosen = np.concatenate(places)
-    one, other = np.divmod(chosen, len(who))
-    weight, of_matrices = np.concatenate(weights), (z, error, common, np.sqrt(expected / error))
-    z, error, common, size = (values.ravel()[chosen].astype(np.float64) for values in of_matrices)
-    sums = np.sqrt(variance.sum(axis=1, dtype=np.float64))
-    own, pull = (values[one] * values[other] for values in (sums, ability))
+    z -= np.median(z[compared])
+    chosen, weight = _sampled(compared, np.abs(z) > _TUNED.first_z)
+
+    def of_pairs(matrix: Any) -> Array:
+        return np.asarray(matrix.ravel()[chosen], dtype=np.float64)
+
+    first, second = np.divmod(chosen, len(who))
+    z, error, common = of_pairs(z), of_pairs(error), of_pairs(common)
+    size = np.sqrt(of_pairs(expected) / error)
+    whole = np.sqrt(variance.sum(axis=1, dtype=np.float64))
+    pull = ability[first] * ability[second]
     steeper = pull * size / (weight @ size / weight.sum())
     spread = float(np.sqrt(weight @ (size**2 * error) / (weight @ error**2)))
     if spread > _TUNED.nearly_normal:
-        z, error = z / spread, error * spread
-    return _Pairs(one, other, weight, z, error, common, own, pull, steeper)
+        z /= spread
+        error *= spread
+    return _Pairs(
+        first, second, weight, z, error, common, whole[first] * whole[second], pull, steeper
+    )
+
+
+def _sampled(compared: NDArray[np.bool_], far: NDArray[np.bool_]) -> tuple[Places, Array]:
+    """Flat places of pairs, at most 16,384 of each side of the limit, and their weights."""
+    generator = np.random.default_rng(0)
+    places, weights = [], []
+    for side in (np.flatnonzero(compared & far), np.flatnonzero(compared & ~far)):
+        sample = side
+        if len(side) > _MOST_PAIRS:
+            sample = side[generator.integers(len(side), size=_MOST_PAIRS)]
+        places.append(sample)
+        weights.append(np.full(len(sample), len(side) / max(len(sample), 1)))
+    return np.concatenate(places), np.concatenate(weights)
 
 
 def _items(patterns: Patterns, most: int) -> Places:
@@ -186,15 +202,17 @@ def _items(patterns: Patterns, most: int) -> Places:
 def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
     """Residuals and variances of a Rasch model at its posterior mode, and standardised abilities.
 
-    Repeated trials enter by their mean, as one response.
+    Repeated trials enter by their mean, as one response. Newton steps move easiness and ability in
+    turn.
     """
     answered = (tried > 0).astype(np.float32)
     share = right / np.maximum(tried, 1)
-    ability, easiness = (
-        np.log((share.sum(axis=k) + 0.5) / ((answered - share).sum(axis=k) + 0.5)) for k in (1, 0)
-    )
+    wrong = answered - share
+    ability = np.log((share.sum(axis=1) + 0.5) / (wrong.sum(axis=1) + 0.5))
+    easiness = np.log((share.sum(axis=0) + 0.5) / (wrong.sum(axis=0) + 0.5))
     ability -= ability.mean()
-    weight, settled = np.float32(1 / _TUNED.prior_sd**2), [False, False]
+    precision = np.float32(1 / _TUNED.prior_sd**2)
+    settled = [False, False]
     p = np.empty_like(share)
     for turn in range(_TURNS + 1):
         np.subtract(-easiness, ability[:, None], out=p)
@@ -203,9 +221,10 @@ def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:
         np.divide(answered, p, out=p)
         if turn == _TURNS or all(settled):
             break
-        axis, mode = (0, easiness) if turn % 2 == 0 else (1, ability)
-        expected, squares = p.sum(axis=axis), np.einsum(("ij,ij->j", "ij,ij->i")[axis], p, p)
-        step = (share.sum(axis=axis) - expected - weight * mode) / (expected - squares + weight)
+        axis, mode, sums = (0, easiness, "ij,ij->j") if turn % 2 == 0 else (1, ability, "ij,ij->i")
+        expected = p.sum(axis=axis)
+        score = share.sum(axis=axis) - expected - precision * mode
+        step = score / (expected - np.einsum(sums, p, p) + precision)
         mode += np.clip(step, -1, 1)
         settled[axis] = bool(np.abs(step).max() < _SETTLED)
     standard = (ability - ability.mean()).astype(np.float64)
@@ -221,8 +240,10 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
     mean. None unless two groups are likelier by far than one with the same λ. A further ability
     makes as many pairs unlike, N(d + λx − m, s₁²): their share is learned last.
     """
-    z, x, weight = pairs.z, pairs.x, pairs.weight
-    n, p, reached = weight.sum(), (z > _TUNED.first_z).astype(np.float64), -np.inf
+    z, x, weight = pairs.z, pairs.steeper, pairs.weight
+    n = weight.sum()
+    p = (z > _TUNED.first_z).astype(np.float64)
+    reached = -np.inf
     for step in range(1, _STEPS + 1):
         alike, rest = weight * p, weight * (1 - p)
         if min(alike.sum(), rest.sum()) < 1:  # less than one pair
@@ -230,30 +251,27 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array] | None:
         centred = x - rest @ x / rest.sum()
         slope = max(float(rest @ (centred * z) / (rest @ centred**2 + _TUNED.ridge)), 0.0)
         beyond = z - slope * x
-        together = beyond - weight @ beyond / n
+        of_all = beyond - weight @ beyond / n
         beyond -= rest @ beyond / rest.sum()
         mean = max(float(alike @ beyond / alike.sum()), _TUNED.least_mean)
-        share, sd = alike.sum() / n, _sd(beyond - mean, alike)
-        usual = np.log(1 - share) + _log_normal(beyond, _sd(beyond, rest * (beyond < 0)))
-        near = np.log(share) + _log_normal(beyond - mean, sd)
-        p, both = logistic(near - usual), near + softplus(usual - near)
-        before, reached = reached, float(weight @ both)
-        of_one_group = float(weight @ _log_normal(together, _sd(together, weight)))
+        sd = _sd(beyond - mean, alike)
+        usual_sd = _sd(beyond, rest * (beyond < 0))
+        share = alike.sum() / n
+        log_usual = np.log(1 - share) + _log_normal(beyond, usual_sd)
+        log_alike = np.log(share) + _log_normal(beyond - mean, sd)
+        (_, p), log_density = memberships(np.stack([log_usual, log_alike]))
+        last, reached = reached, float(weight @ log_density)
+        of_one_group = float(weight @ _log_normal(of_all, _sd(of_all, weight)))
         needed = of_one_group + _TUNED.gain / 2 * weight.max()
-        if reached < before + _LEAST_GAIN * weight.max():
+        if reached < last + _LEAST_GAIN * weight.max():
             break
-        if reached + (_STEPS - step) * (reached - before) < needed:  # gains of the EM fall
+        if reached + (_STEPS - step) * (reached - last) < needed:  # gains of the EM fall
             return None
     if reached <= needed:
         return None
-    far = np.exp(np.minimum(_log_normal(beyond + mean, sd) - both, _LARGEST_LOG))
-    for _ in range(_STEPS):
-        unlike = share * far / (1 + share * far)
-        last_share, share = share, max(float(weight @ unlike) / n, 1e-12)
-        if abs(share - last_share) < 1e-6 * last_share:
-            break
-    p = p * (1 - unlike) + unlike
-    return p, beyond * pairs.error
+    log_ratio = _log_normal(beyond + mean, sd) - log_density
+    _, unlike = known_components(log_ratio, share, weight=weight, steps=_STEPS)
+    return p * (1 - unlike) + unlike, beyond * pairs.error
 
 
 def _sd(deviation: Array, weight: Array) -> float:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.data.mixtures import memberships
 from irtkit.data.patterns import REAL, float_blocks
 
 if TYPE_CHECKING:
@@ -128,14 +129,16 @@ def proportion_score(patterns: Patterns) -> ProportionScore:
     value = right = per_response * margins.respondent_right
     if not patterns.complete:
         responses = np.maximum(margins.item_responses[REAL], 1)
-        met, share = np.zeros_like(right), margins.item_right[REAL] / responses
+        share = margins.item_right[REAL] / responses
+        easiness_met = np.zeros_like(right)
         for _ in range(_LEARNING.most_turns):
-            easiness = share - patterns.response_sums((right - met) * scored) / responses
-            before, met = met, per_response * patterns.response_scores(easiness)
-            met[scored] -= met[scored].mean()
-            if np.abs(met - before).max() < _LEARNING.settled:
+            ability = (right - easiness_met) * scored
+            easiness = share - patterns.response_sums(ability) / responses
+            last, easiness_met = easiness_met, per_response * patterns.response_scores(easiness)
+            easiness_met[scored] -= easiness_met[scored].mean()
+            if np.abs(easiness_met - last).max() < _LEARNING.settled:
                 break
-        value = right - met
+        value = right - easiness_met
     value = np.where(scored, value - value[scored].mean(), value)
     sd = max(float(value[scored].std()), _LEARNING.no_variance)
     return ProportionScore(value / sd, per_response / sd, scored)
@@ -153,10 +156,10 @@ def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
     information = share * (1 - share) * np.maximum(squares, 0) * (n / np.maximum(n - 1, 1))
     score = right - share * answered - _squares(patterns, proportion.derivative, share)
     varied = (information > _LEARNING.no_variance) & (n_scored >= _LEARNING.least_respondents)
-    found = SlopeScore(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
+    tested = SlopeScore(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
     if not (patterns.repeated and varied.any()):
-        return found
-    return found.weighted(independent_share(patterns, proportion.value**2, share, varied))
+        return tested
+    return tested.weighted(independent_share(patterns, proportion.value**2, share, varied))
 
 
 def independent_share(
@@ -177,9 +180,11 @@ def _squares(patterns: Patterns, weights: Array, share: Array) -> Array:
     if not patterns.repeated:
         return _squares_of_trials(patterns, weights, share)
     total = np.zeros_like(share)
-    for some, right, tried in float_blocks(patterns):
-        w = weights[some]
-        total += w @ right**2 - 2 * share * (w @ (right * tried)) + share**2 * (w @ tried**2)
+    for rows, right, tried in float_blocks(patterns):
+        w = weights[rows]
+        total += w @ right**2
+        total -= 2 * share * (w @ (right * tried))
+        total += share**2 * (w @ tried**2)
     return total
 
 
@@ -206,29 +211,30 @@ def verdict_of(
     """
     from scipy.special import expit, log_ndtr, logit
 
-    some = SlopeScore(*(values[answered] for values in score))
-    mixture = learned_mixture(some)
-    log_joint, mean, variance = _by_kind(some, mixture)
-    z = mean / np.sqrt(variance)
-    falling, rising = (np.logaddexp.reduce(log_joint + log_ndtr(side)) for side in (-z, z))
-    gain = float(np.logaddexp.reduce(log_joint).sum())
+    evidence = SlopeScore(score.score[answered], score.information[answered])
+    mixture = learned_mixture(evidence)
+    kinds = _Kinds.of(evidence, mixture)
+    z = kinds.mean / np.sqrt(kinds.variance)
+    falling = np.logaddexp.reduce(kinds.log_joint + log_ndtr(-z))
+    rising = np.logaddexp.reduce(kinds.log_joint + log_ndtr(z))
+    gain = float(np.logaddexp.reduce(kinds.log_joint).sum())
     p_any_slope = float(expit(gain + _LEARNING.log_prior_odds))
-    regular, inverted, flat = log_joint
-    p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
-    wrong_key = inverted - np.logaddexp(regular, flat) - logit(mixture.shares[1])
-    verdict = Verdict(*np.full((2, len(answered)), np.nan))
-    verdict.p_negative[answered] = p_negative
-    verdict.wrong_key[answered] = np.where(some.information > 0, wrong_key, 0.0)
-    return mixture, p_any_slope, verdict
+    regular, inverted, flat = kinds.log_joint
+    log_odds_inverted = inverted - np.logaddexp(regular, flat) - logit(mixture.shares[1])
+    p_falling = expit(_damped(falling - rising))
+    p_negative = np.full(len(answered), np.nan)
+    wrong_key = np.full(len(answered), np.nan)
+    p_negative[answered] = p_any_slope * p_falling + (1 - p_any_slope) / 2
+    wrong_key[answered] = np.where(evidence.information > 0, log_odds_inverted, 0.0)
+    return mixture, p_any_slope, Verdict(p_negative, wrong_key)
 
 
 def _damped(log_odds: Array) -> Array:
+    """Log odds that grow logarithmically beyond a size."""
     size = np.abs(log_odds)
     beyond = np.maximum(size - _LEARNING.damped_from, 0)
-    damped = np.minimum(size, _LEARNING.damped_from) + _LEARNING.damping * np.log1p(
-        beyond / _LEARNING.damping
-    )
-    return np.asarray(np.copysign(damped, log_odds))
+    more = _LEARNING.damping * np.log1p(beyond / _LEARNING.damping)
+    return np.asarray(np.copysign(np.minimum(size, _LEARNING.damped_from) + more, log_odds))
 
 
 def learned_mixture(score: SlopeScore) -> SlopeMixture:
@@ -239,56 +245,56 @@ def learned_mixture(score: SlopeScore) -> SlopeMixture:
     """
     every = -(-len(score.score) // _LEARNING.most_items)
     sample = np.lexsort((score.information, np.nan_to_num(score.z)))[every // 2 :: every]
-    score = SlopeScore(*(values[sample] for values in score))
-    u, v = score
+    u, v = score.score[sample], score.information[sample]
     least = 0.1 / np.sqrt(v.max() + _LEARNING.no_variance)
-    typical = max(
-        np.sqrt(max((u**2 - v).sum(), 0) / max((v**2).sum(), _LEARNING.no_variance)), least
-    )
-    mixture = SlopeMixture(
-        typical, _LEARNING.spread * typical, _LEARNING.flatness * typical, _USUAL
-    )
+    second_moment = max((u**2 - v).sum(), 0) / max((v**2).sum(), _LEARNING.no_variance)
+    typical = max(np.sqrt(second_moment), least)
+    spread, flat_spread = _LEARNING.spread * typical, _LEARNING.flatness * typical
+    mixture = SlopeMixture(typical, spread, flat_spread, _USUAL)
+    pseudo = _LEARNING.pseudo_items * _USUAL
     reached = -np.inf
     for _ in range(_LEARNING.most_steps):
-        log_joint, mean, variance = _by_kind(score, mixture)
-        marginal, before = np.logaddexp.reduce(log_joint), reached
-        reached = float(marginal.sum())
-        if reached < before + _LEARNING.least_gain:
+        kinds = _Kinds.of(SlopeScore(u, v), mixture)
+        p, log_density = memberships(kinds.log_joint)
+        last, reached = reached, float(log_density.sum())
+        if reached < last + _LEARNING.least_gain:
             break
-        weight = np.exp(log_joint - marginal)
-        steep, size, n = weight[:2], mean[:2] * [[1.0], [-1.0]], weight.sum(axis=1)
-        typical = max(float((steep * size).sum() / steep.sum()), least)
-        squares = (steep * ((size - typical) ** 2 + variance[:2])).sum()
+        steep = p[:2]
+        n_steep = steep.sum()
+        size = kinds.mean[:2] * [[1.0], [-1.0]]  # inverted items turned round
+        typical = max(float((steep * size).sum() / n_steep), least)
+        squares = (steep * ((size - typical) ** 2 + kinds.variance[:2])).sum()
         squares += _LEARNING.spread_items * (_LEARNING.spread * typical) ** 2
-        spread = np.sqrt(squares / (steep.sum() + _LEARNING.spread_items))
-        pseudo = _LEARNING.pseudo_items * _USUAL
-        squares = (
-            weight[2] @ (mean[2] ** 2 + variance[2])
-            + pseudo[2] * (_LEARNING.flatness * typical) ** 2
-        )
-        flat_spread = np.sqrt(squares / (n[2] + pseudo[2]))
-        shares = (n + pseudo) / (len(u) + _LEARNING.pseudo_items)
+        spread = float(np.sqrt(squares / (n_steep + _LEARNING.spread_items)))
+        most_flat = _LEARNING.flatness * typical
+        squares = p[2] @ (kinds.mean[2] ** 2 + kinds.variance[2]) + pseudo[2] * most_flat**2
+        flat_spread = float(np.sqrt(squares / (p[2].sum() + pseudo[2])))
         mixture = SlopeMixture(
             typical,
-            max(float(spread), _LEARNING.least_spread * typical),
-            min(float(flat_spread), _LEARNING.flatness * typical),
-            shares,
+            max(spread, _LEARNING.least_spread * typical),
+            min(flat_spread, most_flat),
+            (p.sum(axis=1) + pseudo) / (len(u) + _LEARNING.pseudo_items),
         )
     return mixture
 
 
-def _by_kind(score: SlopeScore, mixture: SlopeMixture) -> tuple[Array, Array, Array]:
-    """Log of share times likelihood ratio to a slope of 0, posterior mean and variance of slopes.
+class _Kinds(NamedTuple):
+    """What items would be as regular, inverted and flat ones, (3, n_items) each."""
 
-    Each is (3, n_items): of regular, inverted and flat items.
-    """
-    typical, spread, flat_spread, shares = mixture
-    mean = np.array([[typical], [-typical], [0.0]])
-    precision = np.array([[spread], [spread], [flat_spread]]) ** -2.0
-    posterior = precision + score.information
-    found = (mean * precision + score.score) / posterior
-    ratio = np.log(precision / posterior) + found**2 * posterior - mean**2 * precision
-    return np.log(shares)[:, None] + ratio / 2, found, 1 / posterior
+    log_joint: Array  # Log of share times likelihood ratio to a slope of 0.
+    mean: Array  # Of the posterior of the slope.
+    variance: Array
+
+    @classmethod
+    def of(cls, score: SlopeScore, mixture: SlopeMixture) -> _Kinds:
+        """Kinds of items with these scores, by the distribution of slopes."""
+        typical, spread, flat_spread, shares = mixture
+        prior_mean = np.array([[typical], [-typical], [0.0]])
+        precision = np.array([[spread], [spread], [flat_spread]]) ** -2.0
+        posterior = precision + score.information
+        mean = (prior_mean * precision + score.score) / posterior
+        ratio = np.log(precision / posterior) + mean**2 * posterior - prior_mean**2 * precision
+        return cls(np.log(shares)[:, None] + ratio / 2, mean, 1 / posterior)
 
 
 def called_negative(
@@ -303,9 +309,9 @@ def called_negative(
         p = np.where(may_fall(slope), p, 0.0)
     order = np.argsort(-p, kind="stable")
     doubt = np.cumsum(1 - p[order]) / np.arange(1, len(order) + 1)
-    found = np.zeros(len(p), dtype=np.bool_)
-    found[order[: np.searchsorted(doubt, rate, side="right")]] = True
-    return found & (p > 0.5)
+    called = np.zeros(len(p), dtype=np.bool_)
+    called[order[: np.searchsorted(doubt, rate, side="right")]] = True
+    return called & (p > 0.5)
 
 
 def may_fall(slope: Array) -> NDArray[np.bool_]:

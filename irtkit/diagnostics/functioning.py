@@ -281,7 +281,7 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all is used if larger.
     """
     whole = near_duplicates(patterns)
-    if not whole.found:
+    if not whole.matter:
         return 1.0
     groups = [near_duplicates(patterns.chosen(np.flatnonzero(group))) for group in (~focal, focal)]
     independent = sum(1 / group.n for group in groups)

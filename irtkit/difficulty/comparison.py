@@ -283,7 +283,7 @@ def of_predictions(
     if sure.empty:
         code = "predicts-worse" if best["gain_high"] < 0 else "predicts-alike"
         return [Finding(code, "note", values)]
-    if duplicates is not None and duplicates.found:
+    if duplicates is not None and duplicates.matter:
         values |= {"n": duplicates.n, "effective": round(duplicates.n_eff)}
     return [Finding("predicts-better", "note", values)]
 

@@ -22,9 +22,9 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type
+from irtkit.data.mixtures import known_components
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.irf import logistic
 from irtkit.suspects.flags import coded_answers
 from irtkit.threads import one_thread
 
@@ -243,7 +243,7 @@ def keyed(
         if ways is not None:
             _take_answers(factor, likely, ways, bank)
         factor[scored] = -np.inf
-        p, share = _posterior(factor)
+        share, p = known_components(factor, _MOST_WRONG, pseudo=(1, 50), most=_MOST_WRONG)
         left_out = (p > _LEFT_OUT) & ~scored
         if not own_shares or not left_out.any():
             break
@@ -264,17 +264,6 @@ def keyed(
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
     return table, min(share, _MOST_WRONG), findings
-
-
-def _posterior(factor: Array) -> tuple[Array, float]:
-    """Probability of a wrong key by log Bayes factors, and the share of wrong keys, by EM."""
-    share = _MOST_WRONG
-    for _ in range(100):
-        prior = min(share, _MOST_WRONG)
-        log_odds = np.clip(factor + np.log(prior / (1 - prior)), -500, 500)
-        p = np.asarray(logistic(log_odds))
-        share = float((p.sum() + 1) / (len(p) + 50))
-    return p, share
 
 
 def _take_answers(factor: Array, likely: Any, ways: list[tuple[Any, ...]], bank: _Bank) -> None:

@@ -93,7 +93,7 @@ def test_the_same_fit_gives_the_same_bytes(result: FitResult, tmp_path: Path) ->
 def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     result: FitResult, tmp_path: Path
 ) -> None:
-    assert not result.near_duplicates.found
+    assert not result.near_duplicates.matter
     parents = np.random.default_rng(0).integers(0, 2, (20, 100))
     with silently():
         copied = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
