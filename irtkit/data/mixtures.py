@@ -1,9 +1,8 @@
 """EM of small mixtures: probabilities of components, and shares of components that are known.
 
-Every mixture of the package takes its E-step from here: slopes of items
-x, pairs of respondents that are alike
-(:mod:`irtkit.data.near_duplicates`), and wrong keys. What the M-step learns besides shares is the
-matter of each.
+Slopes of items (`irtkit.data.slopes`), pairs of respondents that are alike
+(`irtkit.data.near_duplicates`) and wrong keys are told apart by mixtures. What an M-step learns
+besides shares is the matter of each.
 """
 
 from __future__ import annotations
