@@ -74,6 +74,7 @@ _TABLE_OF_MARKS = (
     Limit(SCORES, "it has whole numbers", "Use .scores"),
 )
 _ONE_MARK_A_CELL = (_SAVED, _NO_LEVELS, _DENSE, _NO_SCORES, _NO_TRIALS)
+_NO_STEPS = Limit(SEVERAL, "their fit keeps no steps", "See result.converged")
 _NO_CORRELATIONS = Limit(
     SEVERAL, "it has no derivatives by correlations of abilities", "Use item_fit, local_dependence"
 )
@@ -88,7 +89,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "result.leaderboard": (_SAVED,),
     "compare_systems": (_SAVED,),
     "gate": (),
-    "compare_difficulties": (_ONE_ABILITY, _DENSE),
+    "compare_difficulties": (_DENSE,),
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),
     "select_items": (_SAVED, _DENSE),
@@ -107,15 +108,15 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "pass_k": (_NO_LEVELS, _NO_SCORES),
     "trend": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
     "horizon": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
-    "plots.item_map": (_ONE_ABILITY,),
-    "plots.item_curves": (_ONE_ABILITY,),
-    "plots.category_curves": (_ONE_ABILITY, _OF_LEVELS),
+    "plots.item_map": (),
+    "plots.item_curves": (),
+    "plots.category_curves": (_OF_LEVELS,),
     "result.category_probability": (_OF_LEVELS,),
-    "plots.wright_map": (_ONE_ABILITY,),
-    "plots.information": (_ONE_ABILITY,),
-    "plots.average_error": (_ONE_ABILITY,),
-    "plots.trace": (_ONE_ABILITY,),
-    "plots.leaderboard": (_ONE_ABILITY, _SAVED),
+    "plots.wright_map": (),
+    "plots.information": (),
+    "plots.average_error": (),
+    "plots.trace": (_NO_STEPS,),
+    "plots.leaderboard": (_SAVED,),
 }
 """Functions of the manual's questions, in its order."""
 

@@ -51,7 +51,7 @@ def item_curves(
     """Draw item curves: fitted, dashed outside of the abilities seen, and observed accuracies.
 
     Dots are groups of respondents of about the same size, by ability. Bars are 95 % Wilson
-    intervals for independent respondents.
+    intervals for independent respondents. Of several abilities, it is what the item measures.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def leaderboard(
     return ax
 
 
-def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
+def wright_map(result: FitResult, ax: Axes | None = None, *, ability: str | None = None) -> Axes:
     """Draw abilities of respondents (left) and difficulties of items (right) on one scale.
 
     Bars are shares of the longest bar on their side. Items beyond the scale are in the outermost
@@ -194,6 +194,9 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
         What :func:`irtkit.fit` returned.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
+    ability : str, optional
+        Name of one of several abilities, shown with the items that measure it most. Default: what
+        all items measure together.
 
     Returns
     -------
@@ -202,10 +205,10 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
     """
     require("plots.wright_map", result)
     check_type("result", result, FitResult)
-    return _draw(fitted.wright_map(result)[0], _one(ax))
+    return _draw(fitted.wright_map(result, ability)[0], _one(ax))
 
 
-def information(result: FitResult, ax: Axes | None = None) -> Axes:
+def information(result: FitResult, ax: Axes | None = None, *, ability: str | None = None) -> Axes:
     """Draw the information of all items by ability, and real respondents as marks on the axis.
 
     Parameters
@@ -214,6 +217,8 @@ def information(result: FitResult, ax: Axes | None = None) -> Axes:
         What :func:`irtkit.fit` returned.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
+    ability : str, optional
+        Name of one of several abilities. Default: what all items measure together.
 
     Returns
     -------
@@ -222,7 +227,7 @@ def information(result: FitResult, ax: Axes | None = None) -> Axes:
     """
     require("plots.information", result)
     check_type("result", result, FitResult)
-    return _draw(fitted.precision(result)[0], _one(ax))
+    return _draw(fitted.precision(result, ability)[0], _one(ax))
 
 
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:

@@ -52,7 +52,7 @@ def test_groups_are_of_one_size_and_in_order_of_ability(n: int, n_groups: int) -
     responses = irtkit.simulate_responses(items, np.linspace(-1, 1, n), seed=1)
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.fit(responses)
-    ability, observed = pictures.ability_groups(found)
+    (ability,), _, observed = pictures.ability_groups(found)
     order = np.argsort(found.ability, kind="stable")
     groups = [order[np.arange(n) * n_groups // n == k] for k in range(n_groups)]
     assert np.ptp([len(rows) for rows in groups]) <= 1
@@ -204,3 +204,16 @@ def test_curves_of_levels_sum_to_one_and_are_labelled_at_their_peaks() -> None:
 def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
     with pytest.raises(ValueError, match="without ordered levels"):
         plots.category_curves(result, "$q_3$")
+
+
+def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None:
+    result = crowds.fitted_tasks(crowds.of_two_tasks(400, 20))
+    for k, picture in enumerate(pictures.item_curves(result, ["q0", "q1"])):
+        dots = picture.marks[-1]
+        fitted_curve = result.own_items.chosen(np.array([k])).probability(dots.x)[:, 0]
+        assert np.abs(fitted_curve - dots.y).mean() < 0.06  # not flattened by the other ability
+        assert np.ptp(dots.y) > 0.5
+    picture, n_beyond, n_left = pictures.wright_map(result, "sums")
+    assert "sums" in picture.y.name
+    assert picture.marks[1].name == "items"
+    assert (n_beyond, n_left) == (0, 0)

@@ -133,7 +133,9 @@ def compare_difficulties(
     Parameters
     ----------
     result : FitResult
-        After :meth:`irtkit.FitResult.with_quality_standard`, also with Kolena's score.
+        After :meth:`irtkit.FitResult.with_quality_standard`, also with Kolena's score. With several
+        abilities the difficulty of an item is along what it measures: −intercept / norm of slopes
+        (MDIFF, ``result.items``), and systems are not ranked by ability.
     folds : int, default 5
         Parts of the responses that are predicted from the others, by average error (as the 1PL) and
         by the models. Every model is fitted once per fold. 0 leaves the predictions out.
@@ -185,7 +187,7 @@ def compare_difficulties(
                 result.responses, _models(result, models), folds=folds, seed=seed, progress=progress
             )
             findings += of_predictions(held_out, result.near_duplicates)
-    if result.components is not None or result.at_chance:
+    if result.components is not None or result.at_chance or "ability" not in result.respondents:
         findings.append(Finding("not-ranked", "note"))
     else:
         systems = ranked_systems(result.respondents, result.near_duplicates)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
+    from irtkit.data.patterns import Places
     from irtkit.diagnostics.reliability import Information
     from irtkit.irf import Array
     from irtkit.pictures.picture import Shape
@@ -35,40 +36,64 @@ _REACH, _WRIGHT_REACH = 4.0, 3.0  # SDs around the mean that are shown at least.
 _SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
 
 
-def ability_groups(result: FitResult, items: Any = slice(None)) -> tuple[Array, Array]:
-    """Mean abilities of groups of real respondents, and their proportions correct by item.
+class AbilityGroups(NamedTuple):
+    """Groups of real respondents of about the same size, the least able first, by item."""
 
-    Groups have about the same size, the least able first. The shares and the ends of their Wilson
-    intervals (95 %, for independent respondents) are (3, n_items, n_groups), NaN without responses.
-    """
-    who = np.flatnonzero(result.answering)
-    ordered = who[np.argsort(result.ability[who], kind="stable")]
-    groups = np.array_split(ordered, int(np.clip(round(len(who) ** 0.5), 1, _MOST_GROUPS)))
-    patterns, correlation = result.patterns, result.settings.trial_correlation or 0.0
-    counts = []
-    for rows in groups:
-        right = patterns.cells[rows][:, items]
-        tried = right >= 0 if patterns.trials is None else patterns.trials[rows][:, items]
-        right = right > 0 if patterns.trials is None else right
-        worth = tried.astype(np.float64)
-        if patterns.sparse:
-            worth.data /= 1 + (worth.data - 1) * correlation
-        elif patterns.repeated:
-            worth /= 1 + np.maximum(worth - 1, 0) * correlation
-        worth = worth * (
-            1.0 if patterns.scored is None else patterns.score_worth(correlation)[items]
-        )
-        counts.append([np.asarray(part.sum(axis=0)).ravel() for part in (right, tried, worth)])
-    right, tried, worth = np.array(counts, np.float64).transpose(1, 2, 0)
+    ability: Array  # Mean of each group, (n_composites, n_groups).
+    composite: Places  # What each item measures, (n_items,).
+    observed: Array
+    """Proportions correct and the ends of their Wilson intervals (95 %, for independent
+    respondents), (3, n_items, n_groups), NaN without responses."""
+
+
+def ability_groups(result: FitResult, items: Any = slice(None)) -> AbilityGroups:
+    """Group the respondents by what each of some items measures."""
+    weights, measured = np.unique(result.own_weights[items], axis=0, return_inverse=True)
+    measured = measured.ravel()
+    rows = np.flatnonzero(result.answering)
+    n_groups = int(np.clip(round(len(rows) ** 0.5), 1, _MOST_GROUPS))
+    ability = result.abilities_along(weights)
+    places = np.arange(len(result.item_labels))[items]
+    means = np.empty((len(weights), n_groups))
+    counts = np.empty((3, len(places), n_groups))
+    for composite, values in enumerate(ability.T):
+        ordered = rows[np.argsort(values[rows], kind="stable")]
+        of_composite = np.flatnonzero(measured == composite)
+        for group, members in enumerate(np.array_split(ordered, n_groups)):
+            means[composite, group] = values[members].mean()
+            counts[:, of_composite, group] = _counts(result, members, places[of_composite])
+    right, tried, worth = counts
     with np.errstate(invalid="ignore", divide="ignore"):
         share = right / tried
         observed = np.stack([share, *wilson_interval(share, worth)])
-    return np.array([result.ability[rows].mean() for rows in groups]), observed
+    return AbilityGroups(means, measured, observed)
+
+
+def _counts(result: FitResult, rows: Places, items: Places) -> list[Array]:
+    """Right responses of some respondents to items, how many there are, and what they are worth."""
+    patterns = result.patterns
+    correlation = result.settings.trial_correlation or 0.0
+    right = patterns.cells[rows][:, items]
+    if patterns.trials is None:
+        tried = right >= 0
+        right = right > 0
+    else:
+        tried = patterns.trials[rows][:, items]
+    worth = tried.astype(np.float64)
+    if patterns.sparse:
+        worth.data /= 1 + (worth.data - 1) * correlation
+    elif patterns.repeated:
+        worth /= 1 + np.maximum(worth - 1, 0) * correlation
+    if patterns.scored is not None:
+        worth = worth * patterns.score_worth(correlation)[items]
+    return [np.asarray(table.sum(axis=0)).ravel() for table in (right, tried, worth)]
 
 
 def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     """Axes of item curves, abilities at which they are drawn, and those within the respondents."""
-    low, high = (float(end(result.ability[result.answering])) for end in (np.min, np.max))
+    of_real = result.ability[result.answering]
+    low = float(of_real.min())
+    high = float(of_real.max())
     room = _BEYOND * max(high - low, result.latent_sd)
     axis = Axis(low - room, high + room, "ability")
     ability = np.unique([*np.linspace(axis.low, axis.high, _CURVE_POINTS), low, high])
@@ -79,7 +104,8 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
 def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     """Fitted curves of items, dashed where no respondent is, and observed shares by ability.
 
-    Without responses, nothing was observed. An unknown item is a ValueError.
+    Ability is what each item measures. Without responses, nothing was observed. An unknown item is
+    a ValueError.
     """
     for item in items:
         if str(item) not in result.places:
@@ -87,9 +113,9 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             raise ValueError(f"result lacks the item {short(str(item))}{asked}")
     places = np.array([result.places[str(item)] for item in items], dtype=np.intp)
     axes, ability, inside = curve_axes(result)
-    probability = result.parameters.chosen(places).probability(ability).T
+    probability = result.own_items.chosen(places).probability(ability).T
     before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
-    known = None if result.responses is None else ability_groups(result, places)
+    groups = None if result.responses is None else ability_groups(result, places)
     pictures = []
     for k, item in enumerate(items):
         curve = probability[k]
@@ -98,10 +124,10 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             Mark("line", "item", ability[inside], curve[inside]),
             Mark("dashes", "item", ability[after], curve[after]),
         ]
-        if known is not None:
-            at, observed = known
-            some = np.isfinite(observed[0, k])
-            at, (share, low, high) = at[some], observed[:, k, some]
+        if groups is not None:
+            seen = np.isfinite(groups.observed[0, k])
+            at = groups.ability[groups.composite[k], seen]
+            share, low, high = groups.observed[:, k, seen]
             marks += [Mark("segments", "ink", at, low, at, high), Mark("dots", "ink", at, share)]
         title = f"Observed and fitted proportion correct of {item} by ability"
         pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
@@ -165,7 +191,8 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
 
     Those all or none get right have estimates by the prior alone, and no place.
     """
-    a, b = result.parameters.discrimination, result.parameters.difficulty
+    a = result.own_items.discrimination
+    b = result.own_items.difficulty
     some = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
     kind = kinds_of(result, suspects)
     usual = usual_axis("", np.append(a[some], 0.0))
@@ -211,46 +238,66 @@ def ranking(board: pd.DataFrame, some: slice = slice(None)) -> Picture:
     return Picture("", x, y, marks)
 
 
-def wright_map(result: FitResult) -> tuple[Picture, int, int]:
+def wright_map(result: FitResult, ability: str | None = None) -> tuple[Picture, int, int]:
     """Abilities of respondents (left) and difficulties of items (right) on one scale.
 
-    It also gives the numbers of items beyond the scale, in the outermost bars, and of items without
-    a clear difficulty. These are flat, have a slope below 0, or are all right or wrong.
+    With the name of one of several abilities, items are those that measure it most. Without, every
+    item has the difficulty along what it measures, and respondents what all items measure together.
+    The numbers of items beyond the scale, in the outermost bars, and of items without a clear
+    difficulty come with it. These are flat, have a slope below 0, or are all right or wrong.
     """
-    ability, found = result.ability[result.answering], _readable(result)
-    difficulty = found[np.isfinite(found)]
-    mean, sd = result.latent_mean, result.latent_sd
+    difficulties = _readable(result)
+    if ability is not None:
+        measured = np.abs(result.own_weights).argmax(axis=1)
+        difficulties = difficulties[measured == result.ability_names.index(ability)]
+    of_real = result.abilities_along(result.weights_of(ability))[result.answering]
+    difficulty = difficulties[np.isfinite(difficulties)]
+    mean = result.latent_mean
+    sd = result.latent_sd
     shown = _difficulty_axis(result, difficulty, "")
     reach = [mean - _WRIGHT_REACH * sd, mean + _WRIGHT_REACH * sd]
-    y = axis_over("ability and difficulty", ability, [shown.low, shown.high], reach)
+    y = axis_over(
+        _named("ability and difficulty", ability), of_real, [shown.low, shown.high], reach
+    )
     edges = np.linspace(y.low, y.high, _BINS + 1)
-    marks, ticks = [], []
+    marks = []
+    ticks = []
     for side, values, colour, name in (
-        (-1, ability, "rule", "systems"),
+        (-1, of_real, "rule", "systems"),
         (1, difficulty, "item", "items"),
     ):
         counts = np.histogram(y.clipped(values), edges)[0]
-        some, most = counts > 0, int(counts.max())
-        start = np.full(int(some.sum()), 0.01 * side)
-        ends = side * (0.01 + counts[some] / max(most, 1))
-        low, high = edges[:-1][some], edges[1:][some]
+        filled = counts > 0
+        most = int(counts.max())
+        start = np.full(int(filled.sum()), 0.01 * side)
+        ends = side * (0.01 + counts[filled] / max(most, 1))
+        low = edges[:-1][filled]
+        high = edges[1:][filled]
         room = 0.04 * (high - low)
         marks.append(Mark("bars", colour, start, low + room, ends, high - room, name))
         ticks.append((side * 0.5, f"{name} (at most {most:,})"))
     x = Axis(-1.05, 1.05, ticks=tuple(ticks))
     title = "Abilities of systems and difficulties of items"
     n_beyond = int((y.clipped(difficulty) != difficulty).sum())
-    return Picture(title, x, y, tuple(marks)), n_beyond, len(found) - len(difficulty)
+    return Picture(title, x, y, tuple(marks)), n_beyond, len(difficulties) - len(difficulty)
 
 
-def precision(result: FitResult) -> tuple[Picture, Information]:
+def _named(text: str, ability: str | None) -> str:
+    """Name of an axis with the name of an ability."""
+    return text if ability is None else f"{text}: {ability}"
+
+
+def precision(result: FitResult, ability: str | None = None) -> tuple[Picture, Information]:
     """Information of all items along ability, with a mark for every real respondent."""
-    abilities, mean, sd = result.ability[result.answering], result.latent_mean, result.latent_sd
-    x = axis_over("ability", abilities, [mean - _REACH * sd, mean + _REACH * sd])
-    measured = information(result, np.linspace(x.low, x.high, _INFORMATION_POINTS))
+    of_real = result.abilities_along(result.weights_of(ability))[result.answering]
+    mean = result.latent_mean
+    sd = result.latent_sd
+    x = axis_over(_named("ability", ability), of_real, [mean - _REACH * sd, mean + _REACH * sd])
+    points = np.linspace(x.low, x.high, _INFORMATION_POINTS)
+    measured = information(result, points, ability=ability)
     values = measured.curve["information"].to_numpy(np.float64)
     y = Axis(0.0, 1.05 * max(float(values.max()), 1e-9), "information")  # 0 of flat items
-    seen = np.unique(np.round(abilities, 3))
+    seen = np.unique(np.round(of_real, 3))
     marks = (
         Mark("line", "item", measured.curve.index.to_numpy(np.float64), values),
         Mark("segments", "ink", seen, 0 * seen, seen, 0 * seen + 0.03 * y.high),

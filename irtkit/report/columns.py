@@ -107,16 +107,18 @@ def _curves(result: FitResult) -> dict[str, Any]:
     For each item and group, these are the share and the ends of its interval.
     """
     axes, ability, inside = fitted.curve_axes(result)
-    frame, (groups, observed) = Frame(axes, "panel"), fitted.ability_groups(result)
-    pixels = np.nan_to_num(np.round(frame.py(observed)), nan=255).astype(np.uint8)
+    frame = Frame(axes, "panel")
+    groups = fitted.ability_groups(result)
+    pixels = np.nan_to_num(np.round(frame.py(groups.observed)), nan=255).astype(np.uint8)
     return {
         "curve": {
             "ability": ability.round(5).tolist(),
             "x": frame.px(ability).round(1).tolist(),
-            "groups": frame.px(groups).round(1).tolist(),
+            "groups": frame.px(groups.ability).round(1).tolist(),
             "ends": frame.py([0, 1]).tolist(),
             "inside": [inside.start, inside.stop],
         },
+        "composite": column(groups.composite.astype(np.uint16)),
         "observed": column(pixels.transpose(1, 2, 0).ravel()),
     }
 

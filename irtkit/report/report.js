@@ -25,7 +25,8 @@ for (const [name, stored] of Object.entries(data.columns)) col[name] = columnOf(
 const reason = columnOf(data.reason), kind = columnOf(data.kind);
 const maps = data.maps.map((halves) => halves.map((stored) => columnOf(stored)));
 const NOWHERE = 65535, UNSEEN = 255;
-const nSystems = data.systems.length, nGroups = data.curve.groups.length;
+const nSystems = data.systems.length, nGroups = data.curve.groups[0].length;
+const composite = columnOf(data.composite);
 const observed = columnOf(data.observed, 3 * n * nGroups);
 const answered = data.answered && bytesOf(data.answered);
 const right = data.answered_right && bytesOf(data.answered_right);
@@ -75,7 +76,7 @@ const curveOf = (item) => {  // the marks of a curve in axes that are drawn
     add(`M${points.slice(end - 1).join("L")}`, {...line, "stroke-dasharray": "4 4"});
   }
   let bars = "", dots = "";
-  data.curve.groups.forEach((at, group) => {
+  data.curve.groups[composite[item]].forEach((at, group) => {
     const [share, low, high] = observed.subarray(3 * (item * nGroups + group));
     if (share === UNSEEN) return;
     bars += `M${at} ${low}L${at} ${high}`;
