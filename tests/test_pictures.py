@@ -207,7 +207,7 @@ def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
 
 
 def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None:
-    result = crowds.fitted_tasks(crowds.of_two_tasks(400, 20))
+    result = crowds.fitted_tasks(crowds.of_two_tasks(400, 60))
     for k, picture in enumerate(pictures.item_curves(result, ["q0", "q1"])):
         dots = picture.marks[-1]
         fitted_curve = result.own_items.chosen(np.array([k])).probability(dots.x)[:, 0]
