@@ -276,6 +276,7 @@ PURPOSES = {  # What settings do, by code.
     "key": "to compare answers with the right answer of each item",
     "count": "to count them as repeated trials",
     "first": "to read the first only",
+    "runs": "to count them as repeated trials",
     "repeats": "with count, first, last or mean>=0.5",
     "items": "if they are different items",
     "systems": "if they are different systems",
@@ -346,6 +347,13 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-match": "none of {n:answer} equals the right answer of its item",
     "marked": "{n:answer} compared with the key, {n_right} right",
     "rows-missing": "{n:row} without a response",
+    "runs-named": "{kind!s} such as {label} are perhaps runs of {n:name} such as {name}, and are "
+    "read as they are named",
+    "runs-joined": "{kind!s} such as {label} are read as runs of {n:name} such as {name}",
+    "votes": "the rows are votes between two systems, not responses to items. irtkit does not "
+    "read votes: choix, evalica and arena-rank rate systems by them",
+    "sparse-zeros": "the sparse array stores zeros. Pass its .toarray() if cells that are not "
+    "stored are wrong too, or a long table of respondent, item and response if they are missing",
     "transposed": "rows look like items ({item}) and columns like systems ({respondent})",
     # From reading files
     "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",

@@ -52,7 +52,8 @@ def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
 def read_rows(path: Any, **how: Any) -> ResponseMatrix:
     """Read responses, unless a file to write would be read with them the next time."""
     from irtkit.calibration.result import RESULT_FILE
-    from irtkit.io.logs import holds_logs, is_table, stands_for_several
+    from irtkit.io.layouts import is_table
+    from irtkit.io.logs import holds_logs, stands_for_several
     from irtkit.io.reading import read_responses
 
     for name, target in TO_WRITE.get() if isinstance(path, Path) else ():

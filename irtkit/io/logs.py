@@ -11,7 +11,6 @@ import glob
 import hashlib
 import math
 import os
-import re
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -24,6 +23,7 @@ from irtkit.checks import check_unique, first_names
 from irtkit.files import head_of
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.io import code_tests, every_eval_ever, harnesses, inspect_logs, lm_eval
+from irtkit.io.layouts import is_table
 from irtkit.io.samples import scores_of
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
@@ -61,7 +61,6 @@ _READERS: dict[str, tuple[Any, ...]] = {
 LOG_FORMATS = {name: Reader(*functions) for name, functions in _READERS.items()}
 """Readers by the names of their formats."""
 BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
-_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines|xlsx)(\.gz)?", re.IGNORECASE)
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
     *("n_samples", "n_failed", "n_planned", "default", "doubt"),
@@ -193,11 +192,6 @@ def _log_format_of(file: Path) -> str | None:
 def holds_logs(path: str | os.PathLike[str]) -> bool:
     """Whether a file is an evaluation log, or a file of a folder or pattern is."""
     return any(_log_format_of(file) in LOG_FORMATS for file in files_of(path))
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file in a folder has the name of a table."""
-    return _TABLE.fullmatch(path.name) is not None
 
 
 def stands_for_several(path: str | os.PathLike[str]) -> bool:

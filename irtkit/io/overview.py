@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.checks import first_names
 from irtkit.files import as_path, head_of
 from irtkit.findings import PURPOSES, Finding, ReadingError, typed
-from irtkit.io import logs, paths, reading
+from irtkit.io import layouts, logs, paths, reading
 from irtkit.printed import in_lines, printable, shortened
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
             kinds = zip(found.runs["format"], found.runs["version"], strict=True)
             seen = Overview(name, Counter(f"{a} ({b})" for a, b in kinds), found.summary())
         else:
-            tables = filter(logs.is_table, found.skipped)
+            tables = filter(layouts.is_table, found.skipped)
             seen = Overview(name, Counter(one.suffix or one.name for one in tables))
     else:
         seen = Overview(name, {paths.form_of(file, head_of(file), settings.get("format")): 1})

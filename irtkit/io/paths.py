@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from irtkit.checks import check_one_of, check_unique, first_names
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, ReadingError, failed
 from irtkit.io import logs, table_files
 from irtkit.io.json_text import json_document
-from irtkit.io.merging import merge_responses, repeats_of_parts
-from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory, of_table
+from irtkit.io.layouts import DESCRIPTIONS, is_table, leave_out, of_table, of_tables
+from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory
 from irtkit.io.text import naming, read_text_table, text_table
-from irtkit.io.writing import is_side_table, side_tables, with_side_tables
-from irtkit.responses.columns import listed, target_position, usual_columns
-from irtkit.responses.long import read_long
+from irtkit.io.writing import is_side_table, with_side_tables
+from irtkit.responses.columns import target_position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from irtkit.responses.matrix import ResponseMatrix
     from irtkit.responses.tables import Settings, Table
 
@@ -76,6 +70,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         ("parquet", head.startswith(table_files.MAGIC)),
         ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
         ("npy", head.startswith(b"\x93NUMPY")),
+        ("arrow", head.startswith((b"ARROW1", b"\xff\xff\xff\xff"))),
         ("json", file.suffix.lower() == ".json" or begins in {b"[", b"{"}),
         ("text", b"\0" not in head),
     ):
@@ -91,7 +86,11 @@ def _table(file: Path, form: str, head: bytes) -> Table:
         return text_table(file, head)
     if form == "json":
         return table_files.records_table(file, head)
-    readers = {"parquet": table_files.parquet_table, "excel": table_files.excel_table}
+    readers = {
+        "parquet": table_files.parquet_table,
+        "excel": table_files.excel_table,
+        "arrow": table_files.arrow_table,
+    }
     return readers.get(form, table_files.py_irt_table)(file)
 
 
@@ -127,8 +126,10 @@ def _of_files(
         if settings.format is not None:
             check_one_of("format", settings.format, logs.LOG_FORMATS)
         return of_logs(found, settings, findings)
-    others = [one for one in found.skipped if not is_side_table(one)]
-    tables = [one for one in others if logs.is_table(one)]
+    beside = {file for file in found.skipped if is_side_table(file) or file.name in DESCRIPTIONS}
+    others = [file for file in found.skipped if file not in beside]
+    tables = [file for file in others if is_table(file)]
+    tables = tables or [file for file in others if file.suffix.lower() == ".json"]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
@@ -142,76 +143,7 @@ def _of_files(
                 head = head_of(file)
                 opened[file] = _table(file, form_of(file, head, settings.format), head)
         except (ReadingError, OSError) as error:
-            _leave_out(file, error, settings, findings, "damaged", "file")
-    _name_respondents(opened, settings, findings)
-    while opened and not any(map(side_tables, opened)):
-        if not all(table.is_long(settings) for table in opened.values()):
-            break
-        try:
-            matrix, more = read_long([*opened.values()], settings)
-        except ReadingError as error:
-            if error.file not in opened:
-                raise
-            _leave_out(error.file, error, settings, findings, "damaged")
-            del opened[error.file]
-        else:
-            findings += more
-            return matrix, "long tables"
-    matrices, of_parts = [], replace(settings, repeats=repeats_of_parts(settings.repeats))
-    for file, table in opened.items():
-        try:
-            with naming(file):
-                matrix, _ = of_table(table, of_parts, findings)
-        except ReadingError as error:
-            _leave_out(file, error, settings, findings, "damaged")
-        else:
-            matrices.append(with_side_tables(matrix, file))
-    if not matrices:
+            leave_out(file, error, settings, findings, "damaged", "file")
+    if not opened:
         raise failed("nothing-read", n=len(files))
-    return merge_responses(matrices, repeats=settings.repeats), "tables"
-
-
-def _leave_out(
-    file: Path, error: Exception, settings: Settings, findings: list[Finding], *codes: str
-) -> None:
-    """Make an error with one of the codes a finding, unless reading is strict."""
-    plain = Finding("file", "error", {"message": str(error)})
-    finding = error.finding if isinstance(error, ReadingError) else plain
-    if settings.strict or finding.code not in codes:
-        raise error
-    values = {"file": file.name, "reason": finding.reason}
-    findings.append(Finding("unreadable-file", "warning", values))
-
-
-def _name_respondents(
-    opened: dict[Path, Table], settings: Settings, findings: list[Finding]
-) -> None:
-    """Add a column to long tables without respondents: the name of the file."""
-    if settings.respondent is not None and "respondent" not in listed(settings.respondent):
-        return
-    nameless = [
-        file
-        for file, table in opened.items()
-        if table.is_long(settings) and not usual_columns(table.header, "respondent")
-    ]
-    labels = [file.name.partition(".")[0] for file in nameless]
-    if len(set(labels)) < len(labels):
-        folder = os.path.commonpath([file.parent for file in nameless])
-        labels = [str(file.relative_to(folder)).rpartition(".")[0] for file in nameless]
-    for file, label in zip(nameless, labels, strict=True):
-        opened[file] = _with_respondent(opened[file], label)
-    if nameless:
-        findings.append(Finding("file-names", "warning", {"n": len(labels), "labels": labels}))
-
-
-def _with_respondent(table: Table, label: str) -> Table:
-    """Long table with one respondent in a further, first column."""
-    import pyarrow as pa
-
-    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        for block, done in table.columns([k - 1 for k in positions if k]):
-            places, others = np.zeros(len(block[0]), np.int32), iter(block)
-            labels = pa.DictionaryArray.from_arrays(places, [label])
-            yield [next(others) if k else labels for k in positions], done
-
-    return replace(table, header=["respondent", *table.header], columns=columns)
+    return of_tables(opened, settings, findings)

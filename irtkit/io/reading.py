@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_one_of, counted
-from irtkit.findings import Finding, Remedy, warn
+from irtkit.findings import Finding, failed, warn
 from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
-from irtkit.responses.columns import transposed
+from irtkit.responses.columns import usual_columns
 from irtkit.responses.levels import WIDEST, levels_of
-from irtkit.responses.long import read_long
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
-from irtkit.responses.tables import Settings, Table, as_frame, frame_table
-from irtkit.responses.wide import of_tasks, read_wide
+from irtkit.responses.tables import Settings, as_frame, frame_table, joined_names
+from irtkit.responses.wide import of_tasks
 
 if TYPE_CHECKING:
     from irtkit.io.logs import Logs
@@ -198,22 +197,6 @@ def _key(key: Any) -> Any:
     return {str(item): value for item, value in dict(key).items()}
 
 
-def of_table(
-    table: Table, settings: Settings, findings: list[Finding]
-) -> tuple[ResponseMatrix, str]:
-    """Matrix of a table, and how it was laid out."""
-    is_long = table.is_long(settings)
-    matrix, found = read_long([table], settings) if is_long else read_wide(table, settings)
-    findings += found
-    if is_long or settings.transpose:
-        return matrix, "long table" if is_long else "wide table, transposed"
-    if transposed(matrix.respondents, matrix.items):
-        labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
-        remedy = Remedy({"transpose": True}, "transpose", safe=False)
-        findings.append(Finding("transposed", "warning", labels, (remedy,)))
-    return matrix, "wide table"
-
-
 def matrix_of_logs(found: Logs, findings: list[Finding], **given: Any) -> ResponseMatrix:
     """Response matrix of logs that are read, as `read_responses` gives it. Findings are added."""
     from irtkit.io.paths import of_logs
@@ -225,41 +208,66 @@ def matrix_of_logs(found: Logs, findings: list[Finding], **given: Any) -> Respon
     return _finished(*logs_read, files, settings, findings, settings.score_range)
 
 
-def of_memory(
-    given: Any, settings: Settings, findings: list[Finding]
-) -> tuple[ResponseMatrix, str]:
-    """Matrix of an array, a data frame, a dict or records."""
-    if isinstance(given, ResponseMatrix):
+def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
+    """Matrix of an array, a data frame, a series, a dict or records."""
+    from irtkit.io.layouts import of_table
+
+    if isinstance(data, ResponseMatrix):
         raise TypeError("path is a ResponseMatrix already")
     settings.refuse(FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
         raise ValueError(f"format must be wide or long for data in memory, got {settings.format!r}")
-    if isinstance(given, np.ndarray) or (
-        isinstance(given, list | tuple) and not _is_list_of(given, dict)
-    ):
+    array = _array(data)
+    if array is not None:
         others = (*Settings.names("labels"), "sparse")
         settings.refuse(others, "tables with labels, and this is an array")
-        words = {
-            name: getattr(settings, name) for name in ("threshold", "right", "wrong", "score_range")
-        }
-        return ResponseMatrix(given, missing=settings.missing, **words), "array"
-    return of_table(frame_table(_frame(given)), settings, findings)
+        names = ("threshold", "right", "wrong", "score_range")
+        words = {name: getattr(settings, name) for name in names}
+        return ResponseMatrix(array, missing=settings.missing, **words), "array"
+    return of_table(frame_table(_frame(data)), settings, findings)
 
 
-def _frame(given: Any) -> Any:
+def _array(data: Any) -> Any:
+    """Array of lists, of NumPy, SciPy, JAX or another library; None if the data are none."""
+    if hasattr(data, "toarray"):
+        if not (data.data != 0).all():
+            raise failed("sparse-zeros")
+        return data.toarray()
+    if hasattr(data, "ndim") and not hasattr(data, "iloc"):
+        return data if isinstance(data, np.ndarray) else np.asarray(data)
+    is_list = isinstance(data, list | tuple) and not _is_list_of(data, dict)
+    return data if is_list else None
+
+
+def _frame(data: Any) -> Any:
     """Data frame of records, of a dict of columns or of rows, or of any library."""
     import pandas as pd
 
-    if _is_list_of(given, dict):
-        return pd.DataFrame(list(given))
-    if isinstance(given, dict) and _is_list_of([*given.values()], dict):
-        return pd.DataFrame([*given.values()], index=[*given])
-    if isinstance(given, dict) and given:
-        return pd.DataFrame(given)
+    if _is_list_of(data, dict):
+        return pd.DataFrame(list(data))
+    if isinstance(data, dict) and _is_list_of([*data.values()], dict):
+        return pd.DataFrame([*data.values()], index=[*data])
+    if isinstance(data, dict) and data:
+        if any(hasattr(v, "columns") or hasattr(v, "column_names") for v in data.values()):
+            frames = {name: _frame(frame) for name, frame in data.items()}
+            together = pd.concat(frames, names=["respondent"])
+            splits = all(usual_columns([*frame], "respondent") for frame in frames.values())
+            return together.reset_index(level=0, drop=splits)
+        return pd.DataFrame(data)
+    if isinstance(data, pd.Series) and data.index.nlevels > 1:
+        usual = ["respondent", "item"] if data.index.nlevels == 2 else data.index.names
+        level_names = [name or role for name, role in zip(data.index.names, usual, strict=True)]
+        return data.rename_axis(level_names).reset_index(name=data.name or "response")
     try:
-        return as_frame(given)
+        frame = as_frame(data)
     except TypeError as error:
+        if hasattr(data, "to_pandas") and not isinstance(data, pd.Series):  # of Hugging Face
+            return data.to_pandas()
         raise TypeError(
             "responses must be a path, a data frame, an array, a list of records, a dict or a "
-            f"ResponseMatrix, got {type(given).__name__}"
+            f"ResponseMatrix, got {type(data).__name__}"
         ) from error
+    if frame.columns.nlevels > 1:
+        levels: Any = frame.columns
+        return frame.set_axis(joined_names(levels), axis=1)
+    return frame

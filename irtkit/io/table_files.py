@@ -84,6 +84,21 @@ def parquet_table(path: Path) -> Table:
     return Table(header, of_columns, of_rows, n_rows, bool(labels), path.name)
 
 
+def arrow_table(path: Path) -> Table:
+    """Table in a Feather file, or in a stream as data sets are saved."""
+    import pyarrow as pa
+
+    with naming(path), open_bytes(path) as handle:
+        content = handle.read()
+        opener = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+        try:
+            table = opener(pa.BufferReader(content)).read_all()
+            table.validate(full=True)
+        except pa.ArrowException as error:
+            raise failed("damaged", message=f"the Arrow data cannot be read: {error}") from error
+        return frame_table(table.to_pandas(), path.name)
+
+
 def is_py_irt(head: bytes) -> bool:
     """Whether a file begins with a line of py-irt."""
     both = b'"subject_id"' in head and b'"responses"' in head

@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.files import DAMAGES, head_of, open_bytes
 from irtkit.findings import Finding, ReadingError, failed
-from irtkit.responses.tables import Table
+from irtkit.responses.tables import Table, joined_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,24 +70,46 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell
 
 
-def layout(head: bytes) -> tuple[str, list[str]]:
-    """Separator and header of a table from its first lines.
+def layout(head: bytes) -> tuple[str, list[str], int]:
+    """Separator and header of a table from its first lines, and the number of rows of the header.
 
     The separator is the one that gives header and first row the same, largest number of cells.
     """
     text = head.decode(errors="replace")
-    best: tuple[bool, int, str, list[str]] = (False, 0, ",", [])
+    best: tuple[bool, int, str, list[list[str]]] = (False, 0, ",", [])
     for separator in SEPARATORS:
         with contextlib.suppress(csv.Error):
-            rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-            filled = islice((row for row in rows if any(map(str.strip, row))), 2)
-            header, *more = [*filled] or [[]]
-            agrees = len(header) > 1 and len((more or [header])[0]) == len(header)
-            if (agrees, len(header)) > best[:2]:
-                best = agrees, len(header), separator, [*map(unguarded, header)]
-    if not best[3]:
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            rows = [*islice((row for row in reader if any(map(str.strip, row))), 3)]
+            widths = [len(row) for row in rows[:2]] or [0]
+            agrees = widths[0] > 1 and widths[0] == widths[-1]
+            if (agrees, widths[0]) > best[:2]:
+                best = agrees, widths[0], separator, rows
+    _, _, separator, rows = best
+    if not rows:
         raise ValueError("the file is empty")
-    return best[2], best[3]
+    several = _header_of_levels(rows)
+    if several is None:
+        return separator, [*map(unguarded, rows[0])], 1
+    return separator, *several
+
+
+def _header_of_levels(rows: list[list[str]]) -> tuple[list[str], int] | None:
+    """Joined names of columns in two levels as pandas writes them, and their number of rows.
+
+    Names in the first row repeat. The second begins with a blank or the name of the level, and a
+    third has only the name of the index.
+    """
+    first, second, third = [*rows, [], []][:3]
+    pairs = [*zip(first[1:], second[1:], strict=False)]
+    again = len({*first[1:]}) < len(first) - 1
+    if not again or len({*pairs}) < len(first) - 1:
+        return None
+    if any(third[:1]) and not any(third[1:]):
+        return [unguarded(third[0]), *joined_names(pairs)], 3
+    if second[0] == "":
+        return ["", *joined_names(pairs)], 2
+    return None
 
 
 def rows_of(
@@ -111,21 +133,20 @@ def rows_of(
 
 def text_table(path: Path, head: bytes) -> Table:
     """Table in a text file that begins with these bytes."""
-    separator, header = layout(head)
+    separator, header, n_header = layout(head)
     width = len(header)
 
     def of_rows() -> Iterator[list[list[str]]]:
         with naming(path), open_bytes(path) as handle:
             text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
-            found = rows_of(text, separator, width)
-            next(found)
-            while block := [*islice(found, max(1, _BLOCK_CELLS // width))]:
+            rows = islice(rows_of(text, separator, width), n_header, None)
+            while block := [*islice(rows, max(1, _BLOCK_CELLS // width))]:
                 yield block
 
     def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         with naming(path), open_bytes(path) as handle:
             packed = getattr(getattr(handle, "raw", None), "packed", handle)  # its position counts
-            for block in _column_blocks(handle, separator, width, positions):
+            for block in _column_blocks(handle, separator, width, n_header, positions):
                 yield [*map(_unguarded, block)], packed.tell()
 
     size = path.stat().st_size
@@ -133,7 +154,7 @@ def text_table(path: Path, head: bytes) -> Table:
 
 
 def _column_blocks(
-    handle: Any, separator: str, width: int, positions: list[int]
+    handle: Any, separator: str, width: int, n_header: int, positions: list[int]
 ) -> Iterator[list[Any]]:
     """Columns of a long table, by the csv module from a block on that PyArrow may misread."""
     import pyarrow as pa
@@ -146,7 +167,7 @@ def _column_blocks(
         include_columns=chosen, column_types=words, strings_can_be_null=True, null_values=[""]
     )
     parse = pc.ParseOptions(delimiter=separator, newlines_in_values=True)
-    rest, n_lines, first, ended = b"", 0, 1, False
+    rest, n_lines, first, ended = b"", 0, n_header, False
     while not ended:
         chunk = handle.read(_BLOCK_BYTES)
         ended, block = not chunk, (rest + chunk).removeprefix(_BYTE_ORDER_MARK if first else b"")
@@ -171,8 +192,7 @@ def _column_blocks(
         return
     with io.TextIOWrapper(handle, encoding="utf-8", newline="") as text:
         found_rows = rows_of(text, separator, width, n_lines)
-        if first:
-            next(found_rows, None)
+        found_rows = islice(found_rows, first, None)
         while some := [*islice(found_rows, 2**16)]:
             yield [pa.array([row[k] or None for row in some], pa.string()) for k in positions]
 

@@ -217,6 +217,17 @@ def as_frame(given: Any) -> pd.DataFrame:
     return whole
 
 
+def joined_names(names: Iterable[tuple[object, ...]]) -> list[str]:
+    """Join the names of columns in several levels, without levels where all have one name.
+
+    >>> joined_names([("score", "gsm8k", 1), ("score", "arc", 1), ("score", "arc", 2)])
+    ['gsm8k/1', 'arc/1', 'arc/2']
+    """
+    levels = [*zip(*names, strict=True)]
+    differing = [level for level in levels if len({*level}) > 1] or levels[-1:]
+    return ["/".join(map(str, parts)) for parts in zip(*differing, strict=True)]
+
+
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with its index, if that has a name, among the columns."""
     named = [name for name in frame.index.names if name is not None and name not in frame.columns]

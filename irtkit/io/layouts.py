@@ -1,0 +1,311 @@
+"""Rules about layouts of tables, each once for files and for data in memory.
+
+Several tables are one below the other. The system of a table that names none is its folder or its
+file. ``3/5`` and columns such as n_correct and n_samples are repeated trials. Labels such as
+``gpt_run0`` and ``gpt_run1`` may be runs of one system.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.checks import short
+from irtkit.findings import Finding, ReadingError, Remedy, failed
+from irtkit.io.merging import merge_responses, repeats_of_parts
+from irtkit.io.text import naming
+from irtkit.io.writing import side_tables, with_side_tables
+from irtkit.responses.columns import (
+    listed,
+    long_roles,
+    plain_name,
+    respondent_position,
+    transposed,
+    usual_columns,
+)
+from irtkit.responses.long import read_long
+from irtkit.responses.marking import MISSING_WORDS
+from irtkit.responses.tables import Table, frame_table
+from irtkit.responses.wide import read_wide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.responses.matrix import ResponseMatrix
+    from irtkit.responses.tables import Settings
+
+_TABLE_NAME = re.compile(
+    r"(.*)\.(csv|tsv|parquet|jsonl|jsonlines|json|xlsx|feather|arrow|zip)(\.(gz|bz2|xz|zst|zip))?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Names of files that may be tables, with the name without its endings."""
+DESCRIPTIONS = {"dataset_info.json", "state.json", "dataset_dict.json"}
+"""Files that describe the Arrow files of a data set that was saved."""
+_N_RIGHT = {"ncorrect", "numcorrect", "npassed", "nright", "nsolved", "nsuccesses", "successes"}
+_N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns", "ntotal", "total"}
+_COUNTS = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")  # Right trials out of all.
+_RUN = re.compile(r"(.+?)[-_./# ](?:run|trial|seed|rep|repeat|attempt|epoch|t|r|s)[-_ ]?(\d+)")
+_RIVALS = ({"modela", "modelb"}, {"model1", "model2"}, {"systema", "systemb"})
+_VOTES = {"winner", "preference", "preferred", "vote", "chosenmodel"}
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file in a folder has the name of a table. JSON is as often something else."""
+    named = _TABLE_NAME.fullmatch(path.name)
+    return named is not None and named[2].lower() != "json"
+
+
+def of_tables(
+    tables: dict[Path, Table], settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of tables by their files, and how they were laid out. Findings are added."""
+    _name_systems(tables, settings, findings)
+    all_long = all(table.is_long(settings) for table in tables.values())
+    while all_long and tables and not any(map(side_tables, tables)):
+        counted = [_counted(table, settings) for table in tables.values()]
+        repeats = next((how.repeats for _, how in counted if how is not settings), settings.repeats)
+        try:
+            settings_of_all = replace(settings, repeats=repeats)
+            matrix, notes = read_long([table for table, _ in counted], settings_of_all)
+        except ReadingError as error:
+            if error.file not in tables:
+                raise
+            leave_out(error.file, error, settings, findings, "damaged")
+            del tables[error.file]
+        else:
+            findings += notes
+            return _with_runs(matrix, settings, findings), "long tables"
+    matrices = []
+    settings_of_parts = replace(settings, repeats=repeats_of_parts(settings.repeats))
+    for path, table in tables.items():
+        try:
+            with naming(path):
+                matrix, _ = of_table(table, settings_of_parts, findings)
+        except ReadingError as error:
+            leave_out(path, error, settings, findings, "damaged")
+        else:
+            matrices.append(with_side_tables(matrix, path))
+    if not matrices:
+        raise failed("nothing-read", n=len(tables))
+    return merge_responses(matrices, repeats=settings.repeats), "tables"
+
+
+def of_table(
+    table: Table, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of one table, and how it was laid out. Findings are added."""
+    table, how = _counted(table, settings)
+    is_long = table.is_long(how)
+    try:
+        matrix, notes = read_long([table], how) if is_long else read_wide(table, how)
+    except ReadingError as error:
+        if _COUNTS.fullmatch(str(error.finding.values.get("value"))) is None:
+            raise
+        trials = _trials_of_cells(table, settings, is_long=is_long)
+        matrix, notes = read_long([trials], _with_repeats(settings))
+    findings += notes
+    matrix = _with_runs(matrix, settings, findings)
+    if is_long or settings.transpose:
+        return matrix, "long table" if is_long else "wide table, transposed"
+    if transposed(matrix.respondents, matrix.items):
+        labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
+        remedy = Remedy({"transpose": True}, "transpose", safe=False)
+        findings.append(Finding("transposed", "warning", labels, (remedy,)))
+    return matrix, "wide table"
+
+
+def leave_out(
+    file: Path, error: Exception, settings: Settings, findings: list[Finding], *codes: str
+) -> None:
+    """Make an error with one of the codes a finding, unless reading is strict."""
+    finding = Finding("file", "error", {"message": str(error)})
+    if isinstance(error, ReadingError):
+        finding = error.finding
+    if settings.strict or finding.code not in codes:
+        raise error
+    values = {"file": file.name, "reason": finding.reason}
+    findings.append(Finding("unreadable-file", "warning", values))
+
+
+def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[Finding]) -> None:
+    """Add a column of systems to long tables without one: their folder or file."""
+    if settings.respondent is not None and "respondent" not in listed(settings.respondent):
+        return
+    nameless = {}
+    for path, table in tables.items():
+        of_items = _with_items(table)
+        if of_items.is_long(settings) and not usual_columns(table.header, "respondent"):
+            nameless[path] = of_items
+    if not nameless:
+        return
+    labels = systems_of([*nameless])
+    for path, label in zip(nameless, labels, strict=True):
+        tables[path] = _with_system(nameless[path], label)
+    findings.append(Finding("file-names", "warning", {"n": len(labels), "labels": labels}))
+
+
+def _with_items(table: Table) -> Table:
+    """Table whose column id holds the items, unless columns are numbered as those of items are."""
+    names = [*map(plain_name, table.header)]
+    numbered = any(name[-1:].isdigit() for name in names)
+    if "id" not in names or numbered or usual_columns(table.header, "item"):
+        return table
+    header = [*table.header]
+    header[names.index("id")] = "item"
+    return replace(table, header=header)
+
+
+def systems_of(paths: Sequence[Path]) -> list[str]:
+    """Names of files without the folders and the name that all of them share.
+
+    >>> from pathlib import Path
+    >>> systems_of([Path("runs/gpt-4.1/results.jsonl.gz"), Path("runs/o3/results.jsonl.gz")])
+    ['gpt-4.1', 'o3']
+    """
+    places = []
+    for path in paths:
+        named = _TABLE_NAME.fullmatch(path.name)
+        places.append([*path.parent.parts, named[1] if named else path.name])
+    for end in (0, -1):
+        while min(map(len, places)) > 1 and len({place[end] for place in places}) == 1:
+            for place in places:
+                del place[end]
+    return ["/".join(place) for place in places]
+
+
+def _with_system(table: Table, label: str) -> Table:
+    """Long table with one respondent in a further, first column."""
+    import pyarrow as pa
+
+    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        for block, done in table.columns([k - 1 for k in positions if k]):
+            places, others = np.zeros(len(block[0]), np.int32), iter(block)
+            labels = pa.DictionaryArray.from_arrays(places, [label])
+            yield [next(others) if k else labels for k in positions], done
+
+    return replace(table, header=["respondent", *table.header], columns=columns)
+
+
+def _with_repeats(settings: Settings) -> Settings:
+    """Settings that count repeated trials, unless they say what else to do with these."""
+    return replace(settings, repeats="count") if settings.repeats == "error" else settings
+
+
+def _counted(table: Table, settings: Settings) -> tuple[Table, Settings]:
+    """Table with a row per trial if two columns count right and all trials. Votes are refused."""
+    names = [*map(plain_name, table.header)]
+    if _VOTES.intersection(names) and any(rivals.issubset(names) for rivals in _RIVALS):
+        raise failed("votes")
+    right = [k for k, name in enumerate(names) if name in _N_RIGHT]
+    tried = [k for k, name in enumerate(names) if name in _N_TRIALS]
+    if settings.response is None and len(right) == len(tried) == 1:
+        trials = _in_trials(table, [*right, *tried])
+        if trials.is_long(settings):
+            return trials, _with_repeats(settings)
+    return table, settings
+
+
+def _trials_of_cells(table: Table, settings: Settings, *, is_long: bool) -> Table:
+    """Long table with a row per trial of a table with cells such as 3/5."""
+    import pandas as pd
+
+    if is_long:
+        roles = long_roles(table.header, settings.respondent, settings.item, settings.response)
+        return _in_trials(table, [roles.response])
+    frame = pd.concat(pd.DataFrame(block) for block in table.rows())
+    frame = frame.set_axis(range(len(table.header)), axis=1)
+    counted = [k for k in frame if frame[k].astype(str).str.fullmatch(_COUNTS).any()]
+    labels = next(k for k in frame if k not in counted)
+    named = respondent_position(table.header)
+    long = frame.melt([labels if named is None else named], counted)
+    long["variable"] = [table.header[k] for k in long["variable"]]
+    names = ["item", "respondent"] if settings.transpose else ["respondent", "item"]
+    return _in_trials(frame_table(long.set_axis([*names, "counts"], axis=1)), [2])
+
+
+def _in_trials(table: Table, counted: list[int]) -> Table:
+    """Long table with a row per trial. One column has counts such as 3/5, or two have both."""
+    import pandas as pd
+
+    kept = [k for k in range(len(table.header)) if k not in counted]
+
+    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        labels = [kept[k] for k in positions if k < len(kept)]
+        for block, done in table.columns([*labels, *counted]):
+            series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
+            right, tried = _counts(series[len(labels) :])
+            n_rows = np.maximum(tried, 1)  # a cell without a trial is missing
+            row = np.repeat(np.arange(len(tried)), n_rows)
+            trial = np.arange(len(row)) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+            response = pd.Series(np.where(tried[row] > 0, trial < right[row], np.nan))
+            others = (column.iloc[row].reset_index(drop=True) for column in series)
+            yield [next(others) if k < len(kept) else response for k in positions], done
+
+    return replace(table, header=[*(table.header[k] for k in kept), "response"], columns=columns)
+
+
+def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:
+    """Right trials and all trials of every row."""
+    import pandas as pd
+
+    if len(columns) == 1:
+        texts = columns[0].astype(str)
+        columns = [texts.str.extract(_COUNTS)[k] for k in (0, 1)]
+        missing = texts.str.strip().str.lower().isin(MISSING_WORDS)
+        if (odd := columns[0].isna() & ~missing).any():
+            raise ValueError(f"counts must be such as 3/5, got {short(texts[odd].iloc[0])}")
+    numbers = [pd.to_numeric(column).fillna(0) for column in columns]
+    right, tried = (column.to_numpy(np.float64) for column in numbers)
+    wrong = tried - right
+    impossible = (right < 0) | (wrong < 0) | (right % 1 > 0) | (wrong % 1 > 0)
+    if impossible.any():
+        k = int(impossible.argmax())
+        raise ValueError(f"{right[k]:g} right of {tried[k]:g} trials cannot be")
+    return [right.astype(np.int64), tried.astype(np.int64)]
+
+
+def _with_runs(
+    matrix: ResponseMatrix, settings: Settings, findings: list[Finding]
+) -> ResponseMatrix:
+    """Matrix in which runs of one system or item are repeated trials, if repeats are allowed."""
+    for kind in ("respondents", "items"):
+        labels = getattr(matrix, kind)
+        names = _without_runs(labels)
+        if not names:
+            continue
+        values = {"label": labels[0], "name": names[0], "n": len({*names}), "kind": kind}
+        if settings.repeats == "error":
+            remedy = Remedy({"repeats": "count"}, "runs", safe=False)
+            findings.append(Finding("runs-named", "warning", values, (remedy,)))
+            continue
+        findings.append(Finding("runs-joined", "note", values))
+        joined = tuple(dict.fromkeys(names))
+        places = np.array([joined.index(name) for name in names])
+        rows, columns, codes = matrix.cells.rows()
+        how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
+        if kind == "respondents":
+            matrix = matrix.of_rows((places[rows], columns, codes), (joined, matrix.items), **how)
+        else:
+            of_all = matrix.respondents, joined
+            matrix = matrix.of_rows((rows, places[columns], codes), of_all, **how)
+    return matrix
+
+
+def _without_runs(labels: Sequence[str]) -> list[str]:
+    """Names before the numbers of runs, if all labels have such numbers, the same for each name."""
+    runs: dict[str, set[str]] = {}
+    names = []
+    for label in labels:
+        if (named := _RUN.fullmatch(label)) is None:
+            return []
+        names.append(named[1])
+        runs.setdefault(named[1], set()).add(named[2])
+    first, *others = runs.values()
+    return names if len(first) > 1 and all(numbers == first for numbers in others) else []
