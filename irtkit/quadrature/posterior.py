@@ -95,7 +95,7 @@ def level_weights(items: ItemParameters, right: Array, tried: Array | None) -> I
     tried = np.ones_like(right) if tried is None else tried
     score = np.rint(right)
     for level in range(items.steps.shape[1]):
-        weight = ((score == level) & (tried > 0)).astype(np.float64)
+        weight = ((score == level) & (tried > 0) & ~of_trials).astype(np.float64)
         if level < 2:
             times = right if level else tried - right
             weight[:, of_trials] = times[:, of_trials]
