@@ -161,7 +161,6 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     ".successes": (_DENSE,),
     ".trials": (_DENSE,),
     "patterns": (_SAVED,),
-    "a curve of right answers": (_NO_LEVELS,),
 }
 LIMITS = {**FUNCTIONS, **SETTINGS}
 

@@ -175,12 +175,12 @@ def and_more(n: int, what: str) -> str:
     return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""
 
 
-def first_names(labels: Collection[object], separator: str = ", ", shown: int = 5) -> str:
+def first_names(labels: Collection[object], shown: int = 5) -> str:
     """The first labels, and how many more there are."""
     names = (str(label) for label in list(labels)[:shown])
     cut = [name if len(name) <= _LINE else f"{name[:_LINE]}…" for name in names]
     more = [f"{len(labels) - shown} more"] * (len(labels) > shown)
-    return separator.join(cut + more)
+    return ", ".join(cut + more)
 
 
 def check_memory(needed: float, what: str, remedy: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from irtkit.capabilities import LEVELS, require
+from irtkit.capabilities import LEVELS
 from irtkit.checks import as_numbers, not_one_of
 
 if TYPE_CHECKING:
@@ -493,9 +493,3 @@ def level_information(items: Items, theta: Array) -> Array:
     else:
         by_logit = level_curves(items, theta)[1]
     return np.asarray(items.slope[:, None] ** 2 * (p * by_logit**2).sum(axis=1))
-
-
-def right_or_wrong(parameters: ItemParameters) -> Items:
-    """Items for computations that are for right and wrong answers. Ordered levels are refused."""
-    require("a curve of right answers", parameters)
-    return parameters.items
