@@ -303,7 +303,7 @@ def maximum_likelihood(
         common_slope=parameters.common_slope,
         ability=maximum.posteriors.mean[respondents],
         ability_se=maximum.posteriors.sd[respondents],
-        population=population if parameters.groups.sds else None,
+        population=population if parameters.n_population else None,
         population_se=population_se,
         synthetic_sd=synthetic_sd(items, population.sd, patterns.multiplicity),
         prior=None if whole_prior is None else whole_prior.described(),

@@ -14,6 +14,7 @@ import numpy as np
 from irtkit.calibration.likelihood import (
     STANDARD,
     Parameterisation,
+    Population,
     Values,
 )
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
@@ -58,7 +59,7 @@ class LevelParameterisation(Parameterisation):
         self.slopes, self.intercepts = self.places[:2]
         self.hyper = slice(n, n + self.n_hyper)
         self.size = self.hyper.stop
-        self.log_sds = self.means = self.angles = slice(self.size, self.size)
+        self.population = self.angles = slice(self.size, self.size)
         of_gpcm = engine.scores[:, 1:] - engine.scores[:, :1]
         self.shifts = np.where(engine.free, of_gpcm if self.model == "GPCM" else 1.0, 0.0)
         """How much steps move with a shift of ability, in slopes."""
@@ -70,9 +71,11 @@ class LevelParameterisation(Parameterisation):
         items: Any = self.engine.items(table[0], table[1:].T)
         return Values(items, STANDARD, Hyper(float(log_scale), float(location)), None)
 
-    def vector(self, items: Any, hyper: Hyper | None = None, populations: Any = STANDARD) -> Array:
+    def vector(
+        self, items: Any, hyper: Hyper | None = None, population: Population = STANDARD[0]
+    ) -> Array:
         """Return the vector that stands for some items."""
-        del populations
+        del population
         steps = np.where(self.engine.free, items.levels.steps, 0.0)
         learned = [] if hyper is None else [hyper.location, hyper.log_scale]
         return np.concatenate([items.slope, steps.T.ravel(), learned[: self.n_hyper]])

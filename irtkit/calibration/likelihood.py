@@ -1,10 +1,11 @@
 """The marginal likelihood of items and populations, and the penalised one as an objective.
 
-**Likelihood.** Ability is integrated out. Groups of real respondents have N(μ, σ²), known or with
-parameters: of Rasch, whose slopes are 1, σ; beside fixed items both; of two groups both of the
-second. The gradient follows by Fisher's identity. Synthetic respondents have N(μ, σ² + (w/τ)²), μ
-and σ of the first group, τ the typical slope and w wide on the logit scale: the wide part follows
-the items when they are rescaled, so that synthetic respondents do not pull on the scale.
+**Likelihood.** Ability is integrated out. Groups of real respondents have N(μ, σ²). It is known,
+but that of the first group may have parameters: σ in the Rasch model, whose slopes are 1, and both
+beside fixed items. The gradient follows by Fisher's identity. Synthetic respondents have N(μ, σ² +
+(w/τ)²), μ and σ of the first group, τ the typical slope and w wide on the logit scale: the wide
+part follows the items when they are rescaled, so that synthetic respondents do not pull on the
+scale.
 
 On a fixed grid a free σ that is flat on it may grow for ever. So where μ or σ is a parameter the
 search counts what lies beyond the grid as lost: it adds the log share of N(μ, σ²) on the grid. Its
@@ -56,14 +57,6 @@ STANDARD: tuple[Population, ...] = (Population(),)
 """One group of real respondents, whose ability is known to be N(0, 1)."""
 
 
-class FreeGroups(NamedTuple):
-    """Which of the groups of real respondents, in order, have a mean or an SD to estimate."""
-
-    n_groups: int = 1
-    means: tuple[int, ...] = ()
-    sds: tuple[int, ...] = ()
-
-
 class Terms(NamedTuple):
     """Marginal log-likelihood of items and populations, and its derivatives."""
 
@@ -95,32 +88,36 @@ class MarginalLikelihood:
         if populations is STANDARD and not self.engine.patterns.has_synthetic:
             return self._standard
         groups = self._with_synthetic(items, populations)
-        weights = [self.nodes.normal_log_weights(one.sd, one.mean) for one in groups]
+        weights = [self.nodes.normal_log_weights(group.sd, group.mean) for group in groups]
         return Grid(self.nodes, np.stack(weights))
 
     def terms(self, items: Items, populations: Sequence[Population] = STANDARD) -> Terms:
         """Value, gradient and complete-data information."""
         grid = self.grid(items, populations)
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            found = self.engine.sums(items, grid, exact=self.exact)
-        gradient, by_population = found.gradient, np.zeros((len(populations), 2))
+            sums = self.engine.sums(items, grid, exact=self.exact)
+        gradient = sums.gradient
+        by_population = np.zeros((len(populations), 2))
         if grid is not self._standard:
             groups = self._with_synthetic(items, populations)
             by_group = np.empty((len(groups), 2))
             for k, (mean, sd) in enumerate(groups):
                 z = (self.nodes.theta - mean) / sd
-                by_node, weights = np.stack([z / sd, z**2]), np.exp(grid.log_weights[k])
-                by_group[k] = (by_node - (by_node @ weights)[:, None]) @ found.node_mass[k]
-            of_synthetic = by_group[SYNTHETIC]
+                by_node = np.stack([z / sd, z**2])
+                expected = by_node @ np.exp(grid.log_weights[k])
+                by_group[k] = (by_node - expected[:, None]) @ sums.node_mass[k]
             by_population = np.delete(by_group, SYNTHETIC, axis=0)
-            wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2  # share of it in the variance
-            by_population[0] += of_synthetic * (1, 1 - wide)
-            patterns, by_slope = self.engine.patterns, items.slope / (items.slope**2 + _OFF_ZERO)
+            # share of the wide part in the variance of synthetic ability
+            wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2
+            by_mean, by_log_sd = by_group[SYNTHETIC]
+            by_population[0] += by_mean, by_log_sd * (1 - wide)
+            patterns = self.engine.patterns
+            by_slope = patterns.copies(items.slope / (items.slope**2 + _OFF_ZERO))
             gradient = gradient.copy()
-            gradient[:, 0] -= wide * of_synthetic[1] * patterns.copies(by_slope) / patterns.n_items
-        value = float(found.log_marginal.sum())
-        real = value - float(found.log_marginal[SYNTHETIC])
-        return Terms(value, real, gradient, found.information, by_population)
+            gradient[:, 0] -= wide * by_log_sd * by_slope / patterns.n_items
+        value = float(sums.log_marginal.sum())
+        of_real = value - float(sums.log_marginal[SYNTHETIC])
+        return Terms(value, of_real, gradient, sums.information, by_population)
 
     def posteriors(self, items: Items, populations: Sequence[Population] = STANDARD) -> Posteriors:
         """Posterior of every respondent."""
@@ -141,7 +138,8 @@ def synthetic_sd(items: Items, sd: float = 1.0, copies: Array | None = None) -> 
     The typical slope is the geometric mean of the sizes of slopes, held off 0.
     """
     log_squares = np.log(items.slope**2 + _OFF_ZERO)
-    typical = math.exp(0.5 * float(np.average(log_squares, weights=copies)))
+    mean_log = 0.5 * float(np.average(log_squares, weights=copies))
+    typical = math.exp(mean_log)
     return math.hypot(sd, SYNTHETIC_LOGIT_SD / typical)
 
 
@@ -173,9 +171,9 @@ class Parameterisation:
         Parameters that items keep, NaN where they are free. None means that all are free.
     hyper
         What the prior holds where it does not learn.
-    groups
-        Which populations are free. In the Rasch model, whose slopes are 1, it is the SD of the
-        first group.
+
+    In the Rasch model, whose slopes are 1, the SD of ability of the first group is a parameter, and
+    beside fixed items its mean as well.
     """
 
     def __init__(
@@ -186,41 +184,47 @@ class Parameterisation:
         learns: bool,
         fixed: ItemParameters | None = None,
         hyper: Hyper | None = None,
-        groups: FreeGroups | None = None,
     ) -> None:
-        self.model, self.n_items, self.fixed = model, n_items, fixed
+        self.model = model
+        self.n_items = n_items
+        self.fixed = fixed
         self.prior_hyper = Hyper(0.0, 0.0) if hyper is None else hyper
         self.unit_slopes = model == "Rasch"
-        self.groups = groups or FreeGroups(sds=(0,) if self.unit_slopes else ())
         self.common_slope = model in {"1PL", "Rasch"}
-        self._known_slope = 1.0 if self.unit_slopes else None
         self.populations: tuple[Population, ...] = STANDARD
         self.logit_guessing: Any = None
         """What is held: populations if none is free, and guessing without a parameter."""
+        self.n_population = int(self.unit_slopes)
+        """How many of the log SD and the mean of the first population are free."""
+        self._known_slope = 1.0 if self.unit_slopes else None
         self.free: Any = slice(None)  # Which items are free.
         self.n_free = n_items
         if fixed is not None:
             self.free = np.isnan(fixed.discrimination)
             self.n_free = int(self.free.sum())
             self._known_slope = float(fixed.discrimination[~self.free][0])
+            self.n_population = 2
         n_slopes = self.n_free if not self.common_slope else int(self._known_slope is None)
-        self.n_hyper = 0 if not learns else 1 if self.common_slope else 2
         n_angles = self.n_free if model == "3PL" else 0
-        of_groups = len(self.groups.sds), len(self.groups.means)
-        ends = np.cumsum([0, n_slopes, self.n_free, n_angles, self.n_hyper, *of_groups]).tolist()
-        places = (slice(*pair) for pair in itertools.pairwise(ends))
-        self.slopes, self.intercepts, self.angles, self.hyper, self.log_sds, self.means = places
+        self.n_hyper = 0
+        if learns:
+            self.n_hyper = 1 if self.common_slope else 2
+        sizes = [n_slopes, self.n_free, n_angles, self.n_hyper, self.n_population]
+        ends = np.cumsum([0, *sizes]).tolist()
+        places = [slice(*pair) for pair in itertools.pairwise(ends)]
+        self.slopes, self.intercepts, self.angles, self.hyper, self.population = places
         self.size = ends[-1]
-        self.places = [self.slopes, self.intercepts] + [self.angles] * (n_angles > 0)
+        self.places = places[: 3 if n_angles else 2]
         """Those of the parameters of every item, if they have slopes of their own."""
 
     def values(self, x: Array) -> Values:
         """Items and all else that a vector stands for."""
-        slopes, by_angle = x[self.slopes], None
+        slopes = x[self.slopes]
         if self.common_slope:
             slope = slopes[0] if self._known_slope is None else self._known_slope
             slopes = np.full(self.n_free, slope)
         items = Items(slopes, x[self.intercepts], self.logit_guessing)
+        by_angle = None
         if self.model == "3PL":
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
             # c differs from 0 and 1 by the square of 1e-8
@@ -232,24 +236,26 @@ class Parameterisation:
             location, log_scale = (*x[self.hyper], 0.0)[:2]
             hyper = Hyper(float(log_scale), float(location))
         if self.fixed is not None:
-            known = [self.fixed.discrimination.copy(), self.fixed.intercept.copy()]
-            if items.logit_guessing is not None:
-                known.append(logits_of_guessing(self.fixed.guessing))
-            for part, own in zip(known, items[:3], strict=False):
-                part[self.free] = own
-            items = Items(*known)
+            items = self._with_fixed(items, self.fixed)
         populations = self.populations
-        if self.groups.means or self.groups.sds:
-            n, means, sds = self.groups
-            mean = dict(zip(means, x[self.means].tolist(), strict=True))
-            sd = dict(zip(sds, np.exp(x[self.log_sds]).tolist(), strict=True))
-            populations = tuple(Population(mean.get(k, 0.0), sd.get(k, 1.0)) for k in range(n))
+        if self.n_population:
+            log_sd, mean = (*x[self.population].tolist(), 0.0)[:2]
+            populations = (Population(mean, float(np.exp(log_sd))),)
         return Values(items, populations, hyper, by_angle)
 
+    def _with_fixed(self, items: Items, fixed: ItemParameters) -> Items:
+        """Free items, and the fixed ones among them."""
+        parameters = [fixed.discrimination.copy(), fixed.intercept.copy()]
+        if items.logit_guessing is not None:
+            parameters.append(logits_of_guessing(fixed.guessing))
+        for values, estimates in zip(parameters, items[:3], strict=False):
+            values[self.free] = estimates
+        return Items(*parameters)
+
     def vector(
-        self, items: Items, hyper: Hyper | None = None, populations: Sequence[Population] = STANDARD
+        self, items: Items, hyper: Hyper | None = None, population: Population = STANDARD[0]
     ) -> Array:
-        """Return the vector that stands for some free items, and populations."""
+        """Return the vector that stands for some free items, and the first population."""
         x = np.zeros(self.size)
         x[self.slopes] = items.slope[: self.slopes.stop]
         x[self.intercepts] = items.intercept
@@ -258,8 +264,7 @@ class Parameterisation:
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
         if hyper is not None:
             x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
-        x[self.log_sds] = [math.log(populations[k].sd) for k in self.groups.sds]
-        x[self.means] = [populations[k].mean for k in self.groups.means]
+        x[self.population] = (math.log(population.sd), population.mean)[: self.n_population]
         return x
 
     def of_prior(self, at: Values) -> Items:
@@ -273,15 +278,14 @@ class Parameterisation:
         self, at: Values, by_item: Array, by_population: Array, by_hyper: Array
     ) -> Array:
         """Gradient by the vector from those by the free items, the populations and the hyper."""
-        gradient, by_slope = np.empty(self.size), by_item[:, 0]
+        gradient = np.empty(self.size)
+        by_slope = by_item[:, 0]
         gradient[self.slopes] = by_slope.sum() if self.common_slope else by_slope
         gradient[self.intercepts] = by_item[:, 1]
         if at.logit_by_angle is not None:
             gradient[self.angles] = by_item[:, 2] * at.logit_by_angle
         gradient[self.hyper] = by_hyper[: self.n_hyper]
-        if self.size > self.hyper.stop:
-            gradient[self.log_sds] = by_population[list(self.groups.sds), 1]
-            gradient[self.means] = by_population[list(self.groups.means), 0]
+        gradient[self.population] = by_population[0, ::-1][: self.n_population]
         return gradient
 
     def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
@@ -296,8 +300,8 @@ class Parameterisation:
     def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
         """Information about a shift of every item, and about its slope beside all else."""
         by_intercept = np.maximum(blocks[:, 1, 1], 1e-300)
-        own = blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept
-        return by_intercept, np.maximum(own, 0.0)
+        by_slope = blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept
+        return by_intercept, np.maximum(by_slope, 0.0)
 
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
@@ -328,94 +332,113 @@ class PenalisedLikelihood:
     def __init__(
         self, likelihood: MarginalLikelihood, parameters: Parameterisation, prior: Prior | None
     ) -> None:
-        self.likelihood, self.parameters, self.prior = likelihood, parameters, prior
+        self.likelihood = likelihood
+        self.parameters = parameters
+        self.prior = prior
         self.noise = likelihood.noise
-        patterns, n_groups = likelihood.engine.patterns, parameters.groups.n_groups
-        counts = np.bincount(patterns.group, patterns.weight, n_groups + 1)
-        self._in_group = np.delete(counts, SYNTHETIC)
+        patterns = likelihood.engine.patterns
+        n_in_group = np.bincount(patterns.group, patterns.weight, 2)
+        self._n_first = n_in_group[REAL]
+        self._n_real = float(np.delete(n_in_group, SYNTHETIC).sum())
 
     def evaluate(self, x: Array) -> Evaluation:
         """Value, gradient and complete-data information at x."""
-        p, at = self.parameters, self.parameters.values(x)
-        found = self.likelihood.terms(at.items, at.populations)
-        value, by_item, information = found.value, found.gradient[p.free], found.information[p.free]
-        by_population = found.by_population
-        free = {*p.groups.means, *p.groups.sds}
-        if free and self.likelihood.nodes.even:
-            for k in free:
-                mean, sd = at.populations[k]
-                share, *by = self.likelihood.nodes.log_share_of_normal(sd, mean)
-                value += self._in_group[k] * share
-                by_population[k] += self._in_group[k] * np.array(by)
+        parameters = self.parameters
+        at = parameters.values(x)
+        terms = self.likelihood.terms(at.items, at.populations)
+        value = terms.value
+        by_item = terms.gradient[parameters.free]
+        information = terms.information[parameters.free]
+        by_population = terms.by_population
+        if parameters.n_population and self.likelihood.nodes.even:
+            mean, sd = at.populations[0]
+            share, *derivatives = self.likelihood.nodes.log_share_of_normal(sd, mean)
+            value += self._n_first * share
+            by_population[0] += self._n_first * np.array(derivatives)
         if at.logit_by_angle is not None:
             # where c → 0 the information about its logit vanishes faster than the gradient, half of
             # which leads a step in the angle to 0
-            by_logit, information = by_item[:, 2], information.copy()
+            by_logit = by_item[:, 2]
+            information = information.copy()
             information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
-        prior, by_hyper = None, np.zeros(2)
+        prior = None
+        by_hyper = np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
-            prior = prior_at(self.prior, p, at, copies)
-            value, by_hyper = value + prior.log_density, prior.by_hyper
+            prior = prior_at(self.prior, parameters, at, copies)
+            value += prior.log_density
+            by_hyper = prior.by_hyper
             by_item = by_item + prior.gradient
-            if p.unit_slopes:
+            if parameters.unit_slopes:
                 by_population[0, 1] += at.populations[0].sd * prior.gradient[:, 0].sum()
-        gradient = p.pulled_back(at, by_item, by_population, by_hyper)
-        return Evaluation(value, gradient, found.log_likelihood, at, information, prior)
+        gradient = parameters.pulled_back(at, by_item, by_population, by_hyper)
+        return Evaluation(value, gradient, terms.log_likelihood, at, information, prior)
 
-    def precondition(self, x: Array, found: Evaluation, v: Array) -> Array:
-        """Newton block per item, populations by themselves, and a common scale and location."""
-        p, at, prior, blocks = self.parameters, found.at, found.prior, found.information
+    def precondition(self, x: Array, evaluation: Evaluation, v: Array) -> Array:
+        """Newton block per item, the population by itself, and a common scale and location."""
+        parameters, at, prior = self.parameters, evaluation.at, evaluation.prior
+        blocks = self._item_blocks(evaluation)
         step = np.empty_like(v)
-        if p.model in ("2PL", *OF_LEVELS):
-            # Less what slopes lose as abilities follow the responses. With posteriors of variance
-            # v the score (y − P)·θ of a response moves by (y − P)·√v, which takes v·ΣP(1 − P) from
-            # the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same for
-            # all, and what is left stays above 0.
-            by_intercept, own = p.by_shift_and_slope(blocks)
-            n, squares = self.likelihood.engine.patterns.n_respondents, at.items.slope[p.free] ** 2
-            missing, blocks = by_intercept / (1 + squares @ by_intercept / n), blocks.copy()
-            blocks[:, 0, 0] -= own * missing / (own + missing)
         if prior is not None:
-            blocks = blocks + prior.blocks
-            step[p.hyper] = v[p.hyper] / np.diag(prior.corner)[: p.n_hyper]
-        if p.common_slope:
+            learned = np.diag(prior.corner)[: parameters.n_hyper]
+            step[parameters.hyper] = v[parameters.hyper] / learned
+        if parameters.common_slope:
+            slopes, intercepts = parameters.slopes, parameters.intercepts
             diagonal = blocks[:, 1, 1] + _JITTER
-            step[p.intercepts] = v[p.intercepts] / diagonal
-            if p.slopes.stop:
+            step[intercepts] = v[intercepts] / diagonal
+            if slopes.stop:
                 coupling = blocks[:, 0, 1] / diagonal
                 complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
-                step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
-                step[p.intercepts] -= coupling * step[p.slopes]
+                step[slopes] = (v[slopes] - coupling @ v[intercepts]) / complement
+                step[intercepts] -= coupling * step[slopes]
         else:
-            stretch = np.ones((p.n_free, blocks.shape[1]))
+            stretch = np.ones((parameters.n_free, blocks.shape[1]))
             if at.logit_by_angle is not None:
                 stretch[:, 2] = at.logit_by_angle
             blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
-            solved = _solve_blocks(blocks, np.stack([v[part] for part in p.places], axis=1))
-            for place, part in zip(p.places, solved, strict=True):
-                step[place] = part
-        about_log_sd = about_mean = self._in_group
-        if p.size > p.hyper.stop:
-            sds = np.array([one.sd for one in at.populations])
-            means, log_sds = list(p.groups.means), list(p.groups.sds)
-            about_log_sd, about_mean = self._in_group.copy(), self._in_group / sds**2
-            step[p.log_sds] = v[p.log_sds] / (2 * about_log_sd[log_sds])
-            step[p.means] = v[p.means] / about_mean[means]
-            about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
-        if p.unit_slopes:  # of several maxima between nodes, steps of EM lead to that of R's mirt
+            sides = np.stack([v[place] for place in parameters.places], axis=1)
+            for place, solution in zip(
+                parameters.places, _solve_blocks(blocks, sides), strict=True
+            ):
+                step[place] = solution
+        if parameters.n_population:
+            # A free population takes the place of a common scale and location. Of several maxima
+            # between nodes, steps of EM lead to that of R's mirt.
+            information = np.array([2.0, at.populations[0].sd ** -2.0]) * self._n_first
+            of_population = information[: parameters.n_population]
+            step[parameters.population] = v[parameters.population] / of_population
             return step
-        bends = 2 * float(about_log_sd.sum()), float(about_mean.sum())
-        directions = p.scale_and_location(x, at)
-        for direction, about in zip(directions, bends, strict=True):
-            if bend := about:
-                if prior is not None and not p.n_hyper:  # a prior that learns follows the items
-                    along = np.zeros((p.n_free, 2))
-                    along[:, 0] = direction[p.slopes] if p.slopes.stop else 0.0
-                    along[:, 1] = direction[p.intercepts]
-                    bend += float(np.einsum("jk,jkl,jl->", along, prior.blocks[:, :2, :2], along))
-                step += direction * (float(direction @ v) / bend)
+        directions = parameters.scale_and_location(x, at)
+        for direction, bend in zip(directions, (2 * self._n_real, self._n_real), strict=True):
+            if prior is not None and not parameters.n_hyper:  # one that learns follows the items
+                along = np.zeros((parameters.n_free, 2))
+                along[:, 0] = direction[parameters.slopes]
+                along[:, 1] = direction[parameters.intercepts]
+                of_prior = np.einsum("jk,jkl,jl->", along, prior.blocks[:, :2, :2], along)
+                bend += float(of_prior)  # noqa: PLW2901
+            step += direction * (float(direction @ v) / bend)
         return step
+
+    def _item_blocks(self, evaluation: Evaluation) -> Array:
+        """Information about every item, of responses and the prior.
+
+        Slopes lose of it as abilities follow the responses. With posteriors of variance v the score
+        (y − P)·θ of a response moves by (y − P)·√v, which takes v·ΣP(1 − P) from the information
+        about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same for all, and what is left
+        stays above 0.
+        """
+        parameters = self.parameters
+        blocks: Array = evaluation.information
+        if parameters.model in ("2PL", *OF_LEVELS):
+            by_shift, by_slope = parameters.by_shift_and_slope(blocks)
+            squares = evaluation.at.items.slope[parameters.free] ** 2
+            n = self.likelihood.engine.patterns.n_respondents
+            missing = by_shift / (1 + squares @ by_shift / n)
+            blocks = blocks.copy()
+            blocks[:, 0, 0] -= by_slope * missing / (by_slope + missing)
+        if evaluation.prior is not None:
+            blocks = blocks + evaluation.prior.blocks
+        return blocks
 
 
 def prior_at(

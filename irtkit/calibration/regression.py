@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.estimation import starting_values
-from irtkit.calibration.likelihood import FreeGroups, Population
+from irtkit.calibration.likelihood import Population
 from irtkit.calibration.priors import WeakPrior, prior_of
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
 from irtkit.data.patterns import SYNTHETIC, Patterns
@@ -63,7 +63,7 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     prior = WeakPrior() if prior == "empirical" else prior
     if isinstance(prior, WeakPrior):
         prior = prior.for_items(result.item_labels)
-    problem = problem_of(patterns, model, prior, groups=FreeGroups(n))
+    problem = problem_of(patterns, model, prior)
     start = starting_values(problem, counted)
 
     def fitted(z: float) -> tuple[Maximum, float]:

@@ -22,7 +22,6 @@ import numpy as np
 from irtkit.calibration.likelihood import (
     STANDARD,
     Evaluation,
-    FreeGroups,
     MarginalLikelihood,
     Parameterisation,
     PenalisedLikelihood,
@@ -248,7 +247,6 @@ def problem_of(
     mesh: Mesh | None = None,
     *,
     fixed: ItemParameters | None = None,
-    groups: FreeGroups | None = None,
 ) -> Problem:
     """Return the problem of fitting a model.
 
@@ -259,14 +257,15 @@ def problem_of(
     engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
     learns, hyper = prior is not None and prior.learns, None
     if fixed is not None:
-        free, learns, groups = np.isnan(fixed.discrimination), False, FreeGroups(1, (0,), (0,))
+        free = np.isnan(fixed.discrimination)
+        learns = False
         prior = of_some(prior, free) if free.any() else None
         if isinstance(prior, WeakPrior):
             prior, known = prior.on_fixed_scale(), fixed.chosen(~free)
             items = Items(known.discrimination, known.intercept)
             hyper = prior.learned_from(items, common_slope=model == "1PL")
     parameters = Parameterisation(
-        model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper, groups=groups
+        model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper
     )
     return Problem(engine, parameters, prior, mesh)
 
@@ -341,8 +340,9 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
     found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
     # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
     # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
-    standard = problem.parameters.groups == FreeGroups()
-    learns = problem.parameters.n_hyper > 0 and schedule.fixed is None and standard
+    parameters = problem.parameters
+    standard = parameters.populations == STANDARD and not parameters.n_population
+    learns = parameters.n_hyper > 0 and schedule.fixed is None and standard
     return with_unit_scale(problem, found, schedule) if learns else found
 
 

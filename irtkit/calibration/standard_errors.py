@@ -257,10 +257,10 @@ def covariances(
     SD and mean of ability that are free, and that of all items together. That the SD of synthetic
     ability follows items is left out.
     """
-    items, (_, means, sds) = at.items, parameters.groups
+    items = at.items
     of_prior = prior_information(prior, parameters, at, patterns.multiplicity)
     (n_items, size), n_learned = of_prior.blocks.shape[:2], len(of_prior.corner)
-    population = _Population(patterns.real, *at.populations[0], len(sds) + len(means))
+    population = _Population(patterns.real, *at.populations[0], parameters.n_population)
     expected = expected_of(patterns, items, grid, right_too=size == 3)
     system = system_of(items, expected)
     whole, common = formed_as_a_whole(items, patterns.n_items), int(parameters.common_slope)

@@ -9,7 +9,6 @@ import pytest
 
 from irtkit import ItemParameters, Normal, add_synthetic, simulate_responses
 from irtkit.calibration.likelihood import (
-    FreeGroups,
     MarginalLikelihood,
     Parameterisation,
     Population,
@@ -102,10 +101,9 @@ def test_terms_by_items_are_the_derivatives_of_their_value(
 def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
     model: ModelName, prior: Prior | None, missing: float, n_fixed: int, limit: float
 ) -> None:
-    """Of three groups beside synthetic respondents; the lesser grid cuts populations off."""
+    """Of three groups, or one that is free, beside synthetic ones; a grid may cut it off."""
     rows = rows_of(missing)
-    group = np.where(rows.group == 0, np.resize([0, 2, 3], 32), rows.group).astype(np.int8)
-    rows, free = Patterns(rows.cells, rows.trials, group), np.arange(6) >= n_fixed
+    free = np.arange(6) >= n_fixed
     fixed = None
     if n_fixed:
         if model == "Rasch":
@@ -118,8 +116,11 @@ def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
         learns=prior is not None and prior.learns and not n_fixed,
         fixed=fixed,
         hyper=Hyper(0.2, 0.1),
-        groups=FreeGroups(3, means=(1, 2), sds=(0, 2)),
     )
+    if not parameters.n_population:
+        group = np.where(rows.group == 0, np.resize([0, 2, 3], 32), rows.group).astype(np.int8)
+        rows = Patterns(rows.cells, rows.trials, group)
+        parameters.populations = Population(), Population(0.4, 1.2), Population(-0.3, 0.8)
     engine = engine_of(rows, with_guessing=model == "3PL")
     objective = Problem(engine, parameters, prior if free.any() else None).at(
         fixed_nodes(81, limit), exact=True

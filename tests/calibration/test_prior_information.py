@@ -52,8 +52,8 @@ def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_densit
     parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
     items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
     sd = float(items.slope[0]) if model == "Rasch" else 1.0
-    populations = [Population(0.0, abs(sd))]
-    at = parameters.values(parameters.vector(items, HYPER, populations))._replace(hyper=HYPER)
+    population = Population(0.0, abs(sd))
+    at = parameters.values(parameters.vector(items, HYPER, population))._replace(hyper=HYPER)
     found = prior_information(prior, parameters, at, None)
     border = found.border[0]
     whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
