@@ -457,7 +457,8 @@ def _with_levels(
     try:
         return as_responses(responses, **reading), []
     except ReadingError as error:
-        if error.finding.code != "levels" or reading.get("score_range") is not None:
+        of_numbers = error.finding.code in {"levels", "numbers"}
+        if not of_numbers or reading.get("score_range") is not None:
             raise
         try:
             scores = as_responses(responses, **reading | {"score_range": WIDEST})
