@@ -56,6 +56,12 @@ def softplus(z: Any, xp: Any = np) -> Any:
     return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
 
+def normal_rule(n: int) -> tuple[Array, Array]:
+    """Points and weights of the Gauss–Hermite rule for means over N(0, 1)."""
+    points, weights = np.polynomial.hermite_e.hermegauss(n)
+    return points, weights / weights.sum()
+
+
 def logits_of_guessing(c: Array) -> Array:
     """log(c/(1 − c)), at least `LEAST_LOGIT`."""
     with np.errstate(divide="ignore"):

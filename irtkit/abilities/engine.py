@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.data.patterns import blocks
+from irtkit.irf import normal_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+_NODES, _WEIGHTS = normal_rule(5)
 _AT_ONCE = 2**16  # Cells worked on at once, in 32 bits.
 _RESPONDENT_CAP = 1.0  # Largest step in a coordinate of a respondent.
 _ITEM_CAP = 2.0  # The same of an item.
@@ -303,7 +304,7 @@ class _Packed:
         first = np.zeros_like(half_mean)
         second = np.zeros_like(half_mean)
         node_values = np.empty_like(half_mean)
-        for node, weight in zip(_NODES, _WEIGHTS / _WEIGHTS.sum(), strict=True):
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             np.multiply(half_sd, np.float32(node), out=node_values)
             node_values += half_mean
             np.tanh(node_values, out=node_values)

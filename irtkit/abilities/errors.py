@@ -68,10 +68,9 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     """Covariance by items' own information and the directions in which they move together."""
     precision = item_prior(fitted.items, fitted.design, prior=fitted.prior)[1]
     spanned = _common_directions(fitted, precision)
-    information = _information(cells, fitted, spanned)
-    complete = information.complete + precision
-    alone = _less(complete, information.missing, fitted.design.estimated)
-    missing_along = information.missing_along
+    known, missing, missing_along = _information(cells, fitted, spanned)
+    complete = known + precision
+    alone = _less(complete, missing, fitted.design.estimated)
     if fitted.prior:  # the mean of the prior follows the items
         means = [item_means(one, fitted.design) for one in np.moveaxis(spanned, 2, 0)]
         missing_along = missing_along + _product(spanned, precision @ np.stack(means, axis=2))
@@ -142,16 +141,11 @@ def _rotations(fitted: Fitted) -> Array:
     return np.asarray(basis.reshape(*shape, -1))
 
 
-class _Information(NamedTuple):
-    """What known abilities say of items, and what is missing of it."""
+def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array, Array, Array]:
+    """What known abilities say of items, what each misses of it, and what directions miss.
 
-    complete: Array  # By item, (n_items, K + 1, K + 1).
-    missing: Array  # Of each item by itself, the same shape.
-    missing_along: Array  # Along directions, (r, r).
-
-
-def _information(cells: Cells, fitted: Fitted, directions: Array) -> _Information:
-    """Go over the respondents once."""
+    The first two are by item, (n_items, K + 1, K + 1), and the last is (r, r).
+    """
     n_items, d, r = directions.shape
     complete, missing = np.zeros((2, n_items, d * d))
     missing_along = np.zeros((r, r))
@@ -169,7 +163,7 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> _Informatio
         scores = piece.along(narrow) * np.sqrt(piece.weight)[..., None]
         missing_along += _product(scores, scores)
     shape = (n_items, d, d)
-    return _Information(complete.reshape(shape), missing.reshape(shape), missing_along)
+    return complete.reshape(shape), missing.reshape(shape), missing_along
 
 
 def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Array:

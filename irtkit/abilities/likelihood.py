@@ -13,7 +13,8 @@ import numpy as np
 
 from irtkit.abilities.engine import Normals, fold_in
 from irtkit.data.patterns import blocks
-from irtkit.irf import logistic, softplus
+from irtkit.irf import logistic, normal_rule, softplus
+from irtkit.quadrature.posterior import normalised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,26 +42,21 @@ class Nodes(NamedTuple):
         return Nodes(self.x[rows], self.log_weight[rows])
 
 
-class AtNodes(NamedTuple):
-    """Posteriors of some respondents at their nodes."""
-
-    log_likelihood: float
-    weight: Array  # (n, n_nodes), of sum 1.
-    p: Any  # P(right), (n, n_nodes, n_items), in 32 bits.
-
-
 def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
     """Marginal log-likelihood, and whether it is by quadrature, else by Laplace's approximation."""
-    k, b = fitted.design.n_abilities, fitted.items.mean
+    b = fitted.items.mean
+    n_abilities = fitted.design.n_abilities
     if is_bifactor(fitted.design):
         return _bifactor(cells, fitted.design.pattern, b, _grid(fitted))[0], True
-    dense = k <= MOST_DIMENSIONS and cells.y.size * _PER_ABILITY**k <= _MOST_CELLS
-    per_ability = _PER_ABILITY if dense else 1
+    n_nodes = _PER_ABILITY**n_abilities
+    by_quadrature = n_abilities <= MOST_DIMENSIONS and cells.y.size * n_nodes <= _MOST_CELLS
+    per_ability = _PER_ABILITY if by_quadrature else 1
     total = 0.0
-    for rows in blocks(len(cells.y), per_ability**k * len(b), _AT_ONCE):
+    for rows in blocks(len(cells.y), per_ability**n_abilities * len(b), _AT_ONCE):
         nodes = nodes_of(fitted, rows, per_ability)
-        total += posterior_at(cells.chosen(rows), nodes, b, fitted.correlations).log_likelihood
-    return total, dense
+        log_mass, *_ = posterior_at(cells.chosen(rows), nodes, b, fitted.correlations)
+        total += float(log_mass.sum())
+    return total, by_quadrature
 
 
 def polished(cells: Cells, fitted: Fitted) -> Fitted:
@@ -130,11 +126,10 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
 def nodes_of(fitted: Fitted, rows: slice, per_ability: int) -> Nodes:
     """Nodes about the posteriors of some respondents."""
     k = fitted.design.n_abilities
-    points, weights = np.polynomial.hermite_e.hermegauss(per_ability)
+    points, weights = normal_rule(per_ability)
     places = np.indices((per_ability,) * k).reshape(k, -1).T
     axes = points[places]
-    log_weight = np.log(weights / weights.sum())[places].sum(axis=1)
-    log_weight += (axes**2).sum(axis=1) / 2 + k * np.log(2 * np.pi) / 2
+    log_weight = np.log(weights)[places].sum(axis=1) + (axes**2).sum(axis=1) / 2
     root = np.linalg.cholesky(fitted.ability_covariance[rows])
     theta = fitted.ability[rows][:, None, :] + axes @ root.transpose(0, 2, 1)
     log_volume = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
@@ -146,16 +141,13 @@ def with_ones(theta: Array) -> Array:
     return np.pad(theta, ((0, 0), (0, 0), (0, 1)), constant_values=1.0)
 
 
-def _log_density(theta: Array, correlations: Array) -> Array:
-    """Log density of abilities at nodes (n, n_nodes, K)."""
-    k = len(correlations)
-    log_volume = np.linalg.slogdet(correlations)[1]
-    squares = ((theta @ np.linalg.inv(correlations)) * theta).sum(axis=2)
-    return np.asarray(-(squares + log_volume + k * np.log(2 * np.pi)) / 2)
+def posterior_at(
+    cells: Cells, nodes: Nodes, b: Array, correlations: Array
+) -> tuple[Array, Array, Any]:
+    """Log marginal likelihoods and posteriors of respondents, and P(right) at their nodes.
 
-
-def posterior_at(cells: Cells, nodes: Nodes, b: Array, correlations: Array) -> AtNodes:
-    """Posteriors of respondents at their nodes, with the items and correlations given."""
+    Posteriors (n, n_nodes) have a sum of 1. P(right), (n, n_nodes, n_items), is in 32 bits.
+    """
     z = nodes.x.astype(np.float32) @ b.T.astype(np.float32)
     p = logistic(z)
     log_wrong = np.maximum(z, 0) - np.log(np.maximum(p, 1 - p))  # log(1 + eᶻ), without eᶻ anew
@@ -163,9 +155,11 @@ def posterior_at(cells: Cells, nodes: Nodes, b: Array, correlations: Array) -> A
         log_wrong *= cells.weight[:, None, :]
     by_right = cells.weighed.astype(np.float64) @ b
     log_joint = (nodes.x * by_right[:, None, :]).sum(axis=2) - log_wrong.sum(axis=2, dtype=float)
-    log_joint += nodes.log_weight + _log_density(nodes.x[:, :, :-1], correlations)
-    log_mass, weight = _normalised(log_joint)
-    return AtNodes(float(log_mass.sum()), weight, p)
+    theta = nodes.x[:, :, :-1]
+    squares = ((theta @ np.linalg.inv(correlations)) * theta).sum(axis=2)
+    log_density = -(squares + np.linalg.slogdet(correlations)[1]) / 2
+    log_mass, weight = normalised(log_joint + nodes.log_weight + log_density)
+    return log_mass, weight, p
 
 
 def _evaluated(
@@ -177,12 +171,13 @@ def _evaluated(
     by_item = np.zeros_like(b)
     second = np.zeros((d, d))
     for rows in blocks(n, n_nodes * len(b), _AT_ONCE):
-        answers, here = cells.chosen(rows), nodes.chosen(rows)
-        posterior = posterior_at(answers, here, b, correlations)
-        total += posterior.log_likelihood
+        answers = cells.chosen(rows)
+        here = nodes.chosen(rows)
+        log_mass, weight, p = posterior_at(answers, here, b, correlations)
+        total += float(log_mass.sum())
         points = here.x.reshape(-1, d)
-        weighted = points * posterior.weight.reshape(-1, 1)
-        residual = answers.residual(posterior.p).reshape(-1, len(b))
+        weighted = points * weight.reshape(-1, 1)
+        residual = answers.residual(p).reshape(-1, len(b))
         by_item += residual.T @ weighted.astype(np.float32)
         second += points.T @ weighted
     inverse = np.linalg.inv(correlations)
@@ -202,15 +197,6 @@ def _grid(fitted: Fitted) -> Array:
     return np.linspace(-_LIMIT, _LIMIT, n)
 
 
-class _Task(NamedTuple):
-    """Items of one specific ability at all pairs of a general and a specific ability."""
-
-    items: NDArray[np.intp]
-    places: Any  # Of the parameters of these items that are estimated.
-    z: Array  # Logits, (n_items, n_pairs).
-    p: Array
-
-
 def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> tuple[float, Array]:
     """Log-likelihood and its gradient by items, by integrals over two abilities at a time.
 
@@ -220,38 +206,26 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
     log_density = -(grid**2) / 2
     log_density -= np.log(np.exp(log_density).sum())
     pairs = np.stack([np.repeat(grid, m), np.tile(grid, m), np.ones(m * m)])
-    tasks = []
-    for k in range(1, pattern.shape[1]):
-        items = np.flatnonzero(pattern[:, k])
-        places = np.ix_(items, np.array([0, k, b.shape[1] - 1]))
-        z = b[places] @ pairs
-        tasks.append(_Task(items, places, z, logistic(z)))
-
+    of_tasks = [np.flatnonzero(items) for items in pattern.T[1:]]
+    places = [np.ix_(items, np.array([0, 1 + k, -1])) for k, items in enumerate(of_tasks)]
+    logits = [b[place] @ pairs for place in places]
     total = 0.0
     by_item = np.zeros_like(b)
-    for rows in blocks(len(cells.y), m * m * len(tasks), 8 * _AT_ONCE):
+    for rows in blocks(len(cells.y), m * m * len(of_tasks), 8 * _AT_ONCE):
         answers = cells.chosen(rows)
         tried = answers.weights.astype(np.float64)
         right = tried * answers.y
         log_general = log_density
         specific = []  # Posteriors of specific abilities given the general one.
-        for task in tasks:
-            log_joint = right[:, task.items] @ task.z - tried[:, task.items] @ softplus(task.z)
-            log_mass, weight = _normalised(log_joint.reshape(-1, m, m) + log_density)
+        for items, z in zip(of_tasks, logits, strict=True):
+            log_joint = right[:, items] @ z - tried[:, items] @ softplus(z)
+            log_mass, weight = normalised(log_joint.reshape(-1, m, m) + log_density)
             log_general = log_general + log_mass
             specific.append(weight)
-        log_mass, general = _normalised(log_general)
+        log_mass, general = normalised(log_general)
         total += float(log_mass.sum())
-        for task, weight in zip(tasks, specific, strict=True):
+        for items, place, z, weight in zip(of_tasks, places, logits, specific, strict=True):
             posterior = (weight * general[:, :, None]).reshape(len(weight), -1)
-            expected = (tried[:, task.items].T @ posterior) * task.p
-            by_item[task.places] += (right[:, task.items].T @ posterior - expected) @ pairs.T
+            expected = (tried[:, items].T @ posterior) * logistic(z)
+            by_item[place] += (right[:, items].T @ posterior - expected) @ pairs.T
     return total, by_item
-
-
-def _normalised(log_weight: Array) -> tuple[Array, Array]:
-    """Logarithm of the sum of weights over the last axis, and weights with a sum of 1."""
-    largest = log_weight.max(axis=-1, keepdims=True)
-    weight = np.exp(log_weight - largest)
-    mass = weight.sum(axis=-1, keepdims=True)
-    return (np.log(mass) + largest)[..., 0], weight / mass

@@ -15,7 +15,7 @@ from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
-from irtkit.irf import OF_LEVELS, ItemParameters, Items, ModelName, logistic
+from irtkit.irf import OF_LEVELS, Z95, ItemParameters, Items, ModelName, logistic
 from irtkit.storage import fields_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 _UNBOUNDED_INFORMATION = 0.05  # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
-_FROM_ZERO = 1.96  # Standard errors from 0 of a slope that differs significantly (95 %).
 _FLAT = 1 / 3  # Of the median slope. Of log slopes of SD 0.4 up to 2 % are below (n 60 to 130).
 _FEWEST_FOR_SEVERAL = 30  # Systems from which on abilities="auto" looks for several.
 _FEW = 4  # Respondents below which there is one way to split them, one against one or two.
@@ -367,12 +366,12 @@ def _flat(
     information = responses / effect * worth * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
-    steep = usual * information.sum() ** 0.5 >= _FROM_ZERO
+    steep = usual * information.sum() ** 0.5 >= Z95
     if estimates.common_slope:
         return np.full(len(slope), not steep)
     no_slope = by_chance or (answering.sum() < _FEW and not steep)
     small = True if no_slope else slope < _FLAT * usual
-    return np.asarray(small & (slope * information**0.5 < _FROM_ZERO))
+    return np.asarray(small & (slope * information**0.5 < Z95))
 
 
 def concluded(

@@ -29,7 +29,7 @@ from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
 from irtkit.findings import LEGENDS, Finding
-from irtkit.irf import MODELS, OF_LEVELS
+from irtkit.irf import MODELS, OF_LEVELS, Z95
 from irtkit.printed import InNotebooks, in_lines, shortened
 from irtkit.responses import item_texts
 from irtkit.threads import one_thread
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _FEW_CELLS = 100_000  # Cells up to which the 3PL, three times as slow as the 2PL, is compared.
 _LARGE_MOVE = 0.1  # Change of rank, as a proportion of the items, of the items that are named.
 _NAMED, _SHOWN = 3, 6  # Items and systems in a message, and systems in the printed table.
-_Z95, _Z99 = 1.96, 2.576  # Normal quantiles of intervals of abilities and of their differences.
+_Z99 = 2.576  # Normal quantile of intervals of differences of abilities.
 _LABEL = 16  # Width of the labels of systems.
 
 _PAIRS = ["measure_1", "measure_2", "spearman", "spearman_low", "spearman_high", "kendall"]
@@ -308,8 +308,8 @@ def ranked_systems(respondents: pd.DataFrame, duplicates: NearDuplicates | None)
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=_from_best(accuracy),
         ability=ability,
-        ability_low=ability - _Z95 * error,
-        ability_high=ability + _Z95 * error,
+        ability_low=ability - Z95 * error,
+        ability_high=ability + Z95 * error,
         rank_by_ability=_from_best(ability),
         passes=passes,
         passed_by=passed_by,

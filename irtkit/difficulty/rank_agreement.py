@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, check_seed, check_times, check_unique
+from irtkit.irf import Z95
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-6  # Relative difference of a tie: above the rounding of a fit, below its errors.
 _LARGEST = 1e100  # Size from which on values tie, infinite ones included.
-_Z95 = 1.96  # Normal quantile of 95 % intervals.
 _STREAM = 4  # Makes the noise differ from labels that were simulated from the same seed.
 
 
@@ -56,7 +56,7 @@ def rank_agreement(first: Levels, second: Levels) -> RankAgreement:
     low, high = rho, rho
     if abs(rho) < 1:
         z = np.arctanh(rho)
-        half = _Z95 * _error(first, second) / (1 - rho**2)
+        half = Z95 * _error(first, second) / (1 - rho**2)
         low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
     kendall = float(stats.kendalltau(first, second, variant="b").statistic)
     return RankAgreement(rho, low, high, kendall)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from irtkit.irf import Z95
 from irtkit.report.templates import environment, number_text
 from irtkit.responses import item_texts
 from irtkit.systems.scores import MOST_SYSTEMS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.suspects import Audit
 
-_LEVEL, _REACH = 0.95, 1.959964
+_LEVEL = 0.95
 _SYSTEMS, _SUSPECTS, _HARDEST, _PAIRS = 100, 50, 40, 20  # Rows of tables.
 _TEXTS = ["strong_answer", "marked_right", "text", "target"]
 
@@ -89,7 +90,7 @@ def _systems(result: FitResult, board: pd.DataFrame) -> pd.DataFrame:
     }
     people = result.respondents.loc[board.index]
     for name in result.ability_names:
-        value, error = people[f"ability_{name}"], _REACH * people[f"ability_{name}_se"]
+        value, error = people[f"ability_{name}"], Z95 * people[f"ability_{name}_se"]
         parts = (np.stack([value, value - error, value + error], axis=1)).tolist()
         columns[name] = ["{} ({} … {})".format(*map(number_text, row)) for row in parts]
     return board[[]].assign(**columns).rename_axis("system")

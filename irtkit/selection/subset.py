@@ -32,6 +32,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted
+from irtkit.irf import logistic
 from irtkit.printed import in_lines
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
@@ -151,7 +152,7 @@ def _several_abilities(result: Any, known: Places) -> tuple[Any, NDArray[np.bool
         np.linalg.cholesky(result.several.fitted.correlations),
     )
     drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
-    p = 1 / (1 + np.exp(-(drawn @ b[:, :-1].T + b[:, -1])))
+    p = logistic(drawn @ b[:, :-1].T + b[:, -1])
     weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
     return None, result.verdict.p_negative[known] < _MAY_RISE, p, weight
 

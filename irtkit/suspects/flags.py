@@ -25,7 +25,7 @@ from irtkit.data.families import clustered_share, family_codes
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
-from irtkit.irf import EXTREME
+from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ _COLUMNS = (
     *("average_error", "n_responses"),
 )
 _STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
-_INTERVAL = 1.96  # Half of a 95 % interval, in standard errors.
 _ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
 _LEAST_POWER = 0.5  # Below it more is missed than found.
 
@@ -209,7 +208,7 @@ def flagged(
     negative = called_negative(verdict.p_negative, fdr, slope=slope)
     guesses = np.zeros(len(items), dtype=bool)
     if chance is not None:
-        guesses = (items["guessing"] - _INTERVAL * items["guessing_se"] > chance).to_numpy()
+        guesses = (items["guessing"] - Z95 * items["guessing_se"] > chance).to_numpy()
     difficulty = np.abs(items["difficulty"].to_numpy() - result.latent_mean) / result.latent_sd
     status = np.array(result.status)
     own_slopes = result.model in {"2PL", "3PL"}

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermegauss, hermevander
+from numpy.polynomial.hermite_e import hermevander
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
@@ -24,7 +24,7 @@ from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.variational.target import Point
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items
+from irtkit.irf import Items, normal_rule
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 
@@ -51,16 +51,15 @@ _LEVELS, _APART = (-7.0, 0.5), 0.1
 """Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
 _SETS = 4
 """Sets of points of the last step, whose Monte-Carlo error is then 0.04 posterior SDs."""
-_NODES, _SUMMED = hermegauss(7)
-NODE_WEIGHTS = _SUMMED / _SUMMED.sum()
+_NODES, NODE_WEIGHTS = normal_rule(7)
 _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
 
 
 def _product_rule(n: int) -> tuple[Array, Array]:
     """Gauss–Hermite points of two standard normal deviates, (n², 2), and their weights."""
-    nodes, weights = hermegauss(n)
+    nodes, weights = normal_rule(n)
     points = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return points, np.outer(weights, weights).ravel() / weights.sum() ** 2
+    return points, np.outer(weights, weights).ravel()
 
 
 _COARSE, _DENSE = _product_rule(3), _product_rule(5)

@@ -27,7 +27,7 @@ from irtkit.calibration.priors import (
     WeakPrior,
     of_some,
 )
-from irtkit.irf import Items
+from irtkit.irf import Items, normal_rule
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
@@ -37,8 +37,7 @@ _LEAST_SLOPE = 0.2
 """Least common slope to start from: nearer to 0 its logarithm is too uncertain to step by."""
 _ITEMS_PER_RESPONDENT = 2
 """Items per respondent above which intercepts are measured from m·a, as m is then certain."""
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_NODES, _WEIGHTS = normal_rule(15)
 
 
 class Point(NamedTuple):
