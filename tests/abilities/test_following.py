@@ -167,7 +167,7 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
     assert "ability" in run("score board.csv out", tmp_path).stdout
     assert "Suspect items: 0 of 60" in run("audit out", tmp_path).stdout
     assert "wrote" in run("report out --out page.html", tmp_path).stdout
-    assert "several abilities" in run("health out", tmp_path).stderr
+    assert "headroom" in run("health out", tmp_path).stdout
 
 
 @pytest.mark.parametrize("abilities", ["task", 2])
