@@ -41,30 +41,34 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     """
     margins = patterns.margins
     share = margins.item_right[REAL] / np.maximum(margins.item_responses[REAL], 1)
-    variance = patterns.response_scores(share * (1 - share))
-    some = patterns.real & (variance > 0)
-    deviation = (margins.respondent_right - patterns.response_scores(share))[some]
-    squares, variance = patterns.response_scores((share * (1 - share)) ** 2)[some], variance[some]
+    of_items = share * (1 - share)
+    variance = patterns.response_scores(of_items)
+    tested = patterns.real & (variance > 0)
+    deviation = (margins.respondent_right - patterns.response_scores(share))[tested]
+    squares = patterns.response_scores(of_items**2)[tested]
+    variance = variance[tested]
     inflation = 1 + _USUAL * (variance - squares / variance)
     if len(variance) < _LEAST or inflation.max() <= 1:  # one item has one variance
         return False
+    mean_square = float((deviation**2 / variance).mean())
     spread = 2 + (variance - 6 * squares) / variance**2
-
-    found = float((deviation**2 / variance).mean())
-    usual = float(inflation.mean()), float((spread * inflation**2).mean())
-    if found >= usual[0]:  # beyond the mean, which is above the median
+    spread_by_chance = float(spread.mean())
+    usual = float(inflation.mean())
+    usual_spread = float((spread * inflation**2).mean())
+    if mean_square >= usual:  # beyond the mean, which is above the median
         return False
     from scipy.special import chdtr
 
     def below(expected: float, variance: float, n: float) -> float:
         """Probability of a smaller mean square from n independent respondents."""
         freedom = 2 * expected**2 * (n - 1) / variance
-        return float(chdtr(freedom, freedom * found / expected))
+        return float(chdtr(freedom, freedom * mean_square / expected))
 
-    if below(*usual, len(variance)) >= _LEVEL:  # and no fewer respondents make it less
+    if below(usual, usual_spread, len(variance)) >= _LEVEL:  # no fewer respondents make it less
         return False
     n = max(n_eff, 2.0)
-    return below(1.0, float(spread.mean()), n) < 1 - _LEVEL and below(*usual, n) < _LEVEL
+    by_chance = below(1.0, spread_by_chance, n) < 1 - _LEVEL
+    return by_chance and below(usual, usual_spread, n) < _LEVEL
 
 
 _NORMAL = NormalDist()
@@ -117,8 +121,8 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
         np.divide(1, n, out=guess, where=n > 1)
     inferred = not guess.any()
     guess = guess + 0.5 * inferred
-    known = (guess > 0).astype(np.float64)
-    asked, right = patterns.response_scores(known), patterns.scores(known)
+    guessed = (guess > 0).astype(np.float64)
+    asked, right = patterns.response_scores(guessed), patterns.scores(guessed)
     expected = patterns.response_scores(guess)
     reach = _CHANCE.quantile * np.sqrt(patterns.response_scores(guess * (1 - guess)))
     judged = patterns.real & (asked >= _CHANCE.fewest_items)
@@ -126,7 +130,8 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
     limit = (expected + np.minimum(reach, (asked - expected) / 4)) / np.maximum(asked, 1)
     if inferred:
         near = judged & (abs(accuracy - 0.5) <= _CHANCE.balanced)
-        if not near.any() or not len(opposite := _opposite(patterns, np.flatnonzero(near))):
+        opposite = _opposite(patterns, np.flatnonzero(near))
+        if not len(opposite):
             return None
         limit = np.maximum(limit, accuracy[opposite].max())
         if (judged & (accuracy < 1 - limit)).sum() > _CHANCE.most_below * near.sum():
@@ -140,15 +145,17 @@ def at_chance(patterns: Patterns, item_table: Any = None) -> AtChance | None:
 
 def _opposite(patterns: Patterns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Respondents whose answers are opposite to another respondent's answers."""
+    if not len(rows):
+        return rows
     rows = rows[:: -(-len(rows) // _CHANCE.most_compared)]
-    some_items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
-    right, tried = patterns.dense(rows, some_items, np.float32)
+    items = slice(None, None, -(-patterns.n_items // _CHANCE.most_items))
+    right, tried = patterns.dense(rows, items, np.float32)
     answered = np.minimum(tried, 1)
     sign = 2 * right / np.maximum(tried, 1) - answered  # 1 where right, −1 where wrong
     joint = answered @ answered.T
     alike = (joint + sign @ sign.T) / 2
-    found = ((joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)).any(axis=1)
-    return np.asarray(rows[found])
+    opposite = (joint >= _CHANCE.joint_items) & (alike <= _CHANCE.agreement * joint)
+    return np.asarray(rows[opposite.any(axis=1)])
 
 
 _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of a mean of curves.
@@ -249,51 +256,60 @@ def connectivity_of(
     """
     if patterns.complete:
         return Connectivity()
-    right, responses = (counts[REAL] for counts in patterns.margins[:2])
+    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     fixed = np.zeros(len(responses), np.bool_) if fixed is None else fixed
     information = _information(parameters, sd, right / np.maximum(responses, 1))
     for linked, items in ((False, responses > 0), (True, information > 0)):
-        if components := _components(patterns, items, fixed):
+        components = _components(patterns, items, fixed)
+        if components is not None:
             return Connectivity(components, linked)
     who = np.flatnonzero(patterns.real & (patterns.response_scores(information) > 0))
     if not len(who):
         return Connectivity()
-    some, ability = part_of(patterns, who, np.arange(len(responses))), ability[who]
+    tested = part_of(patterns, who, np.arange(len(responses)))
 
-    def gap_along(x: Array) -> Gap:
-        x = (x - x.mean()) / np.linalg.norm(x - x.mean())
-        known, within = _known(some, parameters, sd, fixed, x)
-        shown, apart = known / (1 + known), x[x > 0].mean() - x[x < 0].mean()
-        s, root, of_all = abs(float(x @ ability)), math.sqrt(shown), np.zeros(patterns.n)
+    def gap_along(contrast: Array) -> Gap:
+        x = contrast - contrast.mean()
+        x /= np.linalg.norm(x)
+        free, within = _information_along(tested, parameters, sd, fixed, x)
+        shown = free / (1 + free)
+        root = math.sqrt(shown)
+        distance = x[x > 0].mean() - x[x < 0].mean()
+        projection = abs(float(x @ ability[who]))
+        of_all = np.zeros(patterns.n)
         of_all[who] = x
-        return Gap(of_all, shown, s * apart, s / root, root / apart, within)
+        size = projection * distance
+        return Gap(of_all, shown, size, projection / root, root / distance, within)
 
-    found = [gap_along(x) for x in _slow_contrasts(some, information, fixed)]
-    found = [gap for gap in found if gap.shown < _GAPS.shown]
-    sure = [gap for gap in found if gap.is_significant(len(found))]
-    said = sure + [gap for gap in found if gap.might_be_missed]
-    if not said:
+    gaps = [gap_along(x) for x in _slow_contrasts(tested, information, fixed)]
+    gaps = [gap for gap in gaps if gap.shown < _GAPS.shown]
+    significant = [gap for gap in gaps if gap.is_significant(len(gaps))]
+    told = significant + [gap for gap in gaps if gap.might_be_missed]
+    if not told:
         return Connectivity()
-    weakest = min(said, key=lambda gap: gap.shown)
+    weakest = min(told, key=lambda gap: gap.shown)
     ordered = np.sort(weakest.x[who])
     widest = np.diff(ordered).argmax()
     sides = gap_along(np.sign(weakest.x[who] - ordered[widest : widest + 2].mean()))
     if sides.shown < _GAPS.hardly_shown and sides.exceeds_error:
-        side = np.sign(sides.x) * (-1 if np.sign(sides.x).sum() < 0 else 1)
+        side = np.sign(sides.x)
+        if side.sum() < 0:
+            side = -side
         of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
         of_respondents = np.select([side > 0, side < 0], [1, 2])
         return Connectivity(Components(of_respondents, of_items), linked=True)
-    gap = max(sure, key=lambda gap: gap.z, default=weakest)
-    return Connectivity(gap=gap, significant=bool(sure))
+    gap = max(significant, key=lambda gap: gap.z, default=weakest)
+    return Connectivity(gap=gap, significant=bool(significant))
 
 
 def _components(
     patterns: Patterns, items: NDArray[np.bool_], fixed: NDArray[np.bool_]
 ) -> Components | None:
     """Connected components of real respondents and some items, or None if there is at most one."""
-    reached, before = items & (np.cumsum(items) == 1), 0
-    while reached.sum() > before:  # a graph of all cells takes many times their memory
-        before = reached.sum()
+    reached = items & (np.cumsum(items) == 1)
+    n_reached = 0
+    while reached.sum() > n_reached:  # a graph of all cells takes many times their memory
+        n_reached = reached.sum()
         who = patterns.real & (patterns.response_scores(reached.astype(np.float64)) > 0)
         reached = items & (patterns.response_sums(who.astype(np.float64)) > 0)
         reached |= items & fixed & (reached & fixed).any()
@@ -308,17 +324,23 @@ def _components(
     cells: Any = part.cells >= 0 if part.trials is None else part.trials > 0
     links = vstack([csr_array(cells), csr_array(fixed[None, columns])])
     graph: Any = block_array([[None, links], [links.T, None]])  # type: ignore[arg-type]
-    label = connected_components(graph, directed=False)[1]
+    n_components, label = connected_components(graph, directed=False)
     of_rows, of_columns = label[: len(rows)], label[len(rows) + 1 :]
-    sizes = [np.bincount(of, minlength=label.max() + 1) for of in (of_columns, of_rows)]
-    number = np.argsort(np.lexsort([-size for size in sizes])) + 1
-    respondents, of_items = np.zeros(patterns.n, np.int64), np.zeros(len(items), np.int64)
-    respondents[rows], of_items[columns] = number[of_rows], number[of_columns]
+    n_rows = np.bincount(of_rows, minlength=n_components)
+    n_columns = np.bincount(of_columns, minlength=n_components)
+    number = np.argsort(np.lexsort([-n_columns, -n_rows])) + 1  # the most respondents first
+    of_respondents = np.zeros(patterns.n, np.int64)
+    of_items = np.zeros(len(items), np.int64)
+    of_respondents[rows] = number[of_rows]
+    of_items[columns] = number[of_columns]
+
+    # Items that do not link belong to the only component in which they were answered.
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
-    of_respondents = respondents.astype(np.float64)
-    mean, square = (patterns.response_sums(of_respondents**k) / responses for k in (1, 2))
-    alone = ~items & (mean**2 == square)  # answered in one component only
-    return Components(respondents, np.where(alone, mean, of_items).astype(np.int64))
+    numbers = of_respondents.astype(np.float64)
+    mean = patterns.response_sums(numbers) / responses
+    square = patterns.response_sums(numbers**2) / responses
+    of_one = ~items & (mean**2 == square)
+    return Components(of_respondents, np.where(of_one, mean, of_items).astype(np.int64))
 
 
 def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
@@ -328,22 +350,24 @@ def _information(parameters: ItemParameters, sd: float, p: Array) -> Array:
     """
     a, c = parameters.discrimination * sd, parameters.guessing
     risen = a * np.maximum(p - c, 0) / (1 - c)
-    found = risen**2 * (1 - p) / np.maximum(p, 1e-300) / np.sqrt(1 + _FLATTENED * a**2)
-    return np.asarray(np.nan_to_num(found))
+    flatter = np.sqrt(1 + _FLATTENED * a**2)
+    return np.asarray(np.nan_to_num(risen**2 * (1 - p) / np.maximum(p, 1e-300) / flatter))
 
 
-def _known(
+def _information_along(
     patterns: Patterns, parameters: ItemParameters, sd: float, fixed: NDArray[np.bool_], x: Array
 ) -> tuple[float, float]:
     """xᵀLx and xᵀRx, at the proportion correct of each side."""
-    right, responses = (counts[REAL] for counts in patterns.margins[:2])
-    overall, sums = right / np.maximum(responses, 1), np.zeros((3, len(right)))
+    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    overall = right / np.maximum(responses, 1)
+    moments = np.zeros((3, len(right)))  # Information times 1, x and x², by item.
     for side in (x < 0, x > 0):
         n, first, second = (patterns.response_sums(side * x**power) for power in range(3))
         share = (patterns.right_sums(side.astype(np.float64)) + overall) / (n + 1)
-        sums += _information(parameters, sd, share) * np.stack([n, first, second])
-    shared = np.divide(sums[1] ** 2, sums[0], out=np.zeros(len(right)), where=sums[0] > 0)
-    within = float(sums[2].sum())
+        moments += _information(parameters, sd, share) * np.stack([n, first, second])
+    weight, first, second = moments
+    shared = np.divide(first**2, weight, out=np.zeros(len(right)), where=weight > 0)
+    within = float(second.sum())
     return max(within - float(shared[~fixed].sum()), _GAPS.no_information), within
 
 
@@ -351,8 +375,9 @@ def _slow_contrasts(
     patterns: Patterns, information: Array, fixed: NDArray[np.bool_]
 ) -> Iterator[Array]:
     """R^(−½) times the slowest eigenvectors, but for the one that is the same for everybody."""
-    own = patterns.response_scores(information)
-    scale, constant = 1 / np.sqrt(own), np.sqrt(own / own.sum())
+    by_respondent = patterns.response_scores(information)
+    scale = 1 / np.sqrt(by_respondent)
+    constant = np.sqrt(by_respondent / by_respondent.sum())
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
     shared = np.where(fixed, 0.0, information / responses)
 
@@ -361,18 +386,18 @@ def _slow_contrasts(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    if (n := patterns.n) <= _GAPS.dense:
+    n = patterns.n
+    if n <= _GAPS.dense:
         values, vectors = np.linalg.eigh(np.array([product(unit) for unit in np.eye(n)]))
         values, vectors = values[-_GAPS.most_slow :], vectors[:, -_GAPS.most_slow :]
     else:
         from scipy.sparse.linalg import LinearOperator, eigsh
 
-        matrix, start = LinearOperator((n, n), product, dtype=float), np.random.default_rng(0)
         values, vectors = eigsh(
-            matrix,
+            LinearOperator((n, n), product, dtype=float),
             _GAPS.most_slow,
             which="LA",
-            v0=start.normal(size=n),
+            v0=np.random.default_rng(0).normal(size=n),
             ncv=_GAPS.vectors,
             tol=_GAPS.accuracy,
         )
@@ -427,13 +452,14 @@ def dimensionality(patterns: Patterns, duplicates: NearDuplicates) -> Dimensiona
     Both screen only: draws from the fitted curves decide. One respondent of each family of
     near-duplicates is tested.
     """
-    z = _excess(_cells(patterns))
-    if z is not None and duplicates.matter:
-        z = _excess(_cells(part_of(patterns, duplicates.distinct, np.arange(patterns.n_items))))
-    return None if z is None else Dimensionality(*z)
+    excess = _excess(cells_tested(patterns))
+    if excess is not None and duplicates.matter:
+        distinct = part_of(patterns, duplicates.distinct, np.arange(patterns.n_items))
+        excess = _excess(cells_tested(distinct))
+    return excess
 
 
-def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
+def _excess(cells: tuple[Floats, Floats] | None) -> Dimensionality | None:
     """Excess of both statistics over draws, in SDs, or None if both are within the bounds.
 
     Draws end when those to come would hardly change the decision: below a bound by three standard
@@ -442,8 +468,9 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
     if cells is None:
         return None
     right, tried = cells
-    observed, expected = _statistics(right, tried)
-    if observed[0] <= _ONE_ABILITY.screen and observed[1] <= 0:
+    observed, expected = statistics_of(right, tried)
+    eigenvalue, squares = observed
+    if eigenvalue <= _ONE_ABILITY.screen and squares <= 0:
         return None
     generator = np.random.default_rng(0)
     most_draws = _ONE_ABILITY.draws_of_few if len(right) < _ONE_ABILITY.few else _ONE_ABILITY.draws
@@ -454,19 +481,19 @@ def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
             again = (generator.binomial(trials, expected) * (tried / trials)).astype(np.float32)
         else:
             again = (generator.random(expected.shape, np.float32) < expected) * tried
-        drawn[n - 1] = _statistics(again, tried)[0]
+        drawn[n - 1] = statistics_of(again, tried)[0]
         above = observed - drawn[:n].mean(axis=0)
         if (above < _LEAST_SDS * (_BOUNDS - _ONE_ABILITY.sure / n**0.5)).all():
             return None
         if n >= _ONE_ABILITY.first_draws:
-            spread = np.maximum(drawn[:n].std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n) ** 0.5
-            z = above / spread
+            sd = np.maximum(drawn[:n].std(axis=0, ddof=1), _LEAST_SDS)
+            z = above / (sd * (1 + 1 / n) ** 0.5)
             if (z > _ONE_ABILITY.far * _BOUNDS).any():
                 break
-    return (float(z[0]), float(z[1])) if (z > _BOUNDS).any() else None
+    return Dimensionality(*z.tolist()) if (z > _BOUNDS).any() else None
 
 
-def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
+def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
     """Right responses and responses of the cells tested, or None if they are too few."""
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     share = right / np.maximum(responses, 1)
@@ -479,59 +506,72 @@ def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
     if len(who) > most:
         who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
     right, tried = patterns.dense(who, items, np.float32)
-    kept = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
-    asked = np.count_nonzero(tried[kept], axis=0) >= _ONE_ABILITY.least_responses
-    right, tried = right[kept][:, asked], tried[kept][:, asked]
-    sums, counts = right.sum(axis=0), tried.sum(axis=0)
-    varied = (sums > 0) & (sums < counts)
+    enough = np.count_nonzero(tried, axis=1) >= _ONE_ABILITY.least_responses
+    right, tried = right[enough], tried[enough]
+    asked = np.count_nonzero(tried, axis=0) >= _ONE_ABILITY.least_responses
+    right, tried = right[:, asked], tried[:, asked]
+    n_right = right.sum(axis=0)
+    varied = (n_right > 0) & (n_right < tried.sum(axis=0))
     if len(right) < _ONE_ABILITY.least_respondents or varied.sum() < _ONE_ABILITY.least_items:
         return None
     right, tried = right[:, varied], tried[:, varied]
-    left = tried.any(axis=1)  # some answered only items that were left out
-    return (right, tried) if left.all() else (right[left], tried[left])
+    answering = tried.any(axis=1)  # some answered only items that were left out
+    return (right, tried) if answering.all() else (right[answering], tried[answering])
 
 
-def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
+def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
     """The two statistics, and the proportions correct that the curves expect."""
     n, m = right.shape
-    count = np.maximum(tried.sum(axis=0), 1)
-    share = right.sum(axis=0) / count
+    share = right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1)
     variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
-    deviation = right - tried * share
-    score = deviation.sum(axis=1) / tried.sum(axis=1)
-    score = (score - score.mean()) / max(float(score.std()), 1e-6)
-    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
-    information = tried @ (slope**2 / variance)
-    score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
+    score, slope = _weighted_score(right - tried * share, tried, variance)
     basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
     expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
+
+    # Residuals with a mean square of 1 in every item and respondent.
     residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
-    squares, answered = residual * residual, tried > 0
-    least = [_ONE_ABILITY.least_square * np.count_nonzero(answered, axis=axis) for axis in (0, 1)]
-    of_item = (n / np.maximum(squares.sum(axis=0), least[0])).astype(np.float32)
-    of_respondent = (m / np.maximum(squares @ of_item, least[1])).astype(np.float32)
-    of_item *= n / np.maximum(of_item * (of_respondent @ squares), least[0])
+    squares = residual * residual
+    answered = tried > 0
+    least_of_item = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=0)
+    least_of_respondent = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=1)
+    of_item = (n / np.maximum(squares.sum(axis=0), least_of_item)).astype(np.float32)
+    of_respondent = (m / np.maximum(squares @ of_item, least_of_respondent)).astype(np.float32)
+    of_item *= n / np.maximum(of_item * (of_respondent @ squares), least_of_item)
     residual *= np.sqrt(of_respondent)[:, None]
     residual *= np.sqrt(of_item)
+
+    # What curves and slopes took out of responses is taken out of the scaled residuals, too.
     along = slope / np.sqrt(variance)
     along /= max(float(np.linalg.norm(along)), 1e-6)
     on_basis = basis.T @ residual / n
     beside = residual @ along - basis @ (on_basis @ along)
     residual -= np.column_stack([basis, beside]) @ np.vstack([on_basis, along])
     rows, columns = n - basis.shape[1], m - 1
-    left = float(np.vdot(residual, residual))
-    if left < 1e-6 * residual.size:  # the curves fit perfectly
+    total = float(np.vdot(residual, residual))
+    if total < 1e-6 * residual.size:  # the curves fit perfectly
         return np.zeros(2), expected
     products = residual @ residual.T if n < m else residual.T @ residual
-    products *= rows * columns / left
-    one, other = (rows - 1) ** 0.5, columns**0.5
-    edge, width = (one + other) ** 2, (one + other) * (1 / one + 1 / other) ** (1 / 3)
+    products *= rows * columns / total
+
+    # Johnstone's edge and width of the largest eigenvalue, and the mean of John's statistic.
+    root, other_root = (rows - 1) ** 0.5, columns**0.5
+    edge = (root + other_root) ** 2
+    width = (root + other_root) * (1 / root + 1 / other_root) ** (1 / 3)
+    eigenvalue = (_largest_eigenvalue(products) - edge) / width
     np.multiply(residual, residual, out=squares)
-    excess = float(np.vdot(squares, squares)) * residual.size / left**2 - 3
+    kurtosis = float(np.vdot(squares, squares)) * residual.size / total**2 - 3
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
-    beyond = sum_of_squares / (rows * columns) - (rows + columns + 1 + excess)
-    largest = (_largest_eigenvalue(products) - edge) / width
-    return np.array([largest, beyond / 2]), expected
+    beyond = sum_of_squares / (rows * columns) - (rows + columns + 1 + kurtosis)
+    return np.array([eigenvalue, beyond / 2]), expected
+
+
+def _weighted_score(deviation: Floats, tried: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Scores of respondents with the best weights of items, whose slopes are in a plain score."""
+    score = deviation.sum(axis=1) / tried.sum(axis=1)
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
+    information = tried @ (slope**2 / variance)
+    return deviation @ (slope / variance) / np.maximum(information, 1e-6), slope
 
 
 def _largest_eigenvalue(matrix: Floats) -> float:
@@ -540,19 +580,19 @@ def _largest_eigenvalue(matrix: Floats) -> float:
         return float(np.linalg.eigvalsh(matrix)[-1])
     vector = np.random.default_rng(0).standard_normal(len(matrix), np.float32)
     vector /= np.linalg.norm(vector)
-    before, length = np.zeros_like(vector), 0.0
-    tridiagonal = np.zeros((_ONE_ABILITY.steps, _ONE_ABILITY.steps))
-    for k in range(_ONE_ABILITY.steps):
-        image = matrix @ vector - length * before
+    last = np.zeros_like(vector)
+    length = 0.0
+    n_steps = _ONE_ABILITY.steps
+    tridiagonal = np.zeros((n_steps, n_steps))
+    for k in range(n_steps):
+        image = matrix @ vector - length * last
         tridiagonal[k, k] = image @ vector
         image -= tridiagonal[k, k] * vector
         length = float(np.linalg.norm(image))
-        if (
-            k + 1 == _ONE_ABILITY.steps or length < 1e-6 * tridiagonal[0, 0]
-        ):  # few eigenvalues differ
+        if k + 1 == n_steps or length < 1e-6 * tridiagonal[0, 0]:  # few eigenvalues differ
             break
         tridiagonal[k + 1, k] = length
-        before, vector = vector, (image / length).astype(np.float32)
+        last, vector = vector, (image / length).astype(np.float32)
     return float(np.linalg.eigvalsh(tridiagonal[: k + 1, : k + 1])[-1])
 
 
@@ -563,11 +603,8 @@ def _basis(score: Floats, n_responses: float) -> Floats:
     are evenly spaced in a normal score. Evenly spaced quantiles would leave too few kinks among the
     few respondents who get an easy item wrong.
     """
-    n = int(
-        np.clip(
-            n_responses // _ONE_ABILITY.per_kink, _ONE_ABILITY.least_kinks, _ONE_ABILITY.most_kinks
-        )
-    )
+    fewest, most = _ONE_ABILITY.least_kinks, _ONE_ABILITY.most_kinks
+    n = int(np.clip(n_responses // _ONE_ABILITY.per_kink, fewest, most))
     last = _NORMAL.inv_cdf(min(_ONE_ABILITY.per_kink / 2 / n_responses, 0.25))
     shares = [_NORMAL.cdf(place) for place in np.linspace(last, -last, n)]
     kinks = np.unique(np.quantile(score, shares))
@@ -578,11 +615,14 @@ def _basis(score: Floats, n_responses: float) -> Floats:
 
 def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
     """Coefficients of every item, by least squares."""
-    found = right.T @ basis
+    sums = right.T @ basis
+    n, n_functions = basis.shape
     if tried.min() == tried.max():  # the basis is orthogonal, with a mean square of 1
-        return np.asarray(found / (tried[0, 0] * len(basis)))
-    one, other = np.triu_indices(basis.shape[1])
-    squares = np.empty((right.shape[1], basis.shape[1], basis.shape[1]), np.float32)
-    squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
-    squares += _ONE_ABILITY.ridge * np.eye(basis.shape[1], dtype=np.float32)
-    return np.asarray(np.linalg.solve(squares, found[:, :, None])[:, :, 0])
+        return np.asarray(sums / (tried[0, 0] * n))
+    first, second = np.triu_indices(n_functions)
+    products = tried.T @ (basis[:, first] * basis[:, second])
+    squares = np.empty((right.shape[1], n_functions, n_functions), np.float32)
+    squares[:, first, second] = products
+    squares[:, second, first] = products
+    squares += _ONE_ABILITY.ridge * np.eye(n_functions, dtype=np.float32)
+    return np.asarray(np.linalg.solve(squares, sums[:, :, None])[:, :, 0])
