@@ -199,7 +199,8 @@ def typed(settings: Mapping[str, Any], *, options: bool) -> str:
 def _word(value: Any) -> str:
     """A name or number in a list with commas, in double quotes if it holds a comma or a quote."""
     word = f"{value:g}" if isinstance(value, float) else str(value)
-    return '"' + word.replace('"', '""') + '"' if "," in word or '"' in word else word
+    quoted = not word or "," in word or '"' in word
+    return '"' + word.replace('"', '""') + '"' if quoted else word
 
 
 class _Formatter(Formatter):
@@ -272,6 +273,9 @@ PURPOSES = {  # What settings do, by code.
     "levels": "if these are ordered levels, for the GPCM",
     "order": "with the words of ordered levels from the worst to the best",
     "inverted": "if 1 is wrong",
+    "blank-wrong": "if empty cells are wrong",
+    "blank-missing": "if they are missing",
+    "options": "if every item has this number of options",
     "all-scores": "if all columns are items",
     "key": "to compare answers with the right answer of each item",
     "count": "to count them as repeated trials",
@@ -327,9 +331,15 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "own-words": "the column {columns} lacks a right response, and holds words of its own: {words}",
     "none-right": "no response is right: no cell holds {words}",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
-    "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
-    "labels-merged": "the labels {label} and {kept} differ only by blanks or Unicode form and are "
-    "read as one[[ (and {more:more label})]]",
+    "none-at-chance": "Nobody at chance: [[fewer than {least} systems, or than a tenth of them, "
+    "score as guessing does]][[the numbers of options are unknown, and no systems have opposite "
+    "answers to {assumed:option}]]",
+    "only-right": "every response is right, and {n:cell} {n:is|are} empty",
+    "near-chance": "{n} of {n_systems} systems have an accuracy near {level:.0%}, as if they "
+    "guessed between {n_options} options",
+    "items-alike": "the columns {kept} and {label} differ only by {how!s}",
+    "labels-merged": "the labels {label} and {kept} differ only by {how!s} and are read "
+    "as one[[ (and {more:more label})]]",
     "no-respondent-column": "no column is recognised as the respondents among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
     "no-response-column": "no column is recognised as the responses among {columns}",

@@ -23,8 +23,8 @@ def points(given: Any, **reading: Any) -> tuple[list[list[int]], list[list[int]]
 
 
 def test_levels_start_at_0_or_at_1_for_all_items() -> None:
-    assert points([[0, 2], [3, 1]]) == ([[0, 2], [3, 1]], [[3, 2], [3, 2]])
-    assert points([[1, 2], [3, 5]]) == ([[0, 1], [2, 4]], [[2, 4], [2, 4]])
+    assert points([[0, 2], [3, 1]]) == ([[0, 2], [3, 1]], [[3, 3], [3, 3]])
+    assert points([[1, 2], [3, 5]]) == ([[0, 1], [2, 4]], [[4, 4], [4, 4]])
 
 
 def test_a_declared_range_has_levels_that_nobody_reached() -> None:
@@ -43,7 +43,7 @@ def test_tables_of_any_form_have_the_same_levels(tmp_path: Path) -> None:
     wide.to_csv(tmp_path / "wide.csv", index=False)
     long = wide.melt("model", var_name="item", value_name="score")
     expected = points(tmp_path / "wide.csv")
-    assert expected == ([[0, 2], [3, 1]], [[3, 2], [3, 2]])
+    assert expected == ([[0, 2], [3, 1]], [[3, 3], [3, 3]])
     assert points(wide) == points(long, response="score") == expected
 
 

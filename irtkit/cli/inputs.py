@@ -15,6 +15,7 @@ from irtkit.checks import counted
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
 from irtkit.files import TO_WRITE, ordinary_file
+from irtkit.findings import Finding, Remedy, warn
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
         if "at-chance" in names:
             found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
             names.remove("at-chance")
+            if found is None:
+                warn(_none_at_chance(responses))
             names.update(responses.respondents[k] for k in (found.rows if found else ()))
         responses = responses.drop(names)
         logging.getLogger("irtkit").info("%d systems left out by --drop", len(names))
@@ -92,6 +95,14 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
     kinds: Any = tuple(names_of(given.synthetic))
     classes = None if given.labels is None else read_labelled(given.labels, "--labels").iloc[:, 0]
     return add_synthetic(responses, kinds, labels=classes, draws=given.draws, seed=given.seed)
+
+
+def _none_at_chance(responses: ResponseMatrix) -> Finding:
+    """Say why no system is taken to be at chance."""
+    if responses.item_table is not None and "n_options" in responses.item_table:
+        return Finding("none-at-chance", "warning", {"least": 2})
+    remedy = Remedy({"options": ...}, "options", safe=False)
+    return Finding("none-at-chance", "warning", {"assumed": 2}, (remedy,))
 
 
 def fitted(

@@ -49,7 +49,10 @@ class Overview:
         if self.matrix is None:
             return ""
         path = f"./{self.path}" if self.path.startswith("-") else self.path
-        options = typed(self.settings, options=True)
+        settings = dict(self.settings)
+        if settings.pop("levels", False):
+            settings["model"] = "GPCM"
+        options = typed(settings, options=True)
         return f"irtkit fit {shlex.quote(path)} {options}".rstrip()
 
     def __str__(self) -> str:
@@ -126,6 +129,11 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
         if not turned and (turned := tuple(one for one in known if one.code == "transposed")):
             settings = settings | {"transpose": True}
             continue
+        doubt = next((finding for finding in known if finding.code == "only-right"), None)
+        if doubt is not None:
+            others = tuple(finding for finding in known if finding is not doubt)
+            problem = ReadingError(replace(doubt, severity="error"))
+            return replace(seen, settings=settings, findings=others, problem=problem)
         return replace(seen, matrix=matrix, settings=settings, findings=known, problem=None)
     return seen
 

@@ -15,6 +15,7 @@ from irtkit.findings import Finding, failed, warn
 from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
 from irtkit.responses.columns import usual_columns
+from irtkit.responses.guessing import near_chance, with_options
 from irtkit.responses.levels import WIDEST, levels_of
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
@@ -47,6 +48,8 @@ def read_responses(
     wrong: Any = None,
     missing: Any = None,
     levels: bool = False,
+    order: Any = None,
+    options: int | None = None,
     ignore: Names = None,
     keep: Names = None,
     transpose: bool = False,
@@ -117,7 +120,9 @@ def read_responses(
         raise ValueError(
             "levels=True is for numbers, and key, threshold and right are for other marks"
         )
-    if levels and score_range is None:
+    if order is not None:
+        given["score_range"] = declared = (0, len(order) - 1)
+    elif levels and score_range is None:
         given["score_range"] = WIDEST
     if key is not None:
         given["key"] = _key(key)
@@ -156,6 +161,10 @@ def _finished(
     """Return the matrix of the tasks with its source, give warnings, and log the size."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
     matrix = levels_of(matrix, score_range) if settings.levels else matrix
+    if settings.options is None:
+        findings += near_chance(matrix)
+    else:
+        matrix = with_options(matrix, settings.options)
     counts = Counter[str]()
     for finding in findings:
         if finding.severity == "warning":

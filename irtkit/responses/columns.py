@@ -78,8 +78,11 @@ def is_long(header: Sequence[str], respondent: Names, item: Names, response: str
     if item is not None or response is not None:
         return True
     plain = {plain_name(name) for name in header} | ({"respondent"} if respondent else set())
+    marks = COLUMNS["respondent"] | COLUMNS["response"]
     found = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
-    return {"item", "respondent"} <= found or {"item", "response"} <= found
+    usual = [k for k, name in enumerate(header) if plain_name(name) in marks]
+    by_task = {"respondent", "response"} <= found and bool(_tasks_as_items(header, usual))
+    return by_task or ("item" in found and len(found) > 1)
 
 
 def long_roles(
@@ -98,6 +101,9 @@ def long_roles(
     cell = next(iter(named(header, "response", response)), None)
     taken = {*rows, *columns, cell}
     rows = rows or [recognised(header, "respondent", taken)]
+    if not columns and not usual_columns(header, "item", {*taken, *rows}):
+        marks = cell if cell is not None else recognised(header, "response", {*taken, *rows})
+        columns = _tasks_as_items(header, {*taken, *rows, marks})
     columns = columns or [recognised(header, "item", {*taken, *rows})]
     taken = {*rows, *columns, cell}
     answer, target = (usual_columns(header, role, taken) for role in ("answer", "target"))
@@ -110,6 +116,13 @@ def long_roles(
         raise ValueError("respondent, item and response must name different columns")
     task = None if item is not None else task_position(header, {*rows, *columns, cell})
     return Roles(rows, columns, cell, task)
+
+
+def _tasks_as_items(header: Sequence[str], taken: Collection[int | None]) -> list[int]:
+    """Column of tasks, which are the items if all other columns number trials."""
+    free = [k for k, name in enumerate(header) if k not in taken and not is_nameless(name)]
+    tasks = [k for k in free if kind_of(header[k]) == "task"]
+    return tasks if len(tasks) == 1 and all(kind_of(header[k]) != "other" for k in free) else []
 
 
 def target_position(header: Sequence[str]) -> int:

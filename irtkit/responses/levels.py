@@ -26,9 +26,9 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     """Points of every cell, out of those of the highest level of its item.
 
     ``matrix`` has scores of the declared range, or of `WIDEST`. Without a declared one levels are
-    counted from 0, or from 1 if no cell of the matrix is 0, up to the highest that an item reached.
-    An item with scores between 0 and 1 and no others keeps them, if others have levels. The column
-    kind of the item table then says so.
+    counted from 0, or from 1 if no cell of the matrix is 0, up to the highest of the matrix. Beside
+    levels from 0, items of 0 and 1 alone are right or wrong. An item with scores between 0 and 1
+    and no others keeps them, if others have levels. The column kind of the item table then says so.
     """
     require("levels=", matrix)
     declared = score_range is not None
@@ -56,7 +56,9 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
         )
     if not declared:
         levels = levels - (1 if np.nanmin(exact) > 0 else 0)
-        span = np.maximum(np.where(seen, levels, 0).max(axis=0), 1)
+        top = np.where(seen, levels, 0).max(axis=0)
+        marks = (top <= 1) & (np.nanmin(exact) == 0)  # right or wrong
+        span = np.where(marks, 1, max(top.max(initial=1, where=~scored), 1))
     if (many := span > MOST_POINTS).any():
         k = int(many.argmax())
         raise ValueError(

@@ -30,6 +30,7 @@ from irtkit.responses.columns import (
 from irtkit.responses.labels import Labels
 from irtkit.responses.marking import MISSING, MISSING_WORDS, Coder, Marking, match, right_answers
 from irtkit.responses.matrix import ResponseMatrix
+from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
 from irtkit.responses.vocabulary import RATINGS, SCORES, SUMMARIES
 
@@ -62,7 +63,7 @@ class LongFrame:
     ) -> None:
         self.settings = settings
         self.respondents, self.items = labels
-        self.coder = Coder(marking)
+        self.coder = Coder(marking, transposed=settings.transpose)
         self.builder = CellBuilder(settings.repeats, sparse=settings.sparse)
         self.n_rows = 0
         self._compared = targets or settings.key is not None
@@ -101,6 +102,14 @@ class LongFrame:
             matrix = ResponseMatrix.of_cells(self.cells, self.names)
             self.builder.refuse_repeats(self.names)
             notes, n_given = self.coder.notes(len(self.names[0])), self.coder.n_given
+            if (
+                self.coder.n_right == n_given
+                and matrix.n_missing
+                and not self.coder.marking.missing
+            ):
+                wrong = ask("blank-wrong", right=1, wrong="")
+                choices = (wrong, ask("blank-missing", missing=""))
+                notes.append(Finding("only-right", "note", {"n": matrix.n_missing}, choices))
         if self.items.prefixed:
             matrix = with_tasks(matrix, [parts[0] for parts in self.items.parts])
         return matrix, notes, n_given
@@ -290,12 +299,18 @@ def with_tasks(matrix: ResponseMatrix, tasks: Sequence[str]) -> ResponseMatrix:
     return matrix.with_tables(known.assign(task=tasks))
 
 
+def alike(label: str, kept: str) -> dict[str, str]:
+    """Two labels and how they differ."""
+    blanks = label.split() == kept.split()
+    return {"label": label, "kept": kept, "how": "blanks" if blanks else "Unicode form"}
+
+
 def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
     """Say which labels were taken for one label, by the label that was kept."""
     if not merged:
         return []
     label, kept = next(iter(merged.items()))
-    values = {"label": label, "kept": kept, "more": len(merged) - 1}
+    values = {**alike(label, kept), "more": len(merged) - 1}
     return [Finding("labels-merged", "warning", values)]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_number, short
+from irtkit.checks import check_number, check_unique, short
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.responses.proposals import Seen, ask, proposals
 from irtkit.responses.vocabulary import MARKS, RIGHT, WRONG
@@ -52,6 +52,8 @@ class Marking(NamedTuple):
     missing: frozenset[Plain] = frozenset()
     score_range: tuple[float, float] | dict[str, tuple[float, float]] | None = None
     """Worst and best score, of all items or by item; None: 0 and 1."""
+    order: tuple[Plain, ...] = ()
+    """Words of levels from the worst to the best, which are the numbers from 0."""
     vocabulary: bool = True
     """Whether words that mean right or wrong are read without being named."""
 
@@ -63,6 +65,7 @@ class Marking(NamedTuple):
         wrong: object = None,
         missing: object = None,
         score_range: object = None,
+        order: object = None,
     ) -> Marking:
         """Check arguments of the same names and return the marking."""
         given = {"right": right, "wrong": wrong, "missing": missing}
@@ -78,6 +81,10 @@ class Marking(NamedTuple):
             return cls(None if threshold is None else check_number("threshold", threshold), **words)
         if right is not None or threshold is not None:
             raise ValueError("score_range is for scores, and threshold and right are for marks")
+        if order is not None:
+            levels = tuple(map(plain_value, list(order)))  # type: ignore[call-overload]
+            check_unique("order must name a level once", map(str, levels))
+            return cls(**words, score_range=(0, len(levels) - 1), order=levels)
         if not hasattr(score_range, "items"):
             return cls(**words, score_range=_range(score_range))
         by_item = {str(item): _range(pair) for item, pair in score_range.items()}
@@ -100,6 +107,8 @@ class Marking(NamedTuple):
             return float(plain in self.right)
         if plain in self.missing or plain in MISSING_WORDS:
             return np.nan
+        if self.order:
+            return float(self.order.index(plain)) if plain in self.order else np.inf
         if self.right:
             alike = any(type(word) is type(plain) for word in self.right)
             return 0.0 if alike and not self.wrong else np.inf
@@ -156,14 +165,15 @@ class Coder:
     The coder remembers what cannot be read, so that one error describes the whole table.
     """
 
-    def __init__(self, marking: Marking) -> None:
-        self.marking = marking
+    def __init__(self, marking: Marking, *, transposed: bool = False) -> None:
+        self.marking, self._transposed = marking, transposed
         self.n_given = self.n_right = self.n_scores = self.n_invalid = 0
         self.outside: tuple[float, float] | None = None
         """Declared range of the first response that cannot be read."""
         self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
         self.columns: dict[Plain, set[int]] = {}
-        """Columns of each value that cannot be read, or that is wrong since it is not right."""
+        """Columns of the table that hold each value that cannot be read, or that is wrong because
+        it is not right."""
         self.invalid_rows = self.invalid_columns = np.zeros(0, np.int64)
         """Number of responses that cannot be read, by row and by column."""
         self.words: dict[str, str] = {}
@@ -202,12 +212,12 @@ class Coder:
                 self.outside = float(next(ends)), float(next(ends))
             self._count_invalid(cells, codes == INVALID, rows, columns)
         elif self.marking.right and not self.marking.wrong:
-            self._note(cells, codes == 0, columns)
+            self._note(cells, codes == 0, rows if self._transposed else columns)
         return codes
 
     def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
-        if numbers and not marking.right:
+        if numbers and not (marking.right or marking.order):
             self._has_numbers = True
             codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
             valid = codes == cells
@@ -225,7 +235,7 @@ class Coder:
         kind = cells.dtype.newbyteorder("=") if numbers else object
         which, distinct = _distinct(cells.astype(kind, copy=False).ravel())
         plain = [*map(plain_value, distinct)]
-        of_distinct = np.array([*map(marking.number, plain), np.nan])
+        of_distinct = np.array([*map(marking.number, plain), marking.number("")])
         if marking.reads_words:
             self._has_numbers |= any(isinstance(value, float) for value in plain)
             for word, value in zip(plain, distinct, strict=True):
@@ -241,7 +251,7 @@ class Coder:
         self.n_invalid += len(places)
         self.invalid_rows = _with_counts(self.invalid_rows, row)
         self.invalid_columns = _with_counts(self.invalid_columns, column)
-        self._note(cells, invalid, columns)
+        self._note(cells, invalid, rows if self._transposed else columns)
 
     def _note(self, cells: Any, noted: Any, columns: Any) -> None:
         """Remember which columns have each of the values, of the first thousand values."""

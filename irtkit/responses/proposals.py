@@ -68,11 +68,15 @@ def _of_words(
         right += [spelling for word, spelling in words.items() if word in LIKELY_RIGHT]
     wrong = sorted(spelling for spelling in spelled if spelling not in right)
     others = [spelling for word, spelling in words.items() if word not in RIGHT | WRONG]
+    if len(others) < len(words) - 1 and not any(map(str.isalnum, "".join(others))) and others:
+        return "missing-word", [Remedy({"missing": others}, "missing")]
     if not right or not wrong or (len(words) > 2 and len(others) == len(wrong)):
-        order = [ask("order", levels=...)] if len(words) > 2 else []
+        order = [ask("order", order=...)] if len(words) > 2 else []
         return "words", [ask("right", right=..., wrong=...), *order]
     named = ask("right", right=_single(right), wrong=_single(wrong))
-    skipped = [ask("missing", missing=others)] if others and not marks else []
+    if marks:
+        return "words", [named, ask("key", key=...)]
+    skipped = [ask("missing", missing=others)] if others else []
     return "words", [named, *skipped]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from irtkit.responses.columns import Names
 
 BLOCK_ROWS = 2**17  # Rows of a long block: its arrays stay in the processor's cache.
-_BLOCK_CELLS = 2**22  # Cells of a block of a wide table.
+_BLOCK_CELLS = 2**19  # Cells of a block of a wide table.
 
 
 # What a setting takes: its word on the command line, and its type in Python.
@@ -36,6 +36,7 @@ _TYPES = {
     "COLUMNS": "str or list of str",
     "FILE|LABEL": "path, mapping or str",
     "NUMBER": "float",
+    "INTEGER": "int",
     "RANGE": "pair or mapping",
     "WORDS": "str, float or list",
     "RULE": '{"error", "count", "first", "last", "mean>=0.5"}',
@@ -101,8 +102,17 @@ class Settings:
     )
     levels: bool = _setting(
         "",
-        "Read ordered levels, from 0, or from 1 if no cell is 0, up to the highest that an item "
-        "reached, unless `score_range` declares others. GPCM and GRM imply it.",
+        "Read ordered levels, from 0, or from 1 if no cell is 0, up to the highest of the table, "
+        "unless `score_range` declares others. GPCM and GRM imply it.",
+    )
+    order: Any = _setting(
+        "WORDS",
+        "Words of ordered levels, from the worst to the best: bad,fair,good. They are scores from "
+        "0 to 1 without `levels`.",
+        of="labels",
+    )
+    options: int | None = _setting(
+        "INTEGER", "Number of options of every item, between which a system can guess."
     )
     ignore: Names = _setting(
         "COLUMNS",
@@ -141,7 +151,9 @@ class Settings:
     @cached_property
     def marking(self) -> Marking:
         """What is right, wrong and missing."""
-        return Marking.of(self.threshold, self.right, self.wrong, self.missing, self.score_range)
+        return Marking.of(
+            self.threshold, self.right, self.wrong, self.missing, self.score_range, self.order
+        )
 
     @classmethod
     def names(cls, *kinds: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from irtkit.responses.columns import (
 from irtkit.responses.labels import Labels, label_names
 from irtkit.responses.long import (
     LongFrame,
+    alike,
     as_text,
     check_ignored,
     in_words,
@@ -34,7 +35,7 @@ from irtkit.responses.long import (
 from irtkit.responses.marking import plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
-from irtkit.responses.vocabulary import KEY_ROWS, SUMMARIES
+from irtkit.responses.vocabulary import KEY_ROWS, RIGHT, SUMMARIES, WRONG
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     frame = in_words(lambda marking: _melted(table, layout, settings, marking), settings.marking)
     if frame.items.merged:
         label, kept = next(iter(frame.items.merged.items()))
-        raise failed("items-alike", item=kept, other=label)
+        raise failed("items-alike", **alike(label, kept))
     if settings.key is None:
         _check_marks(frame, table, layout)
     try:
@@ -234,17 +235,20 @@ def _refuse_cells(frame: LongFrame, columns: Columns, table: Table) -> None:
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = columns.strange(more=int(numbers))
     shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}
-    if shared and not numbers and not settings.transpose:  # others have words of their own
+    if shared and not numbers:  # others have words of their own
         strange[[*shared]] = False
-    odd = [columns.names[k] for k in np.flatnonzero(strange)]
+    places_of_odd = np.flatnonzero(strange).tolist()
+    odd = [columns.names[k] for k in places_of_odd]
     if odd and 2 * len(odd) <= len(columns.names):
-        text = all(isinstance(value, str) for value in coder.columns)
-        ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=text)
+        values = [v for v, places in coder.columns.items() if not places.isdisjoint(places_of_odd)]
+        sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
+        ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
         if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
             remedies = (*error.finding.remedies, ignore)
             raise ReadingError(replace(error.finding, remedies=remedies))
         labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
-        raise failed("not-items", ignore, *labels, columns=odd)
+        scores = [remedy for remedy in error.finding.remedies if "score_range" in remedy.settings]
+        raise failed("not-items", ignore, *labels, *scores, columns=odd)
     _refuse_long(table.header)
     labels_of_rows = table.header if settings.transpose else frame.respondents.names
     key = next((name for name in labels_of_rows if plain_name(name) in KEY_ROWS), None)

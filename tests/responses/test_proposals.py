@@ -1,0 +1,217 @@
+"""Typing what `inspect` proposes never gives another matrix than the truth.
+
+`CASES` are tables with their truth. inspect must propose a command that gives it, or ask and name
+the settings that do.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ResponseMatrix, read_responses
+from irtkit.fitting import silently
+from irtkit.io.overview import overview
+from tests.commands import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUES = np.array(
+    [[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 1], [0, 1, 0, 1], [1, 1, 1, 1], [1, 0, 0, 0]]
+)
+MODELS = [*"abcdef"]
+ITEMS = ["q1", "q2", "q3", "q4"]
+TRUTH = ResponseMatrix(VALUES, MODELS, ITEMS)
+HOLES = np.where(np.arange(24).reshape(6, 4) % 7 == 3, -1, VALUES)
+HOLED = ResponseMatrix(HOLES, MODELS, ITEMS)
+FILLED = ResponseMatrix(np.maximum(HOLES, 0), MODELS, ITEMS)
+GRADES = 1 + np.arange(24).reshape(6, 4) * 7 % 5  # Marks from 1 to 5.
+SECONDS = 1 + 1.25 * (np.arange(24).reshape(6, 4) * 5 % 25)
+
+
+def wide(cells: Any, items: list[str] = ITEMS) -> pd.DataFrame:
+    frame = pd.DataFrame(cells, columns=items)
+    frame.insert(0, "model", MODELS)
+    return frame
+
+
+def words(right: Any, wrong: Any, missing: Any = "") -> pd.DataFrame:
+    """Marks in words, with another word in some cells."""
+    marked = np.where(HOLES == 1, right, wrong).astype(object)
+    return wide(np.where(HOLES < 0, missing, marked))
+
+
+def long(**columns: Any) -> pd.DataFrame:
+    names = {"model": np.repeat(MODELS, 4), "item": np.tile(ITEMS, 6)}
+    return pd.DataFrame({**names, **columns})
+
+
+def scored(scores: Any) -> ResponseMatrix:
+    return ResponseMatrix(scores, MODELS, ITEMS)
+
+
+MARKS = VALUES.ravel()
+READ = {  # Read as they are.
+    **{
+        f"{right}/{wrong}": (words(right, wrong), HOLED)
+        for right, wrong in (
+            *(("correct", "incorrect"), ("Right", "Wrong"), ("PASS", "FAIL"), ("yes", "No")),
+            *(("passed", "failed"), ("C", "I"), ("success", "failure"), ("solved", "unsolved")),
+            *(("resolved", "unresolved"), ("True", "False"), ("correct", "wrong"), ("✓", "✗")),
+        )
+    },
+    "agent, task, reward": (
+        long(reward=MARKS).rename(columns={"model": "agent", "item": "task"}), TRUTH),
+    **{
+        f"column {name}": (long(**{name: MARKS}), TRUTH)
+        for name in ("passed", "success", "reward", "resolved", "is_correct", "correct")
+    },
+    "confidence beside marks": (long(score=MARKS, confidence=np.linspace(0, 1, 24)), TRUTH),
+    "difficulty beside grades": (long(correct=MARKS, steps=np.arange(24) % 3), TRUTH),
+}  # fmt: skip
+ASKED: dict[str, Any] = {  # Not read without a choice, which gives the truth.
+    "-1/+1": (wide(2 * VALUES - 1), TRUTH, {"right": 1, "wrong": -1}),
+    "-1/+1, -1 missing": (
+        wide(np.where(VALUES, 1, -1)), scored(np.where(VALUES, 1, -1)), {"missing": -1}),
+    "1 or nothing": (wide(np.where(VALUES, "1", "")), TRUTH, {"right": 1, "wrong": ""}),
+    "error": (long(error=1 - MARKS), TRUTH, {"response": "error", "right": 0, "wrong": 1}),
+    "score among marks": (
+        long(score=MARKS, polite=np.roll(MARKS, 5)), TRUTH, {"response": "score"}),
+    "accuracy among ratings": (
+        long(accuracy=MARKS, helpfulness=GRADES.ravel(), clarity=GRADES[::-1].ravel()), TRUTH,
+        {"response": "accuracy"}),
+    "seconds": (
+        wide(SECONDS), scored((31 - SECONDS) / 30), {"score_range": (31, 1)}),
+    "points out of 40": (
+        wide(VALUES * 10 + 20), scored((VALUES * 10 + 20) / 40), {"score_range": (0, 40)}),
+    "a rubric beside marks": (
+        wide(VALUES).assign(q5=[0, 1, 2, 3, 4, 5]),
+        ResponseMatrix(np.c_[VALUES, np.arange(6) / 5], MODELS, [*ITEMS, "q5"]),
+        {"score_range": {"q5": (0, 5)}}),
+    "three words, one missing": (
+        words("right", "wrong", "skipped"), HOLED,
+        {"right": "right", "wrong": "wrong", "missing": "skipped"}),
+    "three words, one wrong": (
+        words("C", "I", "ERROR"), FILLED, {"right": "C", "wrong": ["I", "ERROR"]}),
+    "a word among marks, missing": (words(1, 0, "timeout"), HOLED, {"missing": "timeout"}),
+    "a word among marks, wrong": (
+        words(1, 0, "timeout"), FILLED, {"right": 1, "wrong": [0, "timeout"]}),
+    "answers": (
+        wide(np.where(VALUES == 1, list("ABCA"), list("BDAC"))), TRUTH,
+        {"key": dict(zip(ITEMS, "ABCA", strict=True))}),
+    "answers that are numbers": (
+        wide(np.where(VALUES == 1, [1, 2, 3, 4], [2, 3, 4, 1])), TRUTH,
+        {"key": dict(zip(ITEMS, [1, 2, 3, 4], strict=True))}),
+    "true or false answers": (
+        wide(np.where(VALUES == 1, list("TFTF"), list("FTFT"))), TRUTH,
+        {"key": dict(zip(ITEMS, "TFTF", strict=True))}),
+    "yes and no beside marks": (
+        wide(VALUES).assign(released=["yes", "no"] * 3), TRUTH, {"ignore": "released"}),
+    "two words of which one is unknown": (
+        words("ok", "meh", ""), HOLED, {"right": "ok", "wrong": "meh"}),
+    "ordered words": (
+        wide(np.array(["very bad", "bad", "ok", "good", "very good"])[GRADES - 1]),
+        scored((GRADES - 1) / 4),
+        {"order": ["very bad", "bad", "ok", "good", "very good"]}),
+}  # fmt: skip
+PROPOSED = {  # Proposed, since nothing else is as likely.
+    "percentages": (wide(VALUES * 80 + 20), scored((VALUES * 80 + 20) / 100)),
+    "a dash among marks": (words(1, 0, "-"), HOLED),
+    "-99 among marks": (words(1, 0, -99), HOLED),
+    "families": (words("correct", "incorrect").assign(family=["x", "y"] * 3), HOLED),
+    "epochs": (
+        pd.concat([long(epoch=1, correct=MARKS), long(epoch=2, correct=MARKS)]),
+        ResponseMatrix.from_counts(2 * VALUES, np.full((6, 4), 2), MODELS, ITEMS)),
+}  # fmt: skip
+
+
+def saved(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_csv(folder / "results.csv", index=False)
+    return folder / "results.csv"
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_means_one_thing_is_read(tmp_path: Path, name: str) -> None:
+    frame, truth = READ[name]
+    assert read_responses(frame) == truth
+    shown = overview(saved(frame, tmp_path))
+    assert (shown.matrix, shown.settings) == (truth, {})
+
+
+@pytest.mark.parametrize("name", PROPOSED)
+def test_what_is_proposed_gives_the_truth(tmp_path: Path, name: str) -> None:
+    frame, truth = PROPOSED[name]
+    path = saved(frame, tmp_path)
+    shown = overview(path)
+    assert shown.settings
+    assert shown.matrix == truth == read_responses(path, **shown.settings)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_may_mean_two_things_is_asked_with_the_choices(tmp_path: Path, name: str) -> None:
+    frame, truth, settings = ASKED[name]
+    path = saved(frame, tmp_path)
+    shown = overview(path)
+    assert (shown.matrix, shown.command) == (None, "")
+    choices = [choice.settings for choice in shown.problem.finding.remedies]
+    assert any(settings.keys() & choice.keys() for choice in choices)
+    assert read_responses(path, **settings) == truth
+    assert read_responses(frame, **settings) == truth or name == "1 or nothing"
+
+
+def test_ordered_levels_are_named_and_typed(tmp_path: Path) -> None:
+    path = saved(wide(GRADES), tmp_path)
+    assert "--score-range 1,5 --levels if these are ordered levels" in str(overview(path))
+    shown = overview(path, score_range=(1, 5), levels=True)
+    assert shown.command == f"irtkit fit {shlex.quote(str(path))} --score-range 1,5 --model GPCM"
+    low = wide(np.minimum(GRADES, 3)).assign(q4=GRADES[:, 3])
+    points = read_responses(low, levels=True)
+    assert points.trials.tolist() == [[4] * 4] * 6
+    assert points.scores.max() <= 1
+    assert (points.scores[:, :3] <= 0.5).all()
+
+
+def test_words_are_noted_and_a_mixture_is_asked_about() -> None:
+    (note,) = read_responses(words("pass", "fail")).source.findings
+    assert (note.code, note.values) == ("words-read", {"right": ["pass"], "wrong": ["fail"]})
+    mixed = words("pass", "fail").assign(q1=["yes", "no"] * 3)
+    with pytest.raises(ValueError, match="not responses: 'q1'"):
+        read_responses(mixed)
+    assert ResponseMatrix([["yes", "no"], ["no", ""]]).values.tolist() == [[1, 0], [0, -1]]
+
+
+def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    accuracy = np.array([0.25] * 5 + [0.5, 0.6, 0.7, 0.8, 0.9])[:, None]
+    frame = pd.DataFrame((generator.random((10, 600)) < accuracy).astype(int))
+    frame.insert(0, "model", [f"m{k}" for k in range(10)])
+    (note,) = read_responses(frame).source.findings
+    assert (note.code, note.values["n"], note.values["n_options"]) == ("near-chance", 5, 4)
+    declared = read_responses(frame, options=4)
+    assert declared.item_table["n_options"].eq(4).all()
+    assert declared.source.findings == ()
+    with silently():
+        guessing = irtkit.fit(declared, standard_errors=False).at_chance
+    assert guessing == ("m0", "m1", "m2", "m3", "m4")
+    for n_options in (1, 2.5, "four"):
+        with pytest.raises(ValueError, match="options must be a whole number"):
+            read_responses(frame, options=n_options)
+    saved(frame, tmp_path)
+    assert "numbers of options are unknown" in run(
+        "leaderboard results.csv --drop at-chance", tmp_path).stderr  # fmt: skip
+    shown = run("leaderboard results.csv --drop at-chance --options 4", tmp_path).stdout
+    assert "m9" in shown
+    assert "m0 " not in shown
+
+
+def test_a_label_that_differs_by_a_blank_says_so() -> None:
+    frame = long(correct=MARKS)
+    frame["model"] = frame["model"].where(frame["item"] != "q4", frame["model"] + " ")
+    with pytest.warns(irtkit.IRTWarning, match="'a ' and 'a' differ only by blanks"):
+        assert read_responses(frame) == TRUTH
