@@ -28,7 +28,7 @@ from irtkit.calibration.estimates import (
     result_of,
     unbounded_items,
 )
-from irtkit.calibration.levels import level_covariance, level_problem
+from irtkit.calibration.levels import LevelScores, level_problem
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
@@ -343,23 +343,22 @@ def _covariances(
 
     patterns, parameters = problem.engine.patterns, problem.parameters
     items, population, nodes = at.items, at.populations[0], maximum.nodes
-    if items.levels is not None:
-        grid = MarginalLikelihood(problem.engine, nodes).grid(items)
-        joint = level_covariance(problem, at, grid)
-        return joint.of_items(), np.zeros((0, 0)), joint
-    if patterns.repeated and schedule.fixed is None:
+    if patterns.repeated and schedule.fixed is None and items.levels is None:
         # Use twice as many nodes: with many trials, the observed information about scale and
         # location is a small difference of two large sums.
         half_width = (float(nodes.theta[-1]) - population.mean) / population.sd
         density = schedule.density(items, patterns, half_width, at.populations)
         nodes = density.nodes(2, interpolates=False)
     grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
+    levels = None
+    if items.levels is not None:
+        levels = LevelScores(problem.engine, items, grid)  # type: ignore[arg-type]
     if patterns.multiplicity is None or not formed_as_a_whole(items, patterns.n_items):
-        own, of_population, joint = covariances(patterns, parameters, at, grid, problem.prior)
-        return own[columns], of_population, joint.chosen(columns)
+        of_population, joint = covariances(patterns, parameters, at, grid, problem.prior, levels)
+        return joint.of_items()[columns], of_population, joint.chosen(columns)
     # copies share their estimates, not their errors: each has a place of its own
     every = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-    own, of_population, joint = covariances(
+    of_population, joint = covariances(
         patterns.with_columns(columns),
         every,
         at._replace(items=items.chosen(columns)),
@@ -368,7 +367,7 @@ def _covariances(
     )
     # inverting leaves copies with errors that differ by rounding: all have the first's
     first = np.unique(columns, return_index=True)[1]
-    return own[first[columns]], of_population, joint
+    return joint.of_items()[first[columns]], of_population, joint
 
 
 def maximum_of(

@@ -19,17 +19,10 @@ from irtkit.calibration.likelihood import (
 )
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
 from irtkit.calibration.search import PreconditionedLBFGS, Problem
-from irtkit.calibration.standard_errors import (
-    ItemCovariance,
-    PriorInformation,
-    System,
-    in_common,
-    inverted,
-    orthonormal,
-    prior_information,
-)
+from irtkit.calibration.standard_errors import System, missing_on_polynomials, orthonormal
 from irtkit.data.patterns import blocks
 from irtkit.irf import ItemParameters, Items, level_curves, level_information
+from irtkit.quadrature.engines import Part
 from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
@@ -43,8 +36,6 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Grid
 
 _STEP_SPREAD = 3.0  # SD of the logits of thresholds around their mean, as of intercepts.
-_MOST_DENSE = 300  # Parameters up to which their information is inverted as a whole.
-_POLYNOMIALS = 6  # Of each posterior that scores are projected on: errors within 1e-4.
 _AT_ONCE = 2**21  # Numbers worked on at once.
 
 
@@ -96,6 +87,27 @@ class LevelParameterisation(Parameterisation):
         scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
+
+    @property
+    def estimated(self) -> NDArray[np.bool_]:
+        """Which parameters of each item are its own, (k, n_items)."""
+        return np.concatenate([np.ones((1, self.n_items), bool), self.engine.free.T])
+
+    def common_moves(self, items: Items) -> Array:
+        """How items move with a common scale and location of ability, (n_items, k, 2)."""
+        moves = np.zeros((self.n_items, len(self.places), 2))
+        moves[:, 0, 0] = items.slope
+        moves[:, 1:, 1] = self.shifts * items.slope[:, None]
+        return moves
+
+    def table(self, at: Values) -> Array:
+        """Slopes and steps, (k, n_items)."""
+        levels = at.items.levels
+        return np.vstack([at.items.slope, np.where(levels.free, levels.steps, 0.0).T])
+
+    def of_table(self, table: Array) -> Items:
+        """Items with the parameters of such a table."""
+        return self.engine.items(table[0], table[1:].T)
 
     def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
         """Information about a shift of every item, and about its slope beside all else."""
@@ -174,14 +186,6 @@ class LevelPrior:
     def turned(self, blocks_of_two: Array) -> Array:
         """Curvatures by slope and intercept as those by slope and steps."""
         return np.asarray(self.turn.swapaxes(1, 2) @ blocks_of_two @ self.turn)
-
-    def information(self, at: Values) -> PriorInformation:
-        """Minus the second derivatives of the log prior."""
-        plain = self.plain(at.items)[0]
-        of_two = Parameterisation("2PL", len(plain.slope), learns=True)
-        found = prior_information(self.weak, of_two, at._replace(items=plain), None)
-        border = self.turn.swapaxes(1, 2) @ found.border
-        return PriorInformation(self.turned(found.blocks) + self.around, border, found.corner)
 
 
 def level_problem(
@@ -269,75 +273,59 @@ def _start(problem: Problem) -> Array:
     return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 
-def level_covariance(problem: Problem, at: Values, grid: Grid) -> ItemCovariance:
-    """Covariance of slopes and steps of all items, as for right and wrong answers."""
-    engine: Any = problem.engine
-    items: Any = at.items
-    information = engine.sums(items, grid).information
-    n_items, width = engine.scores.shape
-    real = np.concatenate([np.ones((n_items, 1), bool), engine.free], axis=1)
-    nothing = np.zeros_like(information), np.zeros((n_items, width, 0)), np.zeros((0, 0))
-    prior = PriorInformation(*nothing) if problem.prior is None else problem.prior.information(at)  # type: ignore[attr-defined]
-    alone = np.where(real[:, :, None] & real[:, None], 0.0, np.nan)
-    whole = int(real.sum()) <= _MOST_DENSE
-    if whole:
-        directions = np.eye(n_items * width)[:, real.ravel()].reshape(n_items, width, -1)
-    else:
+class LevelScores:
+    """Scores of items with levels, by slope and steps, and the information that they miss."""
+
+    def __init__(self, engine: LevelEngine, items: Items, grid: Grid) -> None:
+        self.engine = engine
+        self.items = items
+        self.grid = grid
+        self._curves = level_curves(items, grid.nodes.theta)
+
+    def parts(self) -> Iterator[Part]:
+        """Scores and observed cells of some respondents, and their posteriors."""
+        engine = self.engine
+        for rows, weights, _ in engine.weights(self.items, self.grid):
+            by_node = np.ascontiguousarray(weights.T)
+            yield Part(rows, engine.scored(rows), engine.seen(rows), by_node, by_node)
+
+    def system(self, *, by_itself: bool) -> System:
+        """Information about each item, and (``by_itself``) what it misses along θ."""
+        information = self.engine.sums(self.items, self.grid).information
+        absent = ~self.items.levels.real
         missing = np.zeros_like(information)
-        for scores in _projected(engine, items, grid, 1):
-            by_item = scores.transpose(1, 2, 0)
+        for part in self.parts() if by_itself else ():
+            linear = next(orthonormal(part.weights, self.grid.nodes.theta))
+            flat = self.scores(part, linear, linear=True)
+            by_item = flat.reshape(len(flat), *absent.shape).transpose(1, 2, 0)
             missing += by_item @ by_item.swapaxes(1, 2)
-        filled = information + np.eye(width) * ~real[:, :, None]
-        moved = np.zeros((n_items, width, 2))
-        moved[:, 0, 0] = items.slope
-        moved[:, 1:, 1] = problem.parameters.shifts * items.slope[:, None]  # type: ignore[attr-defined]
-        system = System(filled, missing, np.empty(0), np.empty(0))
-        directions, inverse = in_common(engine.patterns, problem.parameters, system, prior, moved)
-        alone += inverse
-    n = directions.shape[2]
-    missing = np.zeros((n, n))
-    flat = directions.reshape(-1, n)
-    for scores in _projected(engine, items, grid, _POLYNOMIALS):
-        along = scores.reshape(len(scores), -1) @ flat
-        missing += along.T @ along
-    moves = np.concatenate([directions, np.zeros((n_items, width, len(prior.corner)))], axis=2)
-    total = np.tensordot(moves, (information + prior.blocks) @ moves, ((0, 1), (0, 1)))
-    border = np.tensordot(moves, prior.border, ((0, 1), (0, 1)))
-    total[:, n:] += border
-    total[n:] += border.T
-    total[n:, n:] += prior.corner
-    total[:n, :n] -= missing
-    core = np.nan_to_num(inverted(total)[:n, :n])
-    core -= 0.0 if whole else np.eye(n)
-    alone[np.isnan(alone)] = 0.0
-    return ItemCovariance(alone, directions, core, np.zeros((2, n)))
+        filled = information + np.eye(absent.shape[1]) * absent[:, :, None]
+        return System(filled, missing, np.empty(0), np.empty(0))
 
+    def missing_information(self, moves: Array) -> Array:
+        """Missing information along some directions, (n_items, k, n)."""
+        theta, turn = self.grid.nodes.theta, moves.reshape(-1, moves.shape[2])
+        n = self.engine.patterns.n
+        return missing_on_polynomials(self.parts(), theta, self.scores, turn, n)
 
-def _projected(engine: Any, items: Items, grid: Grid, n_polynomials: int) -> Iterator[Array]:
-    """Scores by slope and steps on polynomials of each posterior, (n, n_items, k)."""
-    theta, gpcm = grid.nodes.theta, items.levels.model == "GPCM"
-    _, by_logit, by_step = level_curves(items, theta)
-    n_items, width = engine.scores.shape
-    # the score of a slope of the GPCM has k·θ; what is constant in θ has no covariance
-    mean = (theta * (engine.scores[:, :1] - by_logit[:, 0])).T
-    for some, weights, _ in engine.weights(items, grid):
-        for part in blocks(len(weights), n_items * width, _AT_ONCE):
-            rows = slice((some.start or 0) + part.start, (some.start or 0) + part.stop)
-            seen = engine.seen(rows)
-            polynomials = orthonormal(np.ascontiguousarray(weights[part].T), theta)
-            for _, weighted in zip(range(n_polynomials), polynomials, strict=False):
-                along = np.ascontiguousarray(weighted.T)
-                found = np.empty((len(seen), n_items, width))
-                if gpcm:
-                    level = engine.scored(rows)
-                    found[:, :, 0] = level * (along @ theta)[:, None] - seen * (along @ mean)
-                    for k in range(1, width):
-                        found[:, :, k] = seen * (along @ by_step[:, 0, k - 1].T)
-                else:
-                    found[:] = 0.0
-                    for k in range(width):
-                        reached = engine.at(k, rows)
-                        found[:, :, 0] += reached * (along @ (theta * by_logit[:, k]).T)
-                        for step in {max(k - 1, 0), min(k, width - 2)}:
-                            found[:, :, step + 1] += reached * (along @ by_step[:, k, step].T)
-                yield found
+    def scores(self, part: Part, weighted: Any, *, linear: bool) -> Array:
+        """Scores summed over nodes with some weights, (n, n_items · k)."""
+        del linear
+        theta, along = self.grid.nodes.theta, np.ascontiguousarray(weighted.T)
+        _, by_logit, by_step = self._curves
+        n_items, width = by_logit.shape[:2]
+        table = np.zeros((len(along), n_items, width))
+        if self.items.levels.model == "GPCM":
+            # the score of a slope has k·θ; what is constant in θ has no covariance
+            mean = (theta * (self.engine.scores[:, :1] - by_logit[:, 0])).T
+            table[:, :, 0] = part.right * (along @ theta)[:, None]
+            table[:, :, 0] -= part.answered * (along @ mean)
+            for k in range(1, width):
+                table[:, :, k] = part.answered * (along @ by_step[:, 0, k - 1].T)
+            return table.reshape(len(along), -1)
+        for k in range(width):
+            reached = self.engine.at(k, part.respondents)
+            table[:, :, 0] += reached * (along @ (theta * by_logit[:, k]).T)
+            for step in {max(k - 1, 0), min(k, width - 2)}:
+                table[:, :, step + 1] += reached * (along @ by_step[:, k, step].T)
+        return table.reshape(len(along), -1)

@@ -34,6 +34,8 @@ from irtkit.quadrature import Grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from irtkit.calibration.priors import AtPrior, Prior
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Nodes, Posteriors
@@ -266,6 +268,27 @@ class Parameterisation:
             x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
         x[self.population] = (math.log(population.sd), population.mean)[: self.n_population]
         return x
+
+    @property
+    def estimated(self) -> NDArray[np.bool_]:
+        """Which parameters of each item are its own, (k, n_items)."""
+        chosen = np.zeros((2 + (self.model == "3PL"), self.n_items), bool)
+        chosen[int(self.common_slope) :, self.free] = True
+        return chosen
+
+    def common_moves(self, items: Items) -> Array:
+        """How items move with a common scale and location of ability, (n_items, k, 2)."""
+        moves = np.zeros((self.n_items, 2 if items.logit_guessing is None else 3, 2))
+        moves[:, 0, 0] = moves[:, 1, 1] = items.slope
+        return moves
+
+    def table(self, at: Values) -> Array:
+        """Parameters of the free items as a prior speaks of them, (k, n_free)."""
+        return np.stack([values for values in self.of_prior(at)[:3] if values is not None])
+
+    def of_table(self, table: Array) -> Items:
+        """Items with the parameters of such a table."""
+        return Items(*table)
 
     def of_prior(self, at: Values) -> Items:
         """The free items as a prior speaks of them: of Rasch the SD of ability is the slope."""

@@ -15,6 +15,7 @@ from scipy.stats import binom
 import irtkit
 from irtkit import ResponseMatrix, fit, load, score, simulate_responses
 from irtkit.calibration import levels as of_levels
+from irtkit.calibration import standard_errors
 from irtkit.calibration.estimation import maximum_likelihood, maximum_of
 from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood
 from irtkit.calibration.priors import WeakPrior
@@ -189,7 +190,7 @@ def test_errors_of_many_items_are_nearly_those_of_all_parameters(
 ) -> None:
     levels = drawn(300, 30, model)[2]
     exact = fit(levels, model)
-    monkeypatch.setattr(of_levels, "_MOST_DENSE", 0)
+    monkeypatch.setattr(standard_errors, "_MOST_DENSE", 0)
     quick = fit(levels, model)
     assert quick.standard_errors[:, 4:] == pytest.approx(exact.standard_errors[:, 4:], rel=0.03)
     assert quick.standard_errors[:, 0] == pytest.approx(exact.standard_errors[:, 0], rel=0.03)
