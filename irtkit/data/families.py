@@ -73,8 +73,8 @@ def item_blocks(
     result: Expecting, kept: NDArray[np.bool_] | NDArray[np.int64]
 ) -> Iterator[tuple[slice, Array, Array]]:
     """Some items, right responses of some respondents and how many there are, 0 where missing."""
-    n_kept = len(np.arange(result.patterns.n)[kept])
-    for items in blocks(len(result.item_labels), n_kept, _SEARCH.cells_at_once):
+    n_rows = len(np.arange(result.patterns.n)[kept])
+    for items in blocks(len(result.item_labels), n_rows, _SEARCH.cells_at_once):
         right, trials = result.patterns.dense(kept, items)
         yield items, right, trials
 
@@ -84,7 +84,8 @@ def _answers(result: Expecting, kept: NDArray[np.int64]) -> Iterator[tuple[Array
     for items, right, trials in item_blocks(result, kept):
         answered = (trials > 0).astype(np.float64)
         expected = np.nan_to_num(result.expected(kept, items))
-        yield answered, right / np.maximum(trials, 1), expected * answered
+        share = right / np.maximum(trials, 1)
+        yield answered, share, expected * answered
 
 
 def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
@@ -97,26 +98,25 @@ def alike_pairs(result: Expecting, excess: float) -> pd.DataFrame:
 
     compared = np.flatnonzero(result.patterns.answering)
     first, second = _candidates(result, compared, excess)
-    n_common, agreed, expected, variance, n_right = _compared(result, compared, first, second)
+    sums = _compared(result, compared, first, second)
+    n_common, agreed, expected, variance, n_right = sums
     beyond = agreed - expected
+    possible = n_common - expected
     n_pairs = max(len(compared) * (len(compared) - 1) / 2, 1.0)
     least_z = -ndtri(_SEARCH.false_pairs / n_pairs)
-    is_alike = beyond >= excess * (n_common - expected)
-    is_alike &= beyond > least_z * np.sqrt(variance)
-    is_identical = agreed > n_common - 0.5
-    is_identical &= np.minimum(n_right, n_common - n_right) >= _SEARCH.mixed
+    is_alike = (beyond >= excess * possible) & (beyond > least_z * np.sqrt(variance))
+    n_mixed = np.minimum(n_right, n_common - n_right)
+    is_identical = (agreed > n_common - 0.5) & (n_mixed >= _SEARCH.mixed)
     labels = np.array(result.respondent_labels, dtype=object)[compared]
-    table = pd.DataFrame(
-        {
-            "respondent": labels[first],
-            "other": labels[second],
-            "agreement": agreed / np.maximum(n_common, 1),
-            "expected": expected / np.maximum(n_common, 1),
-            "excess": beyond / np.maximum(n_common - expected, 1e-9),
-            "n_items": n_common.astype(np.int64),
-        }
-    )
-    pairs: pd.DataFrame = table[is_identical | is_alike]
+    columns = {
+        "respondent": labels[first],
+        "other": labels[second],
+        "agreement": agreed / np.maximum(n_common, 1),
+        "expected": expected / np.maximum(n_common, 1),
+        "excess": beyond / np.maximum(possible, 1e-9),
+        "n_items": n_common.astype(np.int64),
+    }
+    pairs: pd.DataFrame = pd.DataFrame(columns)[is_identical | is_alike]
     return pairs.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -128,14 +128,15 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
     1), and B is their number. Products in 32 bits suffice.
     """
     n = len(compared)
+    weight = (1 - excess) ** 0.5
     candidates = [np.empty((2, 0), np.intp)]
     for rows in blocks(n, n, _SEARCH.pairs_at_once):
         n_rows = rows.stop - rows.start
         beyond: Any = np.zeros((n_rows, n - rows.start), np.float32)
-        for parts in _answers(result, compared[rows.start :]):
-            answered, share, expected = (part.astype(np.float32) for part in parts)
+        for block in _answers(result, compared[rows.start :]):
+            answered, share, expected = (cells.astype(np.float32) for cells in block)
             signs = 2 * share - answered
-            expected_signs = (1 - excess) ** 0.5 * (2 * expected - answered)
+            expected_signs = weight * (2 * expected - answered)
             n_common: Any = signs.shape[1]
             if result.patterns.complete:
                 expected_signs = _few_functions(expected_signs)
@@ -161,8 +162,9 @@ def _few_functions(values: Array) -> Array:
     showing = np.argsort(values.sum(axis=1))[::step]
     _, sizes, functions = np.linalg.svd(values[showing], full_matrices=False)
     few = values @ functions[sizes > 1e-6 * sizes[0]].T
-    left = np.einsum("ij,ij->i", values, values) - np.einsum("ij,ij->i", few, few)
-    return few if left.max() <= _SEARCH.rounding * values.shape[1] else values
+    squares = np.einsum("ij,ij->i", values, values)
+    lost = squares - np.einsum("ij,ij->i", few, few)
+    return few if lost.max() <= _SEARCH.rounding * values.shape[1] else values
 
 
 def _compared(
@@ -177,14 +179,20 @@ def _compared(
     first, second = places.reshape(2, -1)
     for answered, share, p in _answers(result, compared[members]):
         for pairs in blocks(len(first), p.shape[1]):
-            one, other = first[pairs], second[pairs]
-            common = answered[one] * answered[other]
-            agreed = share[one] * share[other] + (1 - share[one]) * (1 - share[other])
-            expected = p[one] * p[other] + (1 - p[one]) * (1 - p[other])
-            terms = (common, agreed, expected, expected * (1 - expected), share[one])
+            k, m = first[pairs], second[pairs]
+            common = answered[k] * answered[m]
+            agreed = _both(share[k], share[m])
+            expected = _both(p[k], p[m])
+            terms = (common, agreed, expected, expected * (1 - expected), share[k])
             sums[:, pairs] += [np.einsum("ij,ij->i", common, term) for term in terms]
     sums[3] = np.maximum(sums[3], 1e-12)
     return sums
+
+
+def _both(p: Array, q: Array) -> Array:
+    """Probability that two are both right or both wrong."""
+    agreement: Array = p * q + (1 - p) * (1 - q)
+    return agreement
 
 
 def clustered_share(
@@ -197,17 +205,18 @@ def clustered_share(
     1)/G over the G slopes b₍g₎ without one family, or without one respondent (CR3: Bell & McCaffrey
     2002).
     """
-    theta, _, scored = proportion
-    at, family = theta[scored, None], np.unique(family[scored], return_inverse=True)[1]
+    scored = proportion.scored
+    score = proportion.value[scored, None]
+    family = np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
         raise ValueError("families must name at least two families")
-    apart, together = 0.0, 0.0
+    by_respondent, by_family = 0.0, 0.0
     respondents = np.arange(len(family))
     for _, right, trials in item_blocks(result, scored):
-        terms = (trials, trials * at, right, trials * at**2, right * at)
-        apart += _jackknife(terms, respondents)
-        together += _jackknife(terms, family)
-    return min(1.0, apart / together) if together > 0 else 1.0
+        terms = (trials, trials * score, right, trials * score**2, right * score)
+        by_respondent += _jackknife(terms, respondents)
+        by_family += _jackknife(terms, family)
+    return min(1.0, by_respondent / by_family) if by_family > 0 else 1.0
 
 
 def _jackknife(terms: tuple[Array, ...], cluster: NDArray[np.int64]) -> float:
@@ -216,16 +225,18 @@ def _jackknife(terms: tuple[Array, ...], cluster: NDArray[np.int64]) -> float:
     starts = np.searchsorted(cluster[order], np.arange(int(cluster.max()) + 1))
     sums = np.stack([term.sum(axis=0) for term in terms])
     left_out = np.stack([np.add.reduceat(term[order], starts, axis=0) for term in terms])
-    without = _slopes(sums[:, None] - left_out)
-    return float(((without - _slopes(sums)) ** 2).sum() * (1 - 1 / len(starts)))
+    change = _slopes(sums[:, None] - left_out) - _slopes(sums)
+    return float((change**2).sum() * (1 - 1 / len(starts)))
 
 
 def _slopes(sums: Array) -> Array:
     """Slopes of right responses y on scores x, by the sums of 1, x, y, x² and yx; 0 without any."""
-    n, first, n_right, squares, crossed = sums
+    n, x, y, squares, products = sums
     n = np.maximum(n, 1)
-    squares, crossed = squares - first**2 / n, crossed - n_right * first / n
-    slopes: Array = np.divide(crossed, squares, out=np.zeros_like(squares), where=squares > 1e-9)
+    variation = squares - x**2 / n
+    covariation = products - y * x / n
+    slopes: Array = np.zeros_like(variation)
+    np.divide(covariation, variation, out=slopes, where=variation > 1e-9)
     return slopes
 
 
@@ -239,8 +250,11 @@ def family_names(
     """
     labels = result.respondent_labels
     if isinstance(families, str) and families == SIMILAR:
-        codes = linked(result, alike_pairs(result, USUAL_EXCESS) if pairs is None else pairs)
-        return [labels[k] for k in np.unique(codes, return_index=True)[1][codes]]
+        if pairs is None:
+            pairs = alike_pairs(result, USUAL_EXCESS)
+        codes = linked(result, pairs)
+        first = np.unique(codes, return_index=True)[1]
+        return [labels[k] for k in first[codes]]
     names = by_label("families", families, labels, result.responses, "family")
     return [None if is_missing_label(name) else str(name) for name in names]
 
@@ -249,9 +263,10 @@ def family_codes(result: Expecting, families: Any) -> NDArray[np.int64]:
     """Number the family of every respondent. One without a family is its own family."""
     if isinstance(families, str) and families == SIMILAR:
         return linked(result, alike_pairs(result, USUAL_EXCESS))
-    names = zip(family_names(result, families), result.respondent_labels, strict=True)
-    own = [f"of {name}" if name is not None else f"respondent {label}" for name, label in names]
-    return np.unique(own, return_inverse=True)[1]
+    members = []
+    for name, label in zip(family_names(result, families), result.respondent_labels, strict=True):
+        members.append(f"respondent {label}" if name is None else f"of {name}")
+    return np.unique(members, return_inverse=True)[1]
 
 
 def linked(result: Expecting, pairs: pd.DataFrame) -> NDArray[np.int64]:
@@ -261,6 +276,7 @@ def linked(result: Expecting, pairs: pd.DataFrame) -> NDArray[np.int64]:
 
     n = len(result.respondent_labels)
     place = {label: k for k, label in enumerate(result.respondent_labels)}
-    ends = tuple([place[label] for label in pairs[name]] for name in ("respondent", "other"))
-    links = coo_array((np.ones(len(pairs)), ends), shape=(n, n))
+    first = pairs["respondent"].map(place)
+    second = pairs["other"].map(place)
+    links = coo_array((np.ones(len(pairs)), (first, second)), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

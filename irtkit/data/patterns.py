@@ -65,10 +65,10 @@ class Packed(NamedTuple):
         # a row made up to whole bytes: NumPy packs a flat array much faster than many short rows
         room = np.zeros((min(step, n), _PER_BYTE * n_groups), dtype=np.bool_)
         for first in range(0, n, step):
-            part = cells[first : first + step]
-            whole = room[: len(part)]
-            np.greater(part, 0, out=whole[:, :n_items])
-            packed = np.packbits(whole.ravel(), bitorder="little")
+            rows = cells[first : first + step]
+            bits = room[: len(rows)]
+            np.greater(rows, 0, out=bits[:, :n_items])
+            packed = np.packbits(bits.ravel(), bitorder="little")
             groups[:, first : first + step] = packed.reshape(-1, n_groups).T
         return cls(groups, n_items)
 
@@ -193,21 +193,27 @@ class Patterns:
     @property
     def counts(self) -> Counts:
         """Counts of all responses, those by item of real respondents alone."""
-        right, responses, *by_respondent = self.margins
-        whole: Any = right[REAL], responses[REAL], *by_respondent
+        margins = self.margins
         of_scores = self.cells.dtype.kind == "f" and self.trials.dtype.kind != "f"
-        kinds = (np.float64 if of_scores else np.int64, np.int64) * 2
-        return Counts(*(one.astype(kind) for one, kind in zip(whole, kinds, strict=True)))
+        kind = np.float64 if of_scores else np.int64
+        return Counts(
+            margins.item_right[REAL].astype(kind),
+            margins.item_responses[REAL].astype(np.int64),
+            margins.respondent_right.astype(kind),
+            margins.respondent_responses.astype(np.int64),
+        )
 
     @property
     def points(self) -> Counts:
         """Counts of cells that are points out of as many as there are trials, each one response."""
-        seen = self.cells >= 0 if self.trials is None else self.trials > 0
-        tried = seen if self.trials is None else self.trials
-        share = np.divide(self.cells, tried, out=np.zeros(seen.shape), where=seen)
-        real = self.group != SYNTHETIC
+        answered = self.cells >= 0 if self.trials is None else self.trials > 0
+        tried = answered if self.trials is None else self.trials
+        share = np.divide(self.cells, tried, out=np.zeros(answered.shape), where=answered)
         return Counts(
-            share[real].sum(axis=0), seen[real].sum(axis=0), share.sum(axis=1), seen.sum(axis=1)
+            share[self.real].sum(axis=0),
+            answered[self.real].sum(axis=0),
+            share.sum(axis=1),
+            answered.sum(axis=1),
         )
 
     def copies(self, values: Any) -> Any:
@@ -242,8 +248,10 @@ class Patterns:
             return packed.scores(weights)
         if self._kept is not None:
             return np.asarray(self._kept[which] @ weights)
-        parts = float_blocks(self, complete=which == 0)
-        return np.concatenate([both[which] @ weights for _, *both in parts])
+        products = []
+        for _, *numbers in float_blocks(self, complete=which == 0):
+            products.append(numbers[which] @ weights)
+        return np.concatenate(products)
 
     def _by_item(self, weights: Array, which: int, packed: Packed | None) -> Array:
         """Product with right answers (0) or responses (1), transposed."""
@@ -253,8 +261,10 @@ class Patterns:
             return np.asarray(weights @ (self.cells, self.trials)[which])
         if self._kept is not None:
             return np.asarray(weights @ self._kept[which])
-        parts = float_blocks(self, complete=which == 0)
-        return np.asarray(sum(weights[some] @ both[which] for some, *both in parts))
+        total = np.zeros(self.cells.shape[1])
+        for rows, *numbers in float_blocks(self, complete=which == 0):
+            total += weights[rows] @ numbers[which]
+        return total
 
     def dense(
         self, rows: Any = slice(None), items: Any = slice(None), dtype: Any = np.float64
@@ -270,13 +280,12 @@ class Patterns:
         """Return some of the patterns."""
         frequency = None if self.frequency is None else self.frequency[which]
         trials = None if self.trials is None else self.trials[which]
-        of_items = self.multiplicity, self.scored
-        return Patterns(self.cells[which], trials, self.group[which], frequency, *of_items)
+        cells, group = self.cells[which], self.group[which]
+        return Patterns(cells, trials, group, frequency, self.multiplicity, self.scored)
 
     def with_weights(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
         """Return the same rows and columns with other frequencies and multiplicities."""
-        weights = frequency, multiplicity
-        return Patterns(self.cells, self.trials, self.group, *weights, self.scored)
+        return Patterns(self.cells, self.trials, self.group, frequency, multiplicity, self.scored)
 
     def column_keys(self, generator: np.random.Generator) -> Array:
         """Sums with random weights, the same for items with identical responses, (n_columns,)."""
@@ -309,17 +318,18 @@ class Patterns:
         cells, trials = self.cells, self.trials
         if trials is None:
             cells, trials = np.maximum(cells, 0), (cells >= 0).astype(np.uint8)
-        of_items = self.frequency, self.multiplicity, scored if scored.any() else None
-        return Patterns(cells, trials, self.group, *of_items)
+        of_items = scored if scored.any() else None
+        return Patterns(cells, trials, self.group, self.frequency, self.multiplicity, of_items)
 
     def with_item_weights(self, weights: Array) -> Patterns:
         """Return the same shares right, the numbers of every item times its weight."""
-        by = weights.astype(np.float32)
+        weights = weights.astype(np.float32)
         if self.sparse:
             cells, trials = self.cells.copy(), self.trials.copy()
-            cells.data, trials.data = (part.data * by[part.indices] for part in (cells, trials))
+            cells.data = cells.data * weights[cells.indices]
+            trials.data = trials.data * weights[trials.indices]
         else:
-            cells, trials = self.cells * by, self.trials * by
+            cells, trials = self.cells * weights, self.trials * weights
         return Patterns(cells, trials, self.group, self.frequency, self.multiplicity)
 
     def score_worth(self, correlation: float | None) -> Any:
@@ -341,14 +351,14 @@ class Patterns:
 
     def _counted(self, effect: Callable[[Array], Array]) -> Patterns:
         """Divide the numbers of every cell by what is a function of its trials."""
-        of = self
+        counted = self
         if self.scored is not None:
-            of = self.with_item_weights(np.where(self.scored, SCORE_TRIALS, 1))
-        right, tried = of.cells.astype(np.float32), of.trials.astype(np.float32)
+            counted = self.with_item_weights(np.where(self.scored, SCORE_TRIALS, 1))
+        right, tried = counted.cells.astype(np.float32), counted.trials.astype(np.float32)
         numbers = (right.data, tried.data) if self.sparse else (right, tried)
         divisor = effect(numbers[1]).astype(np.float32)
-        for part in numbers:
-            np.divide(part, divisor, out=part)
+        for values in numbers:
+            np.divide(values, divisor, out=values)
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
@@ -436,8 +446,9 @@ def merged(whole: Patterns, of_items: Array | None = None) -> tuple[Patterns, Pl
     weights = generator.integers(1, whole.most_weight // 2, size=(2, columns)).astype(np.float64)
     keys = whole.group * float(whole.most_weight) + whole.scores(weights[0])
     keys += 0.0 if whole.complete else whole.response_scores(weights[1])
-    if (found := _duplicates(keys, whole.cells, whole.trials, whole.group)) is not None:
-        first, respondents = found
+    copies = _duplicates(keys, whole.cells, whole.trials, whole.group)
+    if copies is not None:
+        first, respondents = copies
         frequency = np.bincount(respondents).astype(np.float64)
         patterns = patterns.chosen(first).with_weights(frequency)
     totals = patterns.margins.item_right.sum(axis=0)
@@ -447,11 +458,11 @@ def merged(whole: Patterns, of_items: Array | None = None) -> tuple[Patterns, Pl
     if of_items is not None:
         alike = np.unique(np.vstack([keys, of_items]), axis=1, return_inverse=True)[1]
         keys = alike.ravel().astype(np.float64)
-    found = _duplicates(keys, patterns.cells.T, None if trials is None else trials.T)
-    if found is not None:
-        first, items = found
-        copies = np.bincount(items).astype(np.float64)
-        patterns = patterns.with_columns(first).with_weights(patterns.frequency, copies)
+    copies = _duplicates(keys, patterns.cells.T, None if trials is None else trials.T)
+    if copies is not None:
+        first, items = copies
+        multiplicity = np.bincount(items).astype(np.float64)
+        patterns = patterns.with_columns(first).with_weights(patterns.frequency, multiplicity)
     return patterns, respondents, items
 
 
@@ -463,8 +474,8 @@ def _duplicates(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
     for table in tables:  # different rows may have one key, if hardly ever
         if table is None:
             continue
-        for some in blocks(len(keys), table[:1].size):
-            if (table[some] != table[first[place[some]]]).any():
+        for rows in blocks(len(keys), table[:1].size):
+            if (table[rows] != table[first[place[rows]]]).any():
                 return None
     return first, place
 
@@ -480,19 +491,18 @@ def float_blocks(
     cells, trials = patterns.cells, patterns.trials
     n, columns = cells.shape
     if patterns.sparse:
-        for some in blocks(n, max(cells.nnz // n, n_points)):
-            yield some, cells[some].astype(dtype), trials[some].astype(dtype)
+        for rows in blocks(n, max(cells.nnz // n, n_points)):
+            yield rows, cells[rows].astype(dtype), trials[rows].astype(dtype)
         return
     complete = patterns.complete if complete is None else complete
     parts = list(blocks(n, max(columns, n_points)))
     right_room = np.empty((parts[0].stop, columns), dtype)
     answered_room = None if complete else np.empty_like(right_room)
-    for some in parts:
-        right = right_room[: some.stop - some.start]
-        np.copyto(right, cells[some] > 0 if trials is None else cells[some])
-        if answered_room is None:
-            yield some, right, None
-            continue
-        answered = answered_room[: some.stop - some.start]
-        np.copyto(answered, cells[some] >= 0 if trials is None else trials[some])
-        yield some, right, answered
+    for rows in parts:
+        right = right_room[: rows.stop - rows.start]
+        np.copyto(right, cells[rows] > 0 if trials is None else cells[rows])
+        answered = None
+        if answered_room is not None:
+            answered = answered_room[: rows.stop - rows.start]
+            np.copyto(answered, cells[rows] >= 0 if trials is None else trials[rows])
+        yield rows, right, answered
