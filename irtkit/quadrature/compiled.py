@@ -55,8 +55,9 @@ class JaxEngine:
         n_devices = 1 if mesh is None else mesh.size
         n_items = patterns.cells.shape[1]
         n = -(-patterns.n // n_devices)  # by device
-        n_parts = max(-(-n * n_items // (4 * BLOCK)), -(-n * _TYPICAL_NODES // BLOCK))
-        size = -(-n // n_parts)
+        parts_for_cells = -(-n * n_items // (4 * BLOCK))
+        parts_for_nodes = -(-n * _TYPICAL_NODES // BLOCK)
+        size = -(-n // max(parts_for_cells, parts_for_nodes))
         n_parts = n_devices * -(-n // size)
         frequency = patterns.frequency
         if frequency is None and n_parts * size > patterns.n:
@@ -69,11 +70,12 @@ class JaxEngine:
 
             def cut(index: tuple[slice, ...]) -> Any:
                 first, last, _ = index[0].indices(n_parts)
-                some = table[first * size : last * size]
-                if padding := (last - first) * size - len(some):
+                rows = table[first * size : last * size]
+                padding = (last - first) * size - len(rows)
+                if padding:
                     widths = [(0, padding)] + [(0, 0)] * (table.ndim - 1)
-                    some = np.pad(some, widths)
-                return some.reshape(-1, size, *table.shape[1:])
+                    rows = np.pad(rows, widths)
+                return rows.reshape(-1, size, *table.shape[1:])
 
             return self._parts.placed((n_parts, size, *table.shape[1:]), cut)
 
@@ -89,13 +91,12 @@ class JaxEngine:
     def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         n = self.patterns.n
-        found = self._run(_posteriors, self._traits, items, grid)
-        return Posteriors(*(part[:n] for part in found))
+        padded = self._run(_posteriors, self._traits, items, grid)
+        return Posteriors(*(values[:n] for values in padded))
 
     def _run(self, program: Any, traits: Traits, items: Items, grid: Grid) -> Iterator[Any]:
-        patterns = self.patterns
-        margins = patterns.margins.item_right, patterns.multiplicity
-        inputs = Inputs(self._rows, *margins, items, grid)
+        item_right = self.patterns.margins.item_right
+        inputs = Inputs(self._rows, item_right, self.patterns.multiplicity, items, grid)
         with (
             jax.enable_x64(new_val=True),
             jax.default_matmul_precision("highest"),
@@ -145,11 +146,11 @@ class Parts:
     ) -> tuple[Any, Any]:
         """Go over the parts that the matrix was cut into."""
         del n_nodes
-        total, found = _scan(step, start, tuple(rows))
+        total, values = _scan(step, start, tuple(rows))
         if self.mesh is None:
-            return total, found
+            return total, values
         added = _untyped.lax.psum(total, _AXIS)
-        return added, jax.lax.all_gather(found, _AXIS, tiled=True)
+        return added, jax.lax.all_gather(values, _AXIS, tiled=True)
 
     def over_items(
         self,
@@ -172,17 +173,19 @@ class Parts:
             None if array is None else cut(array, fill)
             for array, fill in zip(arrays, fills, strict=True)
         )
-        total, found = _scan(step, start, parts)
-        return total, jax.tree.map(lambda table: table[:n], found)
+        total, padded = _scan(step, start, parts)
+        return total, jax.tree.map(lambda table: table[:n], padded)
 
 
 def _scan(step: Callable[..., Any], start: Any, parts: tuple[Any, ...]) -> tuple[Any, Any]:
     """Scan, without a loop where there is one part only: it compiles faster."""
-    if jax.tree.leaves(parts)[0].shape[0] == 1:
-        total, found = step(start, jax.tree.map(lambda part: part[0], parts))
-        return total, found
-    total, found = jax.lax.scan(step, start, parts)
-    return total, jax.tree.map(lambda table: table.reshape(-1, *table.shape[2:]), found)
+    n_parts = jax.tree.leaves(parts)[0].shape[0]
+    if n_parts == 1:
+        only = jax.tree.map(lambda part: part[0], parts)
+        return tuple(step(start, only))
+    total, by_part = jax.lax.scan(step, start, parts)
+    whole = jax.tree.map(lambda table: table.reshape(-1, *table.shape[2:]), by_part)
+    return total, whole
 
 
 def _remember_program(key: tuple[Any, ...]) -> None:
@@ -205,9 +208,9 @@ def _program(formula: Callable[..., Any]) -> Any:
         on_one = partial(formula, parts, traits)
         if parts.mesh is None:
             return on_one(inputs)
-        given = Inputs(_SHARED_OUT, *[_EVERYWHERE] * (len(Inputs._fields) - 1))
+        layout = Inputs(_SHARED_OUT, *[_EVERYWHERE] * (len(Inputs._fields) - 1))
         return jax.shard_map(
-            on_one, mesh=parts.mesh, in_specs=(given,), out_specs=_EVERYWHERE, check_vma=False
+            on_one, mesh=parts.mesh, in_specs=(layout,), out_specs=_EVERYWHERE, check_vma=False
         )(inputs)
 
     return jax.jit(on_all_devices, static_argnums=(0, 1))

@@ -131,20 +131,26 @@ class Curves(NamedTuple):
 
 def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
     """Curves of all items."""
-    xp, nodes, complete = backend.xp, inputs.grid.nodes, traits.complete
-    points, n_points = nodes.points, nodes.points.shape[0]
+    xp = backend.xp
+    nodes = inputs.grid.nodes
+    complete = traits.complete
+    points = nodes.points
+    n_points = points.shape[0]
 
     def step(total: Any, part: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         slope, intercept, logit, copies = part
         z = slope[:, None] * points + intercept[:, None]
+        above = xp.maximum(z, 0.0)
         decay = xp.exp(-xp.abs(z))
         s = xp.where(z >= 0, 1.0, decay) / (1 + decay)
         if logit is None and copies is None and complete:
-            factors, whole = 1 + decay, len(z) - len(z) % _LOGARITHMS_SHARED
-            shared = factors[:whole].reshape(-1, _LOGARITHMS_SHARED, n_points).prod(axis=1)
-            logs = xp.log(shared).sum(axis=0) + xp.log(factors[whole:]).sum(axis=0)
-            return total - (xp.maximum(z, 0.0).sum(axis=0) + logs), (s, None, None)
-        log_wrong = -xp.maximum(z, 0.0) - xp.log(1 + decay)
+            factors = 1 + decay
+            whole = len(z) - len(z) % _LOGARITHMS_SHARED
+            groups = factors[:whole].reshape(-1, _LOGARITHMS_SHARED, n_points)
+            logs = xp.log(groups.prod(axis=1)).sum(axis=0)
+            logs += xp.log(factors[whole:]).sum(axis=0)
+            return total - (above.sum(axis=0) + logs), (s, None, None)
+        log_wrong = -above - xp.log(1 + decay)
         log_odds = None
         if logit is not None:
             log_c = -softplus(-logit, xp)[:, None]
@@ -165,51 +171,57 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
 
 def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
     """One pass over the matrix: the marginal log-likelihood and its derivatives."""
-    xp, nodes = backend.xp, inputs.grid.nodes
-    n_items, n_nodes, n_points = (a.shape[0] for a in (inputs.items[0], nodes.theta, nodes.points))
+    xp = backend.xp
+    nodes = inputs.grid.nodes
+    n_items = inputs.items.slope.shape[0]
+    n_nodes = nodes.theta.shape[0]
+    n_points = nodes.points.shape[0]
     n_groups = inputs.grid.log_weights.shape[0]
     shared = curves(backend, traits, inputs)
-    with_guessing, complete = shared.log_odds is not None, traits.complete
+    with_guessing = shared.log_odds is not None
     rows = inputs.rows
-    if shared.log_odds is None:  # posteriors depend on scores, which a backend may have beforehand
+    if not with_guessing:  # posteriors depend on scores, which a backend may have beforehand
         rows = rows._replace(score=backend.scores(inputs.copies(inputs.items.slope)))
     dtype = xp.float64 if traits.exact else xp.float32
     moments = xp.stack([xp.ones(n_nodes), nodes.theta]).astype(dtype)
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
-        some = _answers(xp, traits, Rows(*part), dtype)
-        joint = log_joint(inputs, shared, some)
+        answers = _answers(xp, traits, Rows(*part), dtype)
+        joint = log_joint(inputs, shared, answers)
         peak = joint.max(axis=0)
         joint -= peak
         weights = xp.exp(xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT))
         mass, first = moments @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
-        frequency = 1 if some.frequency is None else some.frequency.astype(dtype)
+        frequency = 1 if answers.frequency is None else answers.frequency.astype(dtype)
         weights *= frequency / mass
         mean = (frequency * (first / mass)).astype(xp.float64)
         by_item: tuple[Any, ...] = ()
-        if with_guessing or some.extra is not None:
+        if with_guessing or answers.extra is not None:
             at_points = nodes.gathered(weights)
-        if some.extra is not None:
-            by_item += (at_points @ some.extra,)
+        if answers.extra is not None:
+            by_item += (at_points @ answers.extra,)
         if with_guessing:
-            by_item += (at_points @ some.right.astype(dtype),)
-        elif some.score is None:
-            by_item += (mean @ some.right,)
-        found = (
-            _by_group(xp, some.group, n_groups, frequency * log_marginal),
-            _by_group(xp, some.group, n_groups, weights),
-            *by_item,
-        )
-        added = tuple(a + b for a, b in zip(total, found, strict=True))
-        return added, () if some.score is None else (mean,)
+            by_item += (at_points @ answers.right.astype(dtype),)
+        elif answers.score is None:
+            by_item += (mean @ answers.right,)
+        log_marginals = _by_group(xp, answers.group, n_groups, frequency * log_marginal)
+        masses = _by_group(xp, answers.group, n_groups, weights)
+        sums_of_part = (log_marginals, masses, *by_item)
+        added = tuple(a + b for a, b in zip(total, sums_of_part, strict=True))
+        return added, () if answers.score is None else (mean,)
 
-    zeros = [(n_groups,), (n_groups, n_nodes)]
-    zeros += [] if complete else [(n_points, n_items)]
-    zeros += [(n_points, n_items)] if with_guessing else [(n_items,)] if rows.score is None else []
-    total, means = backend.over_rows(step, tuple(map(xp.zeros, zeros)), rows, n_nodes)
+    shapes: list[tuple[int, ...]] = [(n_groups,), (n_groups, n_nodes)]
+    if not traits.complete:
+        shapes.append((n_points, n_items))
+    if with_guessing:
+        shapes.append((n_points, n_items))
+    elif rows.score is None:
+        shapes.append((n_items,))
+    start = tuple(map(xp.zeros, shapes))
+    total, means = backend.over_rows(step, start, rows, n_nodes)
     log_marginal, node_mass, *by_item = total
-    extra = None if complete else by_item.pop(0).T
+    extra = None if traits.complete else by_item.pop(0).T
     right = by_item[0].T if rows.score is None else backend.right_sums(means[0])
     return assembled(backend, traits, inputs, shared, Totals(log_marginal, node_mass, right, extra))
 
@@ -235,50 +247,58 @@ def assembled(
     r·c/P. The information is N·(1 − P)/P times the products of s and c. N is by point if data are
     complete, else by item and point. Without guessing, R is given by its sums with θ and with 1.
     """
-    nodes, right, expected = inputs.grid.nodes, totals.right, totals.extra
+    xp = backend.xp
+    nodes = inputs.grid.nodes
+    points = nodes.points
+    n_points = points.shape[0]
+    expected = totals.extra
     if not traits.sparse:
         expected = nodes.gathered(totals.node_mass.sum(axis=0)[:, None])[:, 0]
         expected = expected if totals.extra is None else expected + totals.extra
+    right = totals.right
     log_marginal = totals.log_marginal
     if shared.log_odds is None:
         log_marginal = log_marginal + inputs.item_right @ inputs.copies(inputs.items.intercept)
-        right = backend.xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
-    xp, points, n_points = backend.xp, nodes.points, nodes.points.shape[0]
+        right = xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
     powers = xp.stack([points, xp.ones(n_points), points**2], axis=1)
-    of_all = expected if expected.ndim == 1 else None
+    of_all: Any = expected if expected.ndim == 1 else None
+
+    def without_guessing(s: Any, right: Any, tried: Any) -> tuple[Any, Any]:
+        predicted = s if tried is None else tried * s
+        functions = of_all[:, None] * powers if tried is None else powers
+        gradient = right - predicted @ functions[:, :2]
+        entries = (predicted * (1 - s)) @ functions
+        return gradient, entries[:, xp.array([[2, 0], [0, 1]])]
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, Any]]:
-        logit, s, right, own = part
+        logit, s, right, tried = part
         if logit is None:
-            if of_all is None:
-                predicted, functions = own * s, powers
-            else:
-                predicted, functions = s, of_all[:, None] * powers
-            gradient = right - predicted @ functions[:, :2]
-            entries, place = (predicted * (1 - s)) @ functions, [[2, 0], [0, 1]]
-        else:
-            tried = of_all if own is None else own
-            c = logistic(xp.maximum(logit, LEAST_LOGIT), xp)[:, None]
-            p = c + (1 - c) * s
-            residual = (right - tried * p) / p
-            gradient = xp.concatenate(
-                [(residual * s) @ powers[:, :2], (residual * c).sum(axis=1, keepdims=True)], axis=1
-            )
-            weight = tried * (1 - c) * (1 - s) / p
-            by_c = [(weight * s * c) @ powers[:, :2], (weight * c * c).sum(axis=1, keepdims=True)]
-            entries = xp.concatenate([(weight * s * s) @ powers, *by_c], axis=1)
-            place = [[2, 0, 3], [0, 1, 4], [3, 4, 5]]
-        return None, (gradient, entries[:, xp.array(place)])
+            return None, without_guessing(s, right, tried)
+        tried = of_all if tried is None else tried
+        c = logistic(xp.maximum(logit, LEAST_LOGIT), xp)[:, None]
+        p = c + (1 - c) * s
+        residual = (right - tried * p) / p
+        by_logit = (residual * s) @ powers[:, :2]
+        by_guessing = (residual * c).sum(axis=1, keepdims=True)
+        weight = tried * (1 - c) * (1 - s) / p
+        twice_by_logit = (weight * s * s) @ powers
+        by_both = (weight * s * c) @ powers[:, :2]
+        twice_by_guessing = (weight * c * c).sum(axis=1, keepdims=True)
+        entries = xp.concatenate([twice_by_logit, by_both, twice_by_guessing], axis=1)
+        places = xp.array([[2, 0, 3], [0, 1, 4], [3, 4, 5]])
+        return None, (xp.concatenate([by_logit, by_guessing], axis=1), entries[:, places])
 
-    by_item = None if of_all is not None else expected
+    by_item = expected if of_all is None else None
     parts = (inputs.items.logit_guessing, shared.s, right, by_item)
-    found = backend.over_items(step, None, parts, (0.0,) * len(parts), n_points)[1]
-    return Sums(log_marginal, totals.node_mass, *map(inputs.copies, found))
+    derivatives = backend.over_items(step, None, parts, (0.0,) * len(parts), n_points)[1]
+    return Sums(log_marginal, totals.node_mass, *map(inputs.copies, derivatives))
 
 
 def posteriors(backend: Backend, traits: Traits, inputs: Inputs) -> Posteriors:
     """Posterior of every respondent, in 64 bits throughout."""
-    xp, items, theta = backend.xp, inputs.items, inputs.grid.nodes.theta
+    xp = backend.xp
+    items = inputs.items
+    theta = inputs.grid.nodes.theta
     shared = curves(backend, traits, inputs)
     rows = inputs.rows
     if shared.log_odds is None:  # posteriors depend on scores, which a backend may have beforehand
@@ -286,15 +306,16 @@ def posteriors(backend: Backend, traits: Traits, inputs: Inputs) -> Posteriors:
     moments = xp.stack([xp.ones(theta.shape[0]), theta, theta**2])
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
-        some = _answers(xp, traits, Rows(*part), xp.float64)
-        joint = log_joint(inputs, shared, some)
+        answers = _answers(xp, traits, Rows(*part), xp.float64)
+        joint = log_joint(inputs, shared, answers)
         peak = joint.max(axis=0)
         mass, first, second = moments @ xp.exp(joint - peak)
         mean = first / mass
+        variance = second / mass - mean**2
         log_marginal = peak + xp.log(mass)
-        if items.logit_guessing is None and some.score is None:
-            log_marginal = log_marginal + some.right @ inputs.copies(items.intercept)
-        return None, (log_marginal, mean, xp.sqrt(xp.maximum(second / mass - mean**2, 0.0)))
+        if items.logit_guessing is None and answers.score is None:
+            log_marginal = log_marginal + answers.right @ inputs.copies(items.intercept)
+        return None, (log_marginal, mean, xp.sqrt(xp.maximum(variance, 0.0)))
 
     log_marginal, mean, sd = backend.over_rows(step, None, rows, theta.shape[0])[1]
     if rows.score is not None:
@@ -314,36 +335,40 @@ class Answers(NamedTuple):
     complete. In sparse rows, the responses."""
 
 
-def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
-    known, cells, trials = some[2:], some.cells, some.trials
+def _answers(xp: Any, traits: Traits, rows: Rows, dtype: Any) -> Answers:
+    cells, trials, group, frequency, score = rows
     if traits.sparse:
-        return Answers(*known, cells.astype(xp.float64), trials.astype(xp.float64))
+        right, extra = cells.astype(xp.float64), trials.astype(xp.float64)
+        return Answers(group, frequency, score, right, extra)
     right = None
-    if some.score is None:
+    if score is None:
         right = (cells if traits.complete else xp.maximum(cells, 0)).astype(xp.float64)
     if traits.complete:
-        return Answers(*known, right, None)
-    extra = ((cells >= 0) if trials is None else trials).astype(dtype)
+        return Answers(group, frequency, score, right, None)
+    responses = cells >= 0 if trials is None else trials
+    extra = responses.astype(dtype)
     extra -= dtype(1)
-    return Answers(*known, right, extra)
+    return Answers(group, frequency, score, right, extra)
 
 
-def log_joint(inputs: Inputs, shared: Curves, some: Answers) -> Any:
+def log_joint(inputs: Inputs, shared: Curves, answers: Answers) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What missing
-    or repeated responses change is the smaller part of the sum over items, so that ``some.extra``
-    may be narrow. In sparse rows it is the whole sum, and wide.
+    or repeated responses change is the smaller part of the sum over items, so that
+    ``answers.extra`` may be narrow. In sparse rows it is the whole sum, and wide.
     """
-    grid, nodes, extra = inputs.grid, inputs.grid.nodes, some.extra
+    grid = inputs.grid
+    nodes = grid.nodes
+    extra = answers.extra
     prior = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
-    if some.group is not None:
-        prior = (grid.log_weights + shared.all_wrong).T[:, some.group]
+    if answers.group is not None:
+        prior = (grid.log_weights + shared.all_wrong).T[:, answers.group]
     if shared.log_odds is not None:
-        joint = nodes.interpolated(shared.log_odds.T @ some.right.T)
+        joint = nodes.interpolated(shared.log_odds.T @ answers.right.T)
     else:
         slope = inputs.copies(inputs.items.slope)
-        score = some.right @ slope if some.score is None else some.score
+        score = answers.right @ slope if answers.score is None else answers.score
         joint = nodes.theta[:, None] * score
     joint += prior  # in place where arrays can be changed
     if extra is not None:
@@ -356,8 +381,8 @@ def _by_group(xp: Any, group: Any, n_groups: int, table: Any) -> Any:
     total = table.sum(axis=-1)
     if group is None:
         return xp.stack([total] + [xp.zeros_like(total)] * (n_groups - 1))
-    others = [(table * (group == k)).sum(axis=-1) for k in range(1, n_groups)]
-    return xp.stack([total - sum(others), *others])
+    synthetic = [(table * (group == k)).sum(axis=-1) for k in range(1, n_groups)]
+    return xp.stack([total - sum(synthetic), *synthetic])
 
 
 def engine_of(patterns: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
@@ -379,7 +404,8 @@ class NumpyEngine:
     def __init__(self, patterns: Patterns) -> None:
         self.patterns = patterns
         self.traits = Traits(patterns.complete, patterns.sparse)
-        self.scores, self.right_sums = patterns.scores, patterns.right_sums
+        self.scores = patterns.scores
+        self.right_sums = patterns.right_sums
         many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
         packed = patterns.complete and patterns.packed is not None
         self._by_score = many and packed and not patterns.grouped
@@ -455,10 +481,14 @@ class Part(NamedTuple):
 
     def thinned(self, every: int) -> Part:
         """Every k-th of the respondents."""
-        first, last = self.respondents.start, self.respondents.stop
         answered = None if self.answered is None else self.answered[::every]
-        weights, counted = self.weights[:, ::every], self.counted[:, ::every]
-        return Part(slice(first, last, every), self.right[::every], answered, weights, counted)
+        return Part(
+            slice(self.respondents.start, self.respondents.stop, every),
+            self.right[::every],
+            answered,
+            self.weights[:, ::every],
+            self.counted[:, ::every],
+        )
 
 
 def posterior_weights(
@@ -480,10 +510,12 @@ def posterior_weights(
     if items.logit_guessing is None:
         scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
     least = np.asarray(2 * np.exp(_ZERO_BELOW), dtype=dtype)
-    for some, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
-        group = patterns.group[some] if patterns.grouped else None
-        frequency = None if patterns.frequency is None else patterns.frequency[some].astype(dtype)
-        score = None if scores is None else scores[some]
+    for rows, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
+        group = patterns.group[rows] if patterns.grouped else None
+        frequency = patterns.frequency
+        if frequency is not None:
+            frequency = frequency[rows].astype(dtype)
+        score = None if scores is None else scores[rows]
         extra = answered if answered is None or patterns.sparse else answered - dtype(1)
         answers = Answers(group, frequency, score, right, extra)
         weights = log_joint(inputs, shared, answers)
@@ -492,7 +524,7 @@ def posterior_weights(
         np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
         counted = weights if frequency is None else weights * frequency
-        yield Part(some, right, answered, weights, counted)
+        yield Part(rows, right, answered, weights, counted)
 
 
 def _over_slices(
@@ -501,12 +533,14 @@ def _over_slices(
     n = next(array.shape[0] for array in arrays if array is not None)
     n_parts = max(1, round(n * n_points / at_once))
     size = -(-n // n_parts)
-    total, found = start, []
+    total = start
+    by_part = []
     for first in range(0, n, size):
-        part = tuple(None if a is None else a[first : first + size] for a in arrays)
-        total, values = step(total, part)
-        found.append(values)
-    if len(found) == 1:
-        return total, found[0]
-    parts = zip(*found, strict=True)
-    return total, tuple(None if part[0] is None else np.concatenate(part) for part in parts)
+        rows = slice(first, first + size)
+        total, values = step(total, tuple(None if a is None else a[rows] for a in arrays))
+        by_part.append(values)
+    if len(by_part) == 1:
+        return total, by_part[0]
+    by_value = zip(*by_part, strict=True)
+    whole = tuple(None if parts[0] is None else np.concatenate(parts) for parts in by_value)
+    return total, whole

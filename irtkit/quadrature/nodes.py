@@ -88,8 +88,9 @@ class Nodes(NamedTuple):
     def normal_log_weights(self, sd: float, mean: float = 0.0) -> Array:
         """Log weights of N(mean, sd²), scaled to sum to 1 on the grid (as mirt does)."""
         log_density = -0.5 * ((self.theta - mean) / sd) ** 2 + self.log_width
-        peak = log_density.max()
-        return np.asarray(log_density - peak - np.log(np.exp(log_density - peak).sum()))
+        log_density -= log_density.max()
+        log_mass = np.log(np.exp(log_density).sum())
+        return np.asarray(log_density - log_mass)
 
     def log_share_of_normal(self, sd: float, mean: float = 0.0) -> tuple[float, float, float]:
         """Log share of N(mean, sd²) on equally spaced nodes, and derivatives by mean and log sd.
@@ -100,11 +101,14 @@ class Nodes(NamedTuple):
         """
         theta = self.theta[np.isfinite(self.log_width)] - mean
         step = float(theta[1] - theta[0])
-        whole = np.array([np.log(sd / step) + 0.5 * np.log(2 * np.pi), 0.0, 1.0])
         if sd < step:  # beyond ten steps lies e⁻⁵⁰
-            whole = _log_sum(theta[0] % step + step * np.arange(-10, 11), sd)
-        value, by_mean, by_log_sd = map(float, _log_sum(theta, sd) - whole)
-        return value, by_mean, by_log_sd
+            nearest = theta[0] % step + step * np.arange(-10, 11)
+            whole = _log_sum(nearest, sd)
+        else:
+            log_whole = np.log(sd / step) + 0.5 * np.log(2 * np.pi)
+            whole = np.array([log_whole, 0.0, 1.0])
+        share = _log_sum(theta, sd) - whole
+        return float(share[0]), float(share[1]), float(share[2])
 
     def interpolated(self, at_points: Any) -> Any:
         """Interpolate values at the curve points (first axis) to the nodes."""
@@ -131,11 +135,14 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
 def _log_sum(theta: Array, sd: float) -> Array:
     """Return log Σₖ exp(−½(θₖ/sd)²), and its derivatives by a shift of θ and by log sd, (3,)."""
     z = theta / sd
-    least = (z**2).min()
-    weights = np.exp(-0.5 * (z**2 - least))
+    squares = z**2
+    least = squares.min()
+    weights = np.exp(-0.5 * (squares - least))
     total = weights.sum()
-    by_mean, by_log_sd = weights @ z / (total * sd), weights @ z**2 / total
-    return np.array([np.log(total) - 0.5 * least, by_mean, by_log_sd])
+    log_total = np.log(total) - 0.5 * least
+    by_mean = weights @ z / (total * sd)
+    by_log_sd = weights @ squares / total
+    return np.array([log_total, by_mean, by_log_sd])
 
 
 @dataclass(frozen=True)
@@ -171,26 +178,26 @@ class NodeDensity:
         least variance of ability. With very many items the steepest, and every k-th other, are
         enough.
         """
-        copies = np.ones(len(items.slope)) if copies is None else copies
+        n_items = len(items.slope)
+        copies = np.ones(n_items) if copies is None else copies
         if items.levels is not None:  # which are not interpolated
             theta = _abilities(items.thresholds, half_width)
-            parts = blocks(len(items.slope), items.levels.scores.shape[1] ** 2 * len(theta), 2**20)
+            n_levels = items.levels.scores.shape[1]
+            parts = blocks(n_items, n_levels**2 * len(theta), 2**20)
             information = sum(level_information(items.chosen(k), theta).sum(axis=0) for k in parts)
             steepness = np.ones_like(theta)
         else:
-            some, stand_for = _sampled(items, copies)
-            theta = _abilities(some, half_width)
-            information, steepness = _curves(some, stand_for, theta)
-        width = np.stack(
-            [
-                1 / np.sqrt(precision + answered * information),
-                1 / np.maximum(steepness, _LEAST_STEEPNESS),
-            ]
-        )
+            sample, stand_for = _sampled(items, copies)
+            theta = _abilities(sample, half_width)
+            information, steepness = _curves(sample, stand_for, theta)
+        posterior_sd = 1 / np.sqrt(precision + answered * information)
+        width_of_curves = 1 / np.maximum(steepness, _LEAST_STEEPNESS)
+        width = np.stack([posterior_sd, width_of_curves])
         rise = _RATE * theta
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
-            width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
+            narrowest = np.minimum.accumulate(along, axis=1)
+            width = narrowest[:, ::towards] + towards * rise
         return cls(theta, width, answered * float(copies.sum()), share, half_width)
 
     def moved(self, mean: float, sd: float) -> NodeDensity:
@@ -222,15 +229,16 @@ class NodeDensity:
 
         The transform is smooth on the scale of a step before refinement.
         """
-        at, width = self.theta, self.width[row]
+        at = self.theta
+        width = self.width[row]
         density = 1 / width
         steps = np.cumsum((density[1:] + density[:-1]) * np.diff(at)) / (2 * spacing)
-        wanted = steps[-1] + 1
-        count = next((k for k in _NODE_COUNTS if k >= wanted), _NODE_COUNTS[-1])
-        margin = int(np.ceil(7 * _SMOOTHING)) * refine
-        u = np.concatenate([[0.0], steps * ((count - 1) / steps[-1])])
+        n_steps = steps[-1]
+        count = next((k for k in _NODE_COUNTS if k >= n_steps + 1), _NODE_COUNTS[-1])
+        u = np.concatenate([[0.0], steps * ((count - 1) / n_steps)])
         inner = np.interp(np.arange(count), u, at)
-        rough = np.interp(inner, at, width) * (spacing * steps[-1] / (count - 1))
+        rough = np.interp(inner, at, width) * (spacing * n_steps / (count - 1))
+        margin = int(np.ceil(7 * _SMOOTHING)) * refine
         rough = np.pad(rough, margin, mode="edge")
         sd = _SMOOTHING * refine
         offset = np.arange(-margin, margin + 1) / sd
@@ -240,7 +248,8 @@ class NodeDensity:
         passed = np.concatenate([[0.0], np.cumsum(rough)])[:count]
         behind = [_NORMAL.cdf(place) for place in offset]
         theta = passed + np.convolve(rough, behind, mode="valid")
-        return theta - (theta[0] + theta[-1]) / 2 + (at[0] + at[-1]) / 2, np.log(smooth)
+        centred = theta - (theta[0] + theta[-1]) / 2
+        return centred + (at[0] + at[-1]) / 2, np.log(smooth)
 
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
@@ -248,11 +257,12 @@ def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
     if len(copies) <= _SAMPLED_ITEMS:
         return items, copies
     order = np.lexsort((items.intercept, -np.abs(items.slope)))
-    steepest, others = order[:_STEEPEST], order[_STEEPEST:]
-    every = others[:: -(-len(others) // (_SAMPLED_ITEMS - _STEEPEST))]
-    chosen = np.concatenate([steepest, every])
+    others = order[_STEEPEST:]
+    every = -(-len(others) // (_SAMPLED_ITEMS - _STEEPEST))
+    sampled = others[::every]
+    chosen = np.concatenate([order[:_STEEPEST], sampled])
     stand_for = copies[chosen]
-    stand_for[_STEEPEST:] *= copies[others].sum() / copies[every].sum()
+    stand_for[_STEEPEST:] *= copies[others].sum() / copies[sampled].sum()
     return items.chosen(chosen), stand_for
 
 
@@ -263,10 +273,12 @@ def _abilities(items: Items, half_width: float) -> Array:
     steep = np.abs(items.slope) * (even[1] - even[0]) > _STEEP
     if not steep.any():
         return even
-    slope, intercept = items.slope[steep], items.intercept[steep]
-    around = np.multiply.outer(np.array([-4.0, -1.5, 0.0, 1.5, 4.0]), 1 / slope) - intercept / slope
+    slope = items.slope[steep]
+    logits = np.array([-4.0, -1.5, 0.0, 1.5, 4.0])
+    around = np.multiply.outer(logits, 1 / slope) - items.intercept[steep] / slope
     extra = np.unique(around[np.abs(around) < half_width])
-    return np.union1d(even, extra[:: -(-len(extra) // _MOST_STEPS)] if len(extra) else [])
+    every = max(-(-len(extra) // _MOST_STEPS), 1)
+    return np.union1d(even, extra[::every])
 
 
 @np.errstate(under="ignore")
@@ -276,22 +288,26 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     The steepness is a mean of slopes close to the largest relevant slope: (Σ I |a|⁸ / Σ I)^⅛ with
     the information I = a² (s/P)² P(1 − P) of every item. In 32 bits: it only says where nodes go.
     """
-    size = max(float(np.abs(items.slope).max()), 1e-3)
+    steepest = max(float(np.abs(items.slope).max()), 1e-3)
     at = theta.astype(np.float32)
     sums = np.zeros((2, len(theta)))
-    for some in blocks(len(items.slope), len(theta)):
-        slope, intercept = (part[some, None].astype(np.float32) for part in items[:2])
+    for part in blocks(len(items.slope), len(theta)):
+        slope = items.slope[part, None].astype(np.float32)
+        intercept = items.intercept[part, None].astype(np.float32)
         z = slope * at + intercept
         decay = np.exp(-np.minimum(np.abs(z), 80))
         share = decay / (1 + decay) ** 2
         if items.logit_guessing is not None:  # s(1 − s)·(1 − c)s/P, with odds c/(1 − c)
-            odds = np.exp(np.minimum(items.logit_guessing[some, None].astype(np.float32), 80))
+            logit = items.logit_guessing[part, None].astype(np.float32)
+            odds = np.exp(np.minimum(logit, 80))
             s = np.where(z > 0, 1, decay) / (1 + decay)
             share *= s / (s + odds + 1e-30)
-        square = (slope[:, 0] / np.float32(size)) ** 2
-        sums += (np.stack([square, square**5]) * stand_for[some].astype(np.float32)) @ share
-    information, weighted = sums * size**2
-    return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
+        square = (slope[:, 0] / np.float32(steepest)) ** 2
+        powers = np.stack([square, square**5])
+        sums += (powers * stand_for[part].astype(np.float32)) @ share
+    information, weighted = sums * steepest**2
+    steepness = steepest * (weighted / (information + 1e-9)) ** 0.125
+    return np.stack([information, steepness])
 
 
 def local_interpolation(theta: Array, points: Array) -> Array:

@@ -50,23 +50,29 @@ class Table:
     """f and its derivatives at equal steps over all scores there can be."""
 
     def __init__(self, inputs: Inputs, shared: Curves, *, fine: bool = False) -> None:
-        slope, theta = inputs.copies(inputs.items.slope), inputs.grid.nodes.theta
+        slope = inputs.copies(inputs.items.slope)
+        theta = inputs.grid.nodes.theta
         self._theta = theta
         self._powers = np.array([np.ones_like(theta), theta, theta**2])
         self._log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
-        self._lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
+        self._lowest = np.minimum(slope, 0).sum()
+        highest = np.maximum(slope, 0).sum()
         reach = max(float(highest - self._lowest), 1e-3) * _BEYOND
-        self.n_steps, wanted = 0, _COARSE
+        step = _STEP / 2 if fine else _STEP
+        self.n_steps = 0
+        wanted = _COARSE
         while self.n_steps < wanted <= _MOST_STEPS:  # 16 steps may miss the widest posterior
             self.n_steps = int(wanted)
             self._width = reach / self.n_steps
-            self._at = self._cumulants(self._lowest + self._width * np.arange(self.n_steps + 1))
+            scores = self._lowest + self._width * np.arange(self.n_steps + 1)
+            self._at = self._cumulants(scores)
             widest = float(np.sqrt(self._at[2].max()))
-            wanted = int(reach * widest / (_STEP / 2 if fine else _STEP)) + 2
-            wanted = min(wanted, _MOST_STEPS)
+            wanted = min(int(reach * widest / step) + 2, _MOST_STEPS)
         f, mean, variance = self._at[:3]
         ends = np.array([f, self._width * mean, self._width**2 * variance])
-        self.polynomials = _HERMITE[:, :3] @ ends[:, :-1] + _HERMITE[:, 3:] @ ends[:, 1:]
+        from_left = _HERMITE[:, :3] @ ends[:, :-1]
+        from_right = _HERMITE[:, 3:] @ ends[:, 1:]
+        self.polynomials = from_left + from_right
         """Coefficients of 1, t, … t⁵ in every step, (6, n_steps)."""
 
     def _cumulants(self, scores: Array) -> tuple[Array, ...]:
@@ -88,11 +94,12 @@ class Table:
 
     def derivative(self, order: int, step: NDArray[np.intp], t: Array) -> Array:
         """Interpolated f (order 0), posterior mean (1) or variance (2)."""
-        powers = self.polynomials
+        coefficients = self.polynomials
         for _ in range(order):
-            powers = powers[1:] * (np.arange(1.0, len(powers))[:, None] / self._width)
-        total = powers[-1].take(step)
-        for coefficient in powers[-2::-1]:
+            exponents = np.arange(1.0, len(coefficients))
+            coefficients = coefficients[1:] * (exponents[:, None] / self._width)
+        total = coefficients[-1].take(step)
+        for coefficient in coefficients[-2::-1]:
             total *= t
             total += coefficient.take(step)
         return np.asarray(total)
@@ -110,16 +117,17 @@ class Table:
         return float(np.vdot(self.polynomials, moments)), self._node_mass(moments)
 
     def _node_mass(self, moments: Array) -> Array:
-        by_end = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
-        by_ends = np.zeros((3, self.n_steps + 1))
-        by_ends[:, :-1] = by_end[:3]
-        by_ends[:, 1:] += by_end[3:]
-        by_f, by_mean, by_variance = by_ends * self._width ** np.arange(3.0)[:, None]
+        by_side = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
+        by_end = np.zeros((3, self.n_steps + 1))
+        by_end[:, :-1] = by_side[:3]
+        by_end[:, 1:] += by_side[3:]
+        by_f, by_mean, by_variance = by_end * self._width ** np.arange(3.0)[:, None]
         # f, f′ and f″ by the log weight of a node: P, P(θ − m) and P((θ − m)² − v)
         _, mean, variance, weights, mass = self._at
         constant = by_f - by_mean * mean + by_variance * (mean**2 - variance)
         linear = by_mean - 2 * by_variance * mean
-        by_power = np.array([constant, linear, by_variance]) / mass @ weights.T
+        by_end = np.array([constant, linear, by_variance]) / mass
+        by_power = by_end @ weights.T
         return np.asarray((by_power * self._powers).sum(axis=0))
 
 
@@ -127,14 +135,18 @@ def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
     step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
     log_marginal, mass = table.total(step, t, patterns.frequency)
-    by_right = patterns.right_sums(patterns.weight * table.derivative(1, step, t))
-    nothing = np.zeros_like(mass)
-    return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
+    by_group = np.array([log_marginal, 0.0])
+    mass_by_group = np.stack([mass, np.zeros_like(mass)])
+    mean = table.derivative(1, step, t)
+    by_right = patterns.right_sums(patterns.weight * mean)
+    return Totals(by_group, mass_by_group, by_right, None)
 
 
 def posteriors(inputs: Inputs, patterns: Patterns, table: Table) -> Posteriors:
     """Posterior of every respondent."""
     step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
-    f, mean, variance = (table.derivative(order, step, t) for order in range(3))
-    f += patterns.scores(inputs.copies(inputs.items.intercept))
-    return Posteriors(f, mean, np.sqrt(np.maximum(variance, 0.0)))
+    log_marginal = table.derivative(0, step, t)
+    log_marginal += patterns.scores(inputs.copies(inputs.items.intercept))
+    mean = table.derivative(1, step, t)
+    variance = table.derivative(2, step, t)
+    return Posteriors(log_marginal, mean, np.sqrt(np.maximum(variance, 0.0)))
