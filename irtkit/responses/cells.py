@@ -290,9 +290,8 @@ class CellBuilder:
         self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
         # Right trials and trials of each cell, side by side.
         self._table: NDArray[Any] = np.zeros((0, 0, 2), np.uint8)
-        self._kept: list[NDArray[np.int64]] = []
-        """Trials of a sparse matrix, as numbers that sort by row, column and code."""
-        self._scores: list[NDArray[Any]] = []  # Beside `_kept`, of trials that may be scores.
+        self._kept: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
+        """Trials of a sparse matrix: cells, as numbers that sort by row and column, and codes."""
         self._n = 0
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
@@ -303,43 +302,33 @@ class CellBuilder:
         if not len(codes):
             return
         self._n += len(codes)
-        self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         if self.sparse:
-            self._keep(rows, columns, codes)
+            self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns, codes))
             return
+        self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         cells = rows.astype(np.int64)
         cells *= self._table.shape[1]
         cells += columns
         if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
             self._table = self._table.astype(np.float32)
         counts = self._table.reshape(-1, 2)
-        one = counts.dtype.type(1)
         if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
             cells *= 2
             codes = codes.view(np.uint8) if codes.dtype.kind == "i" else codes
             np.add.at(counts.reshape(-1), cells, codes.astype(counts.dtype, copy=False))
-            np.add.at(counts.reshape(-1), cells + 1, one)
+            np.add.at(counts.reshape(-1), cells + 1, counts.dtype.type(1))
         elif self.repeats in {"first", "last"}:
             if self.repeats == "first":
                 fresh = np.flatnonzero(counts[cells, 1] == 0)[::-1]
                 cells, codes = cells[fresh], codes[fresh]
             counts[cells, 0] = codes  # Where a cell occurs several times, NumPy keeps the last.
             counts[cells, 1] = 1
-        elif counts.dtype.kind == "f":
-            np.add.at(counts[:, 0], cells, codes.astype(np.float32, copy=False))
-            np.add.at(counts[:, 1], cells, one)
         else:
-            cells, *new = _counted(np.sort(cells << 1 | codes))
-            both = counts[cells] + np.stack(new, axis=1)
-            kind = np.promote_types(counts.dtype, count_type(int(both.max())))
+            cells, right, tried = self._counted(cells, codes)
+            total = counts[cells] + np.stack([right, tried], axis=1)
+            kind = np.promote_types(counts.dtype, count_type(int(total.max())))
             self._table = self._table.astype(kind, copy=False)
-            self._table.reshape(-1, 2)[cells] = both
-
-    def _keep(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
-        scores = codes if codes.dtype.kind == "f" else np.zeros(0, np.float32)
-        codes = codes == 1 if len(scores) else codes
-        self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns) << 1 | codes)
-        self._scores.append(scores)
+            self._table.reshape(-1, 2)[cells] = total
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
@@ -358,7 +347,10 @@ class CellBuilder:
         """Return the cells of all rows."""
         self._make_room(*shape)
         if self.sparse:
-            cells, right, tried = self._sparse_counts()
+            empty = np.empty(0, np.int64), np.empty(0, np.int8)
+            trials = map(np.concatenate, zip(*self._kept, empty, strict=True))
+            self._kept = []
+            cells, right, tried = self._counted(*trials)
         else:
             right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
         if not self.sparse and tried.dtype.kind == "f":
@@ -388,34 +380,20 @@ class CellBuilder:
         count = Remedy({"repeats": "count"}, "count", safe=False)
         raise failed("repeated", count, **place, more=self.repeated - 1)
 
-    def _sparse_counts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Cells and counts of the trials of a sparse matrix."""
-        kept, scores = self._kept, self._scores
-        self._kept, self._scores = [], []
-        trials = np.concatenate([*kept, np.empty(0, np.int64)])
-        if any(map(len, scores)):
-            parts = [s if len(s) else k & 1 for k, s in zip(kept, scores, strict=True)]
-            score, cells = np.concatenate(parts).astype(np.float32), trials >> 1
-            order = np.argsort(cells, kind="stable")
-            order = order[::-1] if self.repeats == "last" else order
-            cells, first, tried = np.unique(cells[order], return_index=True, return_counts=True)
-            if self.repeats in {"first", "last"}:
-                return cells, score[order][first], np.ones_like(cells)
-            return cells, np.add.reduceat(score[order], first), tried
-        if self.repeats in {"first", "last"}:  # the last of each cell in this order is kept
-            trials = trials[:: -1 if self.repeats == "first" else 1]
-            trials = trials[np.argsort(trials >> 1, kind="stable")]
-            trials = trials[np.diff(trials >> 1, append=-1) != 0]
-        else:
-            trials.sort()
-        return _counted(trials)
-
-
-def _counted(trials: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Cells and their counts from sorted trials, which are twice the cell, and the code."""
-    first = np.flatnonzero(np.diff(trials >> 1, prepend=-1))
-    right = np.add.reduceat(trials & 1, first) if len(first) else first
-    return trials[first] >> 1, right, np.diff(first, append=len(trials))
+    def _counted(
+        self, cells: NDArray[Any], codes: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Cells in order, and the right trials and trials of each."""
+        order = np.argsort(cells, kind="stable")
+        cells = cells[order]
+        codes = codes[order].astype(np.float32 if codes.dtype.kind == "f" else np.int64)
+        first = np.flatnonzero(np.diff(cells, prepend=-1))
+        tried = np.diff(first, append=len(cells))
+        if self.repeats in {"first", "last"}:
+            taken = first if self.repeats == "first" else first + tried - 1
+            return cells[first], codes[taken], np.ones_like(first)
+        right = np.add.reduceat(codes, first) if len(first) else codes
+        return cells[first], right, tried
 
 
 def count_type(most: int) -> np.dtype[Any]:

@@ -376,27 +376,22 @@ def match(
     """
     import pandas as pd
 
-    both = np.concatenate([answers, targets]).astype(object)
-    which, distinct = pd.factorize(both, use_na_sentinel=True)
-    numbers: dict[str | float, int] = {}
-    kinds = [
-        -1
-        if plain in MISSING_WORDS or plain in marking.missing
-        else numbers.setdefault(plain, len(numbers))
-        for plain in map(plain_value, distinct)
-    ]
-    kind = np.array([*kinds, -1])[which]
-    answer, target = kind[: len(answers)], kind[len(answers) :]
-    codes = np.where((answer < 0) | (target < 0), MISSING, answer == target).astype(np.int8)
-    words = np.array([*(str(value).strip() for value in distinct), None], dtype=object)
-    words[np.array([*kinds, -1]) < 0] = None
+    which, distinct = _distinct(np.concatenate([answers, targets]).astype(object))
+    plain = [*map(plain_value, distinct), ""]
+    absent = MISSING_WORDS | marking.missing
+    missing = np.array([value in absent for value in plain])[which]
+    meaning = pd.factorize(np.array([*map(str, plain)], dtype=object))[0][which]
+    words = np.array([*(str(value).strip() for value in distinct), None], dtype=object)[which]
+    words[missing] = None
+    n = len(answers)
+    unknown = missing[:n] | missing[n:]
+    codes = np.where(unknown, MISSING, meaning[:n] == meaning[n:]).astype(np.int8)
     rows, columns = places
     table = np.full((len(names[0]), len(names[1])), None, dtype=object)
-    back = np.arange(len(answers) - 1, -1, -1)  # the first answer of each cell is written last
-    table[rows[back], columns[back]] = words[which[back]]
+    table[rows[::-1], columns[::-1]] = words[:n][::-1]  # The first answer of a cell is kept.
     right = np.full(len(names[1]), None, dtype=object)
-    known = target >= 0
-    right[columns[known]] = words[which[len(answers) :]][known]
+    keyed = ~missing[n:]
+    right[columns[keyed]] = words[n:][keyed]
     return codes, pd.DataFrame(table, [*names[0]], [*names[1]]), right
 
 
