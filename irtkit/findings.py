@@ -388,7 +388,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{files!s}[[. {n_failed:sample} failed]][[. {n_absent:sample} did not run]][[. Status: "
     "{statuses!s}]]",
     "empty-logs": "left out {n:log} without any score: {files!s}",
-    "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}",
+    "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}[[. The first error "
+    "is {error}]]",
     "runs": "{respondent} ran several times on task {task}, and the logs do not say which run "
     "counts: {files!s}[[. The newest run did not end well (status {status!s})]]",
     "several-metrics": "task {task} has several metrics: {names!s}",

@@ -82,7 +82,7 @@ def _add(samples: Samples, record: dict[str, Any], marks: _Marks) -> None:
     position = samples.position(item, content, _describe, record)
     samples.n_samples += 1
     if get("error") is not None:
-        samples.n_failed += 1
+        samples.fail(get("error"))
         return
     evaluation = record["evaluation"]
     correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))

@@ -325,7 +325,7 @@ def read_promptfoo(path: Path, _: Known) -> list[Samples]:
         samples.items[item] = Item(None, text, None, metadata_of(at(case, "vars")))
         samples.n_samples += 1
         if record.get("failureReason") == _ERROR:
-            samples.n_failed += 1
+            samples.fail(record.get("error"))
             return
         marks = {field: record.get(field) for field in ("success", "score")}
         samples.add_marks(position, fields_of(record.get("namedScores")) | marks)

@@ -76,7 +76,7 @@ def read(path: Path, known: Known) -> list[Samples]:
         position = samples.position(item, _described(record).content, _described, record)
         samples.n_samples += 1
         if record.get("error"):
-            samples.n_failed += 1
+            samples.fail(record["error"])
         elif samples.add_marks(position, _marks(fields_of(record.get("scores")))):
             samples.add_numbers(position, at(record, "model_usage", samples.respondent), _TOKENS)
             samples.add_numbers(position, record, _SECONDS)

@@ -63,7 +63,7 @@ LOG_FORMATS = {name: Reader(*functions) for name, functions in _READERS.items()}
 BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
-    *("n_samples", "n_failed", "n_planned", "default", "doubt"),
+    *("n_samples", "n_failed", "failure", "n_planned", "default", "doubt"),
 )
 """Fields of `Samples` that are columns of the table of runs."""
 _SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
@@ -328,7 +328,9 @@ def _files(runs: pd.DataFrame) -> list[str]:
 
 
 def _no_scores(runs: pd.DataFrame) -> Exception:
-    return failed("no-scores", n_failed=int(runs["n_failed"].sum()), files=_files(runs))
+    error = next(filter(None, runs["failure"]), "")
+    n_failed = int(runs["n_failed"].sum())
+    return failed("no-scores", n_failed=n_failed, files=_files(runs), error=error)
 
 
 def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.io.json_text import fields_of
+from irtkit.io.json_text import at, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -79,6 +79,7 @@ class Samples:
     unfinished: str = ""  # Status of a run that did not end well.
     n_samples: int = 0
     n_failed: int = 0  # Number of failed samples, which are missing and not wrong.
+    failure: str = ""  # Message of the first sample that failed, if the log has one.
     errors: list[int] = field(default_factory=list)
     """Positions of items that ended in an error and that the harness marks as wrong."""
     n_planned: float = math.nan
@@ -119,6 +120,11 @@ class Samples:
         self.n_failed += failed
         self.add(position, Measure(metric), math.nan if value is None else value)
         return position
+
+    def fail(self, error: Any) -> None:
+        """Count a sample that failed with this message, or with a record that holds it."""
+        self.n_failed += 1
+        self.failure = self.failure or text_of(error) or text_of(at(error, "message")) or ""
 
     def add(self, position: int, measure: Measure, score: Any) -> None:
         """Add the score of a sample, NaN if it is missing."""

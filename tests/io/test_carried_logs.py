@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from irtkit import read_responses
+from irtkit.findings import ReadingError
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
@@ -100,10 +101,16 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(
     assert converted.values.tolist() == log.values.tolist()
 
 
-@pytest.mark.parametrize("where", ["inspect_mock_error/*.eval", "inspect/2025-02-11*.eval"])
-def test_logs_without_a_score_are_refused_and_not_wrong(shared_samples: Path, where: str) -> None:
-    with pytest.raises(ValueError, match="no sample has a score"):
+@pytest.mark.parametrize(
+    ("where", "error"), [("inspect_mock_error/*.eval", "ConnectionError"), ("inspect/2025-02*", "")]
+)
+def test_logs_without_a_score_are_refused_with_the_first_error(
+    shared_samples: Path, where: str, error: str
+) -> None:
+    with pytest.raises(ReadingError) as caught:
         read_responses(shared_samples / where)
+    assert caught.value.finding.code == "no-scores"
+    assert caught.value.finding.values["error"].startswith(error)
 
 
 def test_logs_of_all_formats_are_one_matrix(shared_samples: Path) -> None:
