@@ -242,17 +242,18 @@ def open_bytes(path: str | os.PathLike[str], *, looked_at: bool = False) -> Bina
     Data packed with gzip, bzip2, xz, zstd or zip are unpacked, and UTF-16 becomes UTF-8.
     """
     source = ordinary_file(path, looked_at=looked_at)
-    handle = source.open("rb")
-    begin = handle.peek(8)
-    opener = next((one for magic, one in _PACKERS.items() if begin.startswith(magic)), None)
-    if source.suffix.lower() == ".zip":
-        opener = _open_zip
-    if opener is not None:
-        handle = io.BufferedReader(_Unpacked(handle, opener(handle)))
-    if not handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return handle
-    with handle:
-        return io.BytesIO(handle.read().decode("utf-16").encode())
+    with contextlib.ExitStack() as opened:
+        handle = opened.enter_context(source.open("rb"))
+        begin = handle.peek(8)
+        opener = next((opens for magic, opens in _PACKERS.items() if begin.startswith(magic)), None)
+        if source.suffix.lower() == ".zip":
+            opener = _open_zip
+        if opener is not None:
+            handle = opened.enter_context(io.BufferedReader(_Unpacked(handle, opener(handle))))
+        if handle.peek(2).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return io.BytesIO(handle.read().decode("utf-16").encode())
+        opened.pop_all()
+    return handle
 
 
 def open_text(path: str | os.PathLike[str]) -> TextIO:

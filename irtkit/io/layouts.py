@@ -248,7 +248,9 @@ def _in_trials(table: Table, counted: list[int]) -> Table:
             others = (column.iloc[row].reset_index(drop=True) for column in series)
             yield [next(others) if k < len(kept) else response for k in positions], done
 
-    return replace(table, header=[*(table.header[k] for k in kept), "response"], columns=columns)
+    others = usual_columns(table.header, "response")  # shares of what is counted
+    header = ["" if k in others else table.header[k] for k in kept]
+    return replace(table, header=[*header, "correct"], columns=columns)
 
 
 def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:

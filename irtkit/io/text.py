@@ -18,6 +18,7 @@ import numpy as np
 
 from irtkit.files import DAMAGES, head_of, open_bytes
 from irtkit.findings import Finding, ReadingError, failed
+from irtkit.responses.columns import usual_columns
 from irtkit.responses.tables import Table, joined_names
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def layout(head: bytes) -> tuple[str, list[str], int]:
 def _header_of_levels(rows: list[list[str]]) -> tuple[list[str], int] | None:
     """Joined names of columns in two levels as pandas writes them, and their number of rows.
 
-    Names in the first row repeat. The second begins with a blank or the name of the level, and a
-    third has only the name of the index.
+    Names in the first row repeat. The second begins with a blank or a name of items, or a third has
+    only the name of the index.
     """
     first, second, third = [*rows, [], []][:3]
     pairs = [*zip(first[1:], second[1:], strict=False)]
@@ -107,7 +108,7 @@ def _header_of_levels(rows: list[list[str]]) -> tuple[list[str], int] | None:
         return None
     if any(third[:1]) and not any(third[1:]):
         return [unguarded(third[0]), *joined_names(pairs)], 3
-    if second[0] == "":
+    if second[0] == "" or usual_columns(second[:1], "item"):
         return ["", *joined_names(pairs)], 2
     return None
 

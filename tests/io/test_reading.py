@@ -148,15 +148,3 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     assert {one.code for one in source.findings} == {"rows-missing"}
     assert caplog.messages[0].startswith("2 respondents × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"
-
-
-def test_long_tables_without_respondents_are_by_the_names_of_their_files(tmp_path: Path) -> None:
-    for name, cells in (("gpt", "q1,1\nq2,0\n"), ("llama", "q2,1\n")):
-        (tmp_path / f"{name}.csv").write_text(f"item,correct\n{cells}")
-    with pytest.warns(IRTWarning, match="the names of 2 files are the respondents: gpt, llama"):
-        assert read_responses(tmp_path) == EXPECTED
-    for name in ("gpt", "llama"):
-        (tmp_path / name).mkdir()
-        (tmp_path / f"{name}.csv").rename(tmp_path / name / "run.csv")
-    with pytest.warns(IRTWarning, match="the respondents: gpt, llama"):
-        assert read_responses(tmp_path) == EXPECTED

@@ -50,14 +50,6 @@ def test_json_other_than_a_table_of_single_values_is_refused(
         read_responses(file(content, "results.json"))
 
 
-def test_records_are_a_table_by_label_too_and_lists_may_be_metadata(file: Any) -> None:
-    content = '{"gpt": {"q1": 1, "q2": 0}, "llama": {"q2": 1}}'
-    expected = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
-    assert read_responses(file(content, "results.json")) == expected
-    content = '[{"model": "a", "item": "q", "correct": 1, "choices": ["x", "y"]}]'
-    assert read_responses(file(content, "results.json")).items == ("q",)
-
-
 def test_arrays_of_objects_are_not_unpickled(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[1, None]], dtype=object), allow_pickle=True)
     with pytest.raises(ReadingError, match="allow_pickle=False"):

@@ -1,27 +1,43 @@
-"""Awkward forms in which people export evaluations: each is read right, or asked about.
+"""Forms in which people have evaluations: each is read right, or asked about.
 
 `FORMS` lists them. `reads`: the right matrix and no finding. `says`: the right matrix and a warning
 with this code. `asks`: an error with this code and a remedy that gives the right matrix. `refuses`:
-an error about labels.
+an error with this code. What ``irtkit inspect`` proposes for a file gives the right matrix, too.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
+import sys
 import warnings
+import zipfile
 from functools import partial
+from itertools import cycle, product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse
 
 import irtkit
 from irtkit.findings import ReadingError
+from irtkit.io.overview import overview
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from irtkit import ResponseMatrix
 
@@ -33,6 +49,7 @@ ITEMS = ["q1", "q2", "q3", "q4"]
 CELLS = pd.DataFrame(VALUES, pd.Index(MODELS, name="model"), ITEMS)
 WIDE = CELLS.reset_index()
 LONG = WIDE.melt("model", var_name="item", value_name="score")
+BY_NAME = [*map(MODELS.index, sorted(MODELS))]  # Rows in the order of files.
 WANT = irtkit.ResponseMatrix(VALUES, MODELS, ITEMS)
 SECOND = np.roll(VALUES, 1, axis=1)  # Other answers of the same systems to the same items.
 LONG_SECOND = LONG.assign(score=SECOND.T.ravel())
@@ -59,6 +76,8 @@ def form(kind: str, codes: str, given: Any, want: Any = WANT, **settings: Any) -
 
 reads, refuses = partial(form, "reads", ""), partial(form, "refuses")
 says, asks = partial(form, "says"), partial(form, "asks")
+LABELS = "file"
+"""Code of a fault of the labels, which is named in words."""
 
 
 def wide(values: Any) -> pd.DataFrame:
@@ -109,7 +128,9 @@ def written(*files: tuple[str, str | bytes]) -> Callable[[Path], Path]:
 
     def write(folder: Path) -> Path:
         for name, text in files:
-            (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return folder / files[0][0] if len(files) == 1 else folder
 
     return write
@@ -117,6 +138,69 @@ def written(*files: tuple[str, str | bytes]) -> Callable[[Path], Path]:
 
 def saved(name: str, save: Callable[[Path], Any]) -> Callable[[Path], Path]:
     return lambda folder: save(folder / name) or folder / name
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": zstd.compress,
+}
+
+
+def zipped(**texts: str) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as files:
+        for name, text in texts.items():
+            files.writestr(f"{name}.csv", text)
+    return archive.getvalue()
+
+
+def arrow_stream(frame: pd.DataFrame) -> bytes:
+    """Arrow data as `datasets` saves them."""
+    table, sink = pa.Table.from_pandas(frame, preserve_index=False), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue()
+
+
+class Dataset:
+    """Stands for a `datasets.Dataset`, which need not be installed."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+        self.column_names = [*frame.columns]
+
+    def to_pandas(self) -> pd.DataFrame:
+        return self._frame
+
+
+SAVERS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "csv": csv,
+    "csv.xz": lambda frame: lzma.compress(csv(frame).encode()),
+    "json": lambda frame: frame.to_json(orient="records"),
+    "jsonl": lambda frame: frame.to_json(orient="records", lines=True),
+    "parquet": lambda frame: frame.to_parquet(),
+}
+
+
+def by_system(place: str, names: tuple[str, str], **more: Any) -> Callable[[Path], Path]:
+    """Return what writes a file per system, which does not name the system in its rows."""
+    files = []
+    for model in MODELS:
+        rows = LONG.loc[LONG["model"] == model, ["item", "score"]]
+        frame = rows.set_axis([*names], axis=1).merge(
+            pd.DataFrame({**more} or {"run": [0]}), "cross"
+        )
+        files.append((place.format(model), SAVERS[place.split(".", 1)[1]](frame)))
+    return written(*files)
+
+
+def levelled(names: tuple[str | None, str | None], corner: str | None) -> str:
+    """CSV that pandas writes of columns in two levels."""
+    pairs = [label.split("/") for label in TASK_ITEMS]
+    columns = pd.MultiIndex.from_arrays([*zip(*pairs, strict=True)], names=names)
+    return str(CELLS.rename_axis(corner).set_axis(columns, axis=1).to_csv())
 
 
 LINES = LONG.to_json(orient="records", lines=True)
@@ -128,6 +212,12 @@ ANSWERED = LONG.drop(columns="score").assign(answer=LETTERS.T.ravel())
 TARGETS = ANSWERED.assign(target=LONG["item"].map(KEY))
 SIDEWAYS = CELLS.T.rename_axis("item").reset_index()
 TASK_ROWS = SIDEWAYS.assign(item=[1, 2, 1, 2], task=["gsm8k", "gsm8k", "arc", "arc"])
+DOUBLED = irtkit.ResponseMatrix.from_counts(2 * VALUES, np.full((6, 4), 2), MODELS, ITEMS)
+PROMPTS = pd.concat([WIDE[["model"]], *(
+    WIDE[ITEMS].add_prefix(f"{'Which line is it? ' * 3}\n{'Say which. ' * 4}{k}, ")
+    for k in range(40))], axis=1)  # fmt: skip
+PIVOT = LONG.pivot_table(["score"], "model", "item").loc[MODELS].astype(int)
+RUNS = pd.concat([WIDE.assign(model=WIDE["model"] + f"_run{k}") for k in (0, 1)])
 SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
 TABLES = (("a.csv", csv(WIDE)), ("b.csv.gz", gzip.compress(csv(WIDE).encode())[:-20]))
 
@@ -142,7 +232,7 @@ FORMS: dict[str, Form] = {
     "booleans": reads(wide(VALUES == 1)),
     "nullable integers": reads(holed(None).astype(dict.fromkeys(ITEMS, "Int64")), HOLED),
     **{f"missing as {word!r}": reads(holed(word), HOLED) for word in ("", "NA", "None", "<NA>")},
-    "a name twice": refuses("", "model,q1,q1\na,1,0\nb,0,1\n"),
+    "a name twice": refuses(LABELS, "model,q1,q1\na,1,0\nb,0,1\n"),
     "a row of means": asks("summary", pd.concat([WIDE, pd.DataFrame([
         {"model": "mean", **CELLS.mean()}])]), ignore=["mean"]),
     "a row of totals, kept": says("summary", WIDE.replace({"model": {MODELS[0]: "Total"}}),
@@ -192,8 +282,6 @@ FORMS: dict[str, Form] = {
         irtkit.ResponseMatrix(np.rint(100 * SCORES) / 100, MODELS, ITEMS), score_range=(0, 100)),
     "a column of shares": asks("few-scores", WIDE.assign(share=np.divide(SIZES, 250)),
                                ignore=["share"]),
-    **{f"words {right}/{wrong}": reads(marks(right, wrong))
-       for right, wrong in (("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"))},
     "three words": asks("words", holed("timeout", "pass", "fail"),
         irtkit.ResponseMatrix(np.maximum(HOLES, 0), MODELS, ITEMS),
         right="pass", wrong=["fail", "timeout"]),
@@ -211,12 +299,101 @@ FORMS: dict[str, Form] = {
         model=LONG["model"] + np.where(LONG["item"] == "q3", " ", ""))),
     "two Unicode forms of an item": says("labels-merged", TWO_FORMS,
         irtkit.ResponseMatrix(VALUES, MODELS, [COMPOSED, *ITEMS[1:]])),
-    "two columns that differ by a blank": refuses("", "model,q1,q1 \na,1,0\nb,0,1\n"),
+    "two columns that differ by a blank": refuses("items-alike", "model,q1,q1 \na,1,0\nb,0,1\n"),
+    # Names of columns
+    **{f"columns {', '.join(names)}": reads(LONG.set_axis([*names], axis=1))
+       for names in [(one, item, response) for (one, item), response in zip(
+           product(("agent", "Model Name", "system_id", "student", "llm", "Subject ID"),
+                   ("question_id", "task_id", "Sample ID", "problem", "doc_id")),
+           cycle(("reward", "success", "passed", "resolved", "is_correct", "accuracy", "score")),
+           strict=False)]},
+    "agent, task, reward": reads(LONG.set_axis(["agent", "task", "reward"], axis=1)),
+    # Packed files and other encodings
+    **{f"{name}.{end}": reads(written((f"{name}.{end}", pack(text.encode()))))
+       for name, text in (("r.csv", csv(WIDE)), ("r.tsv", csv(LONG, sep="\t")), ("r.jsonl", LINES))
+       for end, pack in PACKERS.items()},
+    "zip of one table": reads(written(("results.zip", zipped(results=csv(WIDE))))),
+    "csv.zip": reads(written(("results.csv.zip", zipped(results=csv(WIDE))))),
+    "zip of two tables": refuses("file", written(("r.zip", zipped(a=csv(WIDE), b=csv(WIDE))))),
+    **{f"damaged {end}": refuses("damaged", written((f"r.csv.{end}",
+        pack(csv(WIDE).encode())[:-12])))
+       for end, pack in PACKERS.items()},
+    **{f"{name} in {code}, cells separated by {mark!r}": reads(
+        written(("r.csv", f"\ufeff{csv(frame, sep=mark)}".encode(code))))
+       for name, frame in (("wide", WIDE), ("long", LONG)) for mark in ",;\t"
+       for code in ("utf-8", "utf-16-le", "utf-16-be")},
+    "JSON lines in UTF-16": reads(written(("r.jsonl", LINES.encode("utf-16")))),
+    "Windows line ends": reads(csv(WIDE, lineterminator="\r\n")),
+    "all cells quoted": reads(csv(WIDE, quoting=1)),
+    "prompts as columns": reads(csv(PROMPTS), irtkit.ResponseMatrix(
+        PROMPTS.iloc[:, 1:].to_numpy(), MODELS, PROMPTS.columns[1:])),
+    # Other files and objects
+    "Feather": reads(saved("r.feather", WIDE.to_feather)),
+    "Arrow stream": reads(written(("r.arrow", arrow_stream(LONG)))),
+    "saved data set": reads(written(("data-00000-of-00002.arrow", arrow_stream(LONG[:10])),
+                                    ("data-00001-of-00002.arrow", arrow_stream(LONG[10:])),
+                                    ("state.json", "{}"), ("dataset_info.json", "{}"))),
+    "Dataset": reads(Dataset(LONG)),
+    "splits of a data set": reads({"a": Dataset(LONG[:10]), "b": Dataset(LONG[10:])}),
+    "frames by system": reads({model: LONG.loc[LONG["model"] == model, ["item", "score"]]
+                               for model in MODELS}),
+    "object of records": reads(written(("results.json", CELLS.T.to_json()))),
+    "records with lists": reads(written(("r.json", LONG.assign(choices=[["x", "y"]] * 24)
+                                         .to_json(orient="records")))),
+    "records": reads(LONG.to_dict("records")),
+    "dict of columns": reads(WIDE.to_dict("list")),
+    "dict of rows": reads(CELLS.T.to_dict()),
+    "polars": reads(pl.from_pandas(LONG)),
+    "PyArrow": reads(pa.Table.from_pandas(WIDE)),
+    **{f"array of {kind}": reads(array, irtkit.ResponseMatrix(VALUES)) for kind, array in {
+        "NumPy": VALUES, "JAX": jnp.asarray(VALUES), "SciPy": scipy.sparse.csr_array(VALUES),
+        "SciPy, columns": scipy.sparse.csc_matrix(VALUES), "lists": VALUES.tolist()}.items()},
+    "sparse array that stores zeros": refuses("sparse-zeros", scipy.sparse.coo_array(
+        ([1, 0], ([0, 1], [0, 1])), shape=(2, 2))),
+    "series in two levels": reads(LONG.set_index(["model", "item"])["score"]),
+    "series in two levels without names": reads(
+        LONG.set_index(["model", "item"])["score"].rename(None).rename_axis([None, None])),
+    "frame in two levels": reads(lambda _: LONG.set_index(["model", "item"])),
+    "frame in two levels, as CSV": reads(csv(LONG.set_index(["model", "item"]), index=True)),
+    "pivot table": reads(lambda _: PIVOT),
+    "pivot table, as CSV": reads(csv(PIVOT, index=True)),
+    **{f"columns in levels {names}, {corner}": reads(levelled(names, corner), TASKS)
+       for names in (("task", "item"), (None, None)) for corner in ("model", None)},
+    # A file for each system
+    **{f"{place}: {names}": says("file-names", by_system(place, names), WANT.part(BY_NAME))
+       for place in ("{}.csv", "{}.csv.xz", "{}.json", "{}.jsonl", "{}.parquet",
+                     "{}/results.jsonl", "{}/results.json", "runs/{}/out.csv")
+       for names in (("id", "correct"), ("task_id", "reward"), ("item", "score"))},
+    "trials in a file for each system": asks(
+        "repeated", by_system("{}.json", ("task_id", "reward"), trial=[0, 1]),
+        DOUBLED.part(BY_NAME), repeats="count"),
+    # Trials
+    "columns of counts": reads(LONG.assign(n_correct=2 * LONG["score"], n_samples=2)
+                               .drop(columns="score"), DOUBLED),
+    "counts and their share": reads(LONG.assign(n_correct=2 * LONG["score"], n_samples=2), DOUBLED),
+    "more right than trials": refuses("file", csv(LONG.assign(n_correct=3, n_samples=2))),
+    "cells 2/2": reads(LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), DOUBLED),
+    "wide, cells 2/2": reads(marks("2/2", "0/2"), DOUBLED),
+    "wide, cells 2/2 and missing": reads(holed("", "2/2", "0/2"), irtkit.ResponseMatrix.from_counts(
+        2 * np.maximum(HOLES, 0), 2 * (HOLES >= 0), MODELS, ITEMS)),
+    "systems by run": says("runs-named", RUNS, irtkit.ResponseMatrix(
+        np.tile(VALUES, (2, 1)), RUNS["model"], ITEMS)),
+    "systems by run, counted": reads(RUNS, DOUBLED, repeats="count"),
+    "items by trial, counted": reads(pd.concat(
+        [WIDE[["model"]], *(WIDE[ITEMS].add_suffix(f"_t{k}") for k in (0, 1))], axis=1), DOUBLED,
+        repeats="count"),
+    "votes": refuses("votes", "model_a,model_b,winner\ngpt,llama,model_a\n"),
+    # Words
+    **{f"words {right}/{wrong}": reads(marks(right, wrong)) for right, wrong in (
+        ("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"), ("right", "wrong"), ("Yes", "No"),
+        ("passed", "failed"), ("TRUE", "FALSE"), ("success", "failure"), ("Solved", "Unsolved"),
+        ("Correct", "Incorrect"), ("yes", "no"), ("resolved", "unresolved"))},
 }  # fmt: skip
 PARTS = [
     (name, part)
-    for name, one in FORMS.items()
-    for part in (("frame", "file") if isinstance(one[2], pd.DataFrame) else ("file",))
+    for name, (_, _, given, _, _) in FORMS.items()
+    for part in ("frame", "file")
+    if part == "file" or isinstance(given, pd.DataFrame)
 ]
 
 
@@ -258,12 +435,16 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
         assert all(f"--{k.replace('_', '-')}" in caught.value.text(options=True) for k in settings)
         settings = {k: settings[k] if one is ... else one for k, one in remedy.items()}
     elif kind == "refuses":
-        with pytest.raises(ValueError, match=r"unique|differ only by"):
+        with pytest.raises(ReadingError) as refused:
             irtkit.read_responses(given)
+        assert refused.value.finding.code == codes
         return
     responses, said = read(given, **settings)
     assert responses == want
-    assert said == ({codes} if kind == "says" else set())
+    assert said - {"file-names"} == ({codes} if kind == "says" else set()) - {"file-names"}
+    if isinstance(given, Path) and (kind == "asks" or not settings) and "threshold" not in settings:
+        proposed = overview(given).matrix
+        assert proposed is None or proposed == want
     if name.startswith("tasks"):
         tasks = [item.split("/")[0] for item in responses.items]
         assert responses.item_table["task"].tolist() == tasks
