@@ -153,8 +153,6 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     "of='these'": (_ONE_ABILITY,),
     "leaderboard(families=)": (_ONE_ABILITY,),
     "selection.save": (_ONE_ABILITY,),
-    "difficulties=": (_ONE_ABILITY,),
-    "compare=": (_ONE_ABILITY,),
     # attributes
     ".values": _TABLE_OF_MARKS,
     ".scores": (_DENSE,),

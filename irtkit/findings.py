@@ -652,7 +652,7 @@ LEGENDS = {
     "p_negative": "p negative: probability that the slope is below 0, from the responses to the "
     "item and the distribution of slopes over all items",
     "p_negative_given_all": "p negative: probability that the item falls with the abilities that "
-    "it measures, given all of them. slope: the largest one, which is that of the ability named",
+    "it measures, given all of them. slope: along what the item measures. ability: most of it",
     "wrong_key": "wrong key: log Bayes factor of a wrong key. Above 3 is strong evidence",
     "p_wrong_key": "P wrong key: probability that the item behaves as with a wrong key, and not "
     "as other items do, if {prior:.1%} of the keys are wrong, as estimated from these responses. "

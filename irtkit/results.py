@@ -13,7 +13,6 @@ import numpy as np
 
 from irtkit.abilities.result import read_any
 from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
 from irtkit.fitting import EM, Variational, fit
 
 if TYPE_CHECKING:
@@ -78,17 +77,11 @@ class Questions:
         seed : int, default 0
             Of the draws that tell how large the largest of many differences is by chance.
         """
-        from irtkit.systems.leaderboard import board_of_abilities, leaderboard
+        from irtkit.systems.leaderboard import leaderboard
 
-        require("result.leaderboard", self)
-        given: Any = {"clusters": clusters, "level": level, "seed": seed}
-        if self.n_abilities == 1:
-            return leaderboard(self, of=of, by=by, families=families, **given)
-        if of != "like these":
-            require("of='these'", self)
-        if families is not None:
-            require("leaderboard(families=)", self)
-        return board_of_abilities(self, by=by, **given)
+        return leaderboard(
+            self, of=of, by=by, families=families, clusters=clusters, level=level, seed=seed
+        )
 
     def with_clustered_errors(self: Any, families: Any = None, clusters: Any = None) -> FitResult:
         """Return the result with errors clustered by families of systems, or groups of items.

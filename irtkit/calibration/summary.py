@@ -39,6 +39,8 @@ def about(result: FitResult) -> list[str]:
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     state = "converged" if result.converged else "NOT CONVERGED"
     steps = counted(result.n_iterations, "iteration" if result.elbo is None else "variational step")
+    grid = result.quadrature
+    points = "" if grid is None else f" on {counted(grid.n_nodes, 'quadrature point')}"
     mark = "*" if result.settings.prior else ""
     criteria = (
         f"log-likelihood {result.log_likelihood:.3f}, AIC{mark} {result.aic:.1f}, "
@@ -46,7 +48,7 @@ def about(result: FitResult) -> list[str]:
     )
     return [
         f"{result.model} fitted to {n}{synthetic} × {n_items}",
-        f"{state} after {steps} on {counted(result.quadrature.n_nodes, 'quadrature point')}",
+        f"{state} after {steps}{points}",
         criteria,
         *([] if source is None else [printable(str(source))]),
         *(f"{one.severity}: {one}" for one in found),
@@ -55,7 +57,8 @@ def about(result: FitResult) -> list[str]:
 
 def notes(result: FitResult) -> Iterator[Finding]:
     """What is worth knowing of a fit and limits nothing: priors, scale, remarkable items."""
-    settings, prior = result.settings, result.settings.prior or {}
+    settings = result.settings
+    prior = settings.prior if isinstance(settings.prior, dict) else {}
     if prior:
         em, code = ({}, "") if result.method == "em" else ({"method": "em"}, "method='em', ")
         remedy = Remedy({**em, "prior": "none"}, "criteria", code=f"{code}prior=None")
@@ -78,7 +81,7 @@ def notes(result: FitResult) -> Iterator[Finding]:
     elif result.model == "Rasch":
         yield _note("ability-sd", sd=result.latent_sd)
     error = result.counts.average_error
-    slope = np.where((error > 0) & (error < 1), result.parameters.discrimination, np.nan)
+    slope = np.where((error > 0) & (error < 1), result.own_items.discrimination, np.nan)
     called = called_negative(result.verdict.p_negative, slope=slope)
     n, n_unsure = int(called.sum()), int(((slope < 0) & ~called).sum())
     if n:

@@ -372,7 +372,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
         board = result.leaderboard(level=given.level, **how)
         if given.by is None:
             board_of: Any = {"level": given.level, "top": given.top, "sentences": result.warnings}
-            click.echo(board_text(board.assign(status="ok"), **board_of))
+            click.echo(board_text(board, **board_of))
         else:
             Console().print(table_of(board.head(given.top)))
         write(board, given.out)

@@ -52,7 +52,7 @@ def data_block(
     table = items.assign(difficulty=readable_difficulty(items))
     columns = {name: table[name] for name in _SHOWN if name in table}
     if result.model != "3PL":
-        del columns["guessing"]
+        columns.pop("guessing", None)
     if audited.clustered:
         del columns["p_negative"]  # that of the suspects counts by family
     if difficulties is not None:

@@ -51,9 +51,9 @@ def of_result(result: FitResult) -> str:
     items = result.items
     hardest = hardest_first(items).head(_ROWS)[list(HARDEST)]
     blank = "Difficulty is blank where an item is flat or its discrimination is below 0."
-    columns = ["ability", "ability_se", "accuracy", "n_responses"]
-    real = result.respondents.iloc[result.best_first[:_ROWS]][columns]
-    by = "score" if result.at_chance else "ability"
+    real = result.respondents.iloc[result.best_first[:_ROWS]]
+    real = real[[*real.filter(like="ability"), "accuracy", "n_responses"]]
+    by = "ability" if "ability" in real and not result.at_chance else "score"
     called = items[called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())]
     worst = list(called.nlargest(_CURVES, "p_negative").index)
     return _shown(
@@ -103,38 +103,38 @@ def of_comparison(comparison: DifficultyComparison) -> str:
 
 
 @html_of.register(Audit)
-def of_audit(found: Audit) -> str:
+def of_audit(audit: Audit) -> str:
     """An audit: its sentences, the first suspects, and their curves."""
-    first = found.suspects.head(2 * _ROWS)
+    first = audit.suspects.head(2 * _ROWS)
     worst = list(first.index[:_CURVES])
     columns = ["reasons", "p_negative", "wrong_key", "ability", "discrimination", "average_error"]
     table = first.assign(reasons=first["reasons"].map(reasons_text))
     table = table[[name for name in columns if name in table]]
-    curves: list[Any] = []
-    if found.result.n_abilities == 1:
-        curves = [("their curves, the first of them", worst, item_curves(found.result, worst))]
     return _shown(
-        found.summary,
+        audit.summary,
         ("suspect items, the surest first", table, ["reasons", "ability"]),
-        *curves,
+        ("their curves, the first of them", worst, item_curves(audit.result, worst)),
     )
 
 
 @html_of.register(Health)
-def of_health(found: Health) -> str:
+def of_health(health: Health) -> str:
     """Health of a benchmark: its sentences, the table, and the first near-duplicate items."""
-    pairs = [(*found.first_pairs(_ROWS), ["other"])] if len(found.near_duplicates) else []
-    legend = [f"{found.legend}."]
-    return _shown(found.summary, ("benchmark health", found.table), legend, *pairs)
+    pairs = [(*health.first_pairs(_ROWS), ["other"])] if len(health.near_duplicates) else []
+    legend = [f"{health.legend}."]
+    return _shown(health.summary, ("benchmark health", health.table), legend, *pairs)
 
 
 @html_of.register(SystemComparison)
-def of_systems(found: SystemComparison) -> str:
+def of_systems(comparison: SystemComparison) -> str:
     """Two systems: the comparison in words, and the items on which they differ most."""
-    names = {"accuracy": cut(found.system, _SHORT), "other_accuracy": cut(found.other, _SHORT)}
-    table = found.items.head(_ROWS).rename(columns=names)
+    names = {
+        "accuracy": cut(comparison.system, _SHORT),
+        "other_accuracy": cut(comparison.other, _SHORT),
+    }
+    table = comparison.items.head(_ROWS).rename(columns=names)
     caption = "items on which they differ most from what is expected"
-    return _shown(comparison_sentences(found), (caption, table))
+    return _shown(comparison_sentences(comparison), (caption, table))
 
 
 @html_of.register(Board)

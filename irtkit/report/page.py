@@ -27,9 +27,10 @@ from irtkit.pictures import fitted
 from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
 from irtkit.report.templates import cut, environment, link, number_text, strong_answer
+from irtkit.responses import item_texts
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import ranked
-from irtkit.systems.printed import FROM_TO, board_legend, scored_tasks, scores_in_words
+from irtkit.systems.printed import FROM_TO, board_legend, scores_in_words
 from irtkit.systems.scores import MOST_SYSTEMS
 from irtkit.systems.tasks import AVERAGE, sizes_of_tasks
 
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 
 _SCORE = Markup("{}<br/><small>{}…{}</small>")  # Per cent right, with its interval.
 _TASK = 40  # Characters of the name of a task.
-_LEVEL = 0.95  # Coverage of the intervals of the page.
+_LEVEL, _REACH = 0.95, 1.959964  # Coverage of the intervals of the page, half of one in errors.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
-_SUSPECTS, _HARDEST, _SYSTEMS = 100, 50, 40  # Rows of tables: a page or two of paper.
+_SUSPECTS, _HARDEST, _SYSTEMS, _PAIRS = 100, 50, 40, 20  # Rows of tables: a page or two of paper.
 _EVIDENCE = ("p_wrong_key", "p_negative", "wrong_key", "discrimination", "average_error")
 HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
 """Columns of the hardest items."""
@@ -73,6 +74,7 @@ def page_of(
         rho = spearman(levels(x), levels(y)) if len(x) > 1 else np.nan
     doubted, standard = result.one_ability_doubted, result.quality_standard
     called = called_items(audited.n_negative, n_items, fdr, doubted=doubted)
+    of_ability = [FROM_TO] if board is not None and "ability" in board else []
     hidden = ["p_negative"] if audited.clustered else []  # that of the suspects is by family
     style, script = (
         files("irtkit.report").joinpath(f"report.{kind}").read_text(encoding="utf-8")
@@ -103,7 +105,8 @@ def page_of(
         by_task=None if board_by_task is None else board_table(board_by_task, _SYSTEMS),
         legend_by_task=[] if board_by_task is None else board_legend(board_by_task, _LEVEL, []),
         systems=None if board is None else board_table(board, _SYSTEMS),
-        legend=[] if board is None else board_legend(board, _LEVEL, [FROM_TO]),
+        abilities=None if result.several is None else _abilities(result, board),
+        legend=[] if board is None else board_legend(board, _LEVEL, of_ability),
         hardest=hardest_first(result.items).head(_HARDEST)[list(HARDEST)].drop(columns=hidden),
         quality=standard is not None and quality_finding(standard, result.settings.metrics or {}),
         level=_LEVEL,
@@ -113,6 +116,35 @@ def page_of(
         hashes=[base64.b64encode(digest).decode() for digest in digests],
         data=data_block(result, audited, maps, difficulties),
     )
+
+
+def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
+    """What is measured, what shows it best, how abilities correlate, and who has how much."""
+    texts = item_texts(result.responses)
+    asked: Any = {} if texts is None else texts.get("text", {})
+    shown = [
+        (name, [(item, asked.get(item)) for item in items], systems)
+        for name, (items, systems) in zip(
+            result.ability_names, result.several.first_of_each(result), strict=True
+        )
+        if items
+    ]
+    pairs = result.ability_correlations.sort_values("correlation", ascending=False)
+    pairs = pairs.head(_PAIRS).set_index("ability").dropna(axis=1, how="all")
+    best = result.respondents.iloc[result.best_first] if board is None else board
+    systems = result.respondents.loc[best.index[:_SYSTEMS]]
+    columns = {}
+    for name in result.ability_names:
+        value = systems[f"ability_{name}"]
+        reach = _REACH * systems[f"ability_{name}_se"]
+        ends = zip(value, value - reach, value + reach, strict=True)
+        columns[name] = ["{} ({} … {})".format(*map(number_text, row)) for row in ends]
+    return {
+        "table": result.abilities[["n_items", "reliability"]],
+        "shown": shown,
+        "pairs": pairs if result.structure != "bifactor" else pairs.head(0),
+        "systems": pd.DataFrame(columns, systems.index.rename("system")),
+    }
 
 
 def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
@@ -142,27 +174,39 @@ def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
 
 def board_table(board: pd.DataFrame, most: int) -> pd.DataFrame:
     """The first systems of a leaderboard as they are shown, with ranks drawn or scores of tasks."""
-    some = board.head(most)
+    rows = board.head(most)
     columns: dict[str, Any] = {
-        "rank": some["rank"],
-        "between": some["rank_low"].astype(str) + "…" + some["rank_high"].astype(str),
-        "tied": some["group"],
+        "rank": rows["rank"],
+        "between": rows["rank_low"].astype(str) + "…" + rows["rank_high"].astype(str),
+        "tied": rows["group"],
     }
-    if tasks := scored_tasks(some):
-        for name in (AVERAGE, *(f"score_{task}" for task in tasks)):
-            ends = (100 * some[[f"{name}_low", f"{name}_high"]]).itertuples(index=False)
-            cells = zip(scores_in_words(some, name), ends, strict=True)
-            heading = cut(name.removeprefix("score_"), _TASK)
-            columns[heading] = [_SCORE.format(one, *map(round, both)) for one, both in cells]
+    if AVERAGE in rows:
+        scores = [name for name in map(str, rows) if name.startswith("score_")]
+        ends = {f"{name}_{end}" for name in scores for end in ("low", "high")}
+        for name in (AVERAGE, *(name for name in scores if name not in ends)):
+            columns[cut(name.removeprefix("score_"), _TASK)] = _with_ends(rows, name)
     else:
-        places = [slice(k, k + 1) for k in range(len(some))]
-        low, high = some["ability_low"].map(number_text), some["ability_high"].map(number_text)
-        drawn = [svg(fitted.ranking(some, place), "bar", width=200, height=18) for place in places]
-        columns = {f"rank drawn, 1 to {some['rank_high'].max():,}": drawn} | columns
-        columns |= {"score": scores_in_words(some), "ability": some["ability"]}
-        columns |= {FROM_TO: low + " … " + high, "n_responses": some["n_responses"]}
-    known = {name: some[name].fillna("") for name in ("family", "component") if name in some}
-    return pd.DataFrame(columns | known, some.index.rename("system"), dtype=object)
+        places = [slice(k, k + 1) for k in range(len(rows))]
+        drawn = [svg(fitted.ranking(rows, place), "bar", width=200, height=18) for place in places]
+        columns = {f"rank drawn, 1 to {rows['rank_high'].max():,}": drawn} | columns
+        columns["score"] = scores_in_words(rows)
+        if "ability" in rows:
+            low = rows["ability_low"].map(number_text)
+            high = rows["ability_high"].map(number_text)
+            columns |= {"ability": rows["ability"], FROM_TO: low + " … " + high}
+        columns["n_responses"] = rows["n_responses"]
+    further = {name: rows[name].fillna("") for name in ("family", "component") if name in rows}
+    return pd.DataFrame(columns | further, rows.index.rename("system"), dtype=object)
+
+
+def _with_ends(board: pd.DataFrame, name: str) -> list[str]:
+    """Scores in per cent, with the ends of their intervals if the board has them."""
+    words = scores_in_words(board, name)
+    if f"{name}_low" not in board:
+        return words
+    ends = (100 * board[[f"{name}_low", f"{name}_high"]]).round().astype(int)
+    both = zip(words, ends.itertuples(index=False), strict=True)
+    return [_SCORE.format(score, *pair) for score, pair in both]
 
 
 def pairs_table(comparison: DifficultyComparison) -> pd.DataFrame:

@@ -42,9 +42,8 @@ def report(
     ----------
     result : FitResult
         What :func:`irtkit.fit` returned, with its responses. With several abilities the page shows
-        what they are, and how much every system has of each. Then `difficulties`, `families` and
-        `compare` do not apply. Texts and targets of items are shown
-        if ``result.responses.item_table`` has them.
+        what they are, and how much every system has of each, and `families` do not apply. Texts and
+        targets of items are shown if ``result.responses.item_table`` has them.
     path : str or path
         The file to write. It appears whole or not at all.
     title : str, default "What the responses say"
@@ -81,7 +80,6 @@ def report(
     True
     """
     from irtkit.difficulty import DifficultyComparison, compare_difficulties
-    from irtkit.report.abilities import page_of_abilities
     from irtkit.report.page import page_of
     from irtkit.suspects import audit
 
@@ -89,16 +87,6 @@ def report(
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
     require("report", result)
-    if difficulties is not None:
-        require("difficulties=", result)
-    if compare is not False:
-        require("compare=", result)
-    if result.n_abilities > 1:
-        audited = audit(result, fdr=fdr, families=families, predictions=predictions)
-        text = page_of_abilities(result, title, audited, fdr)
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-        return
     predicted = None if difficulties is None else _by_item(difficulties, result)
     audited = audit(result, fdr=fdr, families=families, predictions=predictions)
     if isinstance(compare, DifficultyComparison):

@@ -210,7 +210,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     goals: dict[str, tuple[int, float]] = {}
     for name, which in _abilities(result).items():
         weights = result.weights_of(name)
-        suffix = f" in {name}" if result.n_abilities > 1 else ""
+        suffix = f" in ability {name}" if result.n_abilities > 1 else ""
         goals |= _to_add(result, measured(tuple(weights)), worth, best, suffix)
         if suffix and name not in rows:
             rows[f"ability {name}"] = row(which, weights)

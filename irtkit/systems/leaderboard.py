@@ -190,6 +190,12 @@ def ranked(
         raise ValueError(f"of must be {THESE!r} or {LIKE_THESE!r}, got {short(of)}")
     if by is not None and of == THESE:
         raise ValueError("of='these' ranks by one ability, not by task. Leave out of or by")
+    if of == THESE:
+        require("of='these'", result)
+    if families is not None:
+        require("leaderboard(families=)", result)
+    if result.several is not None:
+        return board_of_abilities(result, by=by, clusters=clusters, level=level, seed=seed), []
     tasks = None if by is None else Tasks.of(result, by)
     by_family = None if result.item_covariance is None else families
     if by_family is not None or clusters is not None:
@@ -213,8 +219,7 @@ def ranked(
         n_reversed += int(np.count_nonzero(np.triu(apart & (ability > ability[:, None]))))
         n_apart += int(np.count_nonzero(apart)) // 2
     board = pd.concat(boards)
-    marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
-    status = pd.Series(np.where(marked, "misfit", "ok"), result.respondent_labels, dtype=object)
+    status = pd.Series(_status(result, len(board)), result.respondent_labels, dtype=object)
     board["status"] = status[board.index]
     respondents = None if result.responses is None else result.responses.respondent_table
     if families is not None or (respondents is not None and "family" in respondents.columns):
@@ -249,6 +254,12 @@ def _board(
     low, high = simultaneous_ranks(apart)
     board["rank_low_simultaneous"], board["rank_high_simultaneous"] = low, high
     return board
+
+
+def _status(result: FitResult, n: int) -> Array:
+    """Mark respondents with more improbable answers than chance allows as "misfit", else "ok"."""
+    marked = improbable_right(result) < np.log(_ERROR_RATE / n)
+    return np.where(marked, "misfit", "ok").astype(object)
 
 
 def improbable_right(result: FitResult) -> Array:
@@ -318,5 +329,6 @@ def board_of_abilities(
     columns["n_responses"] = result.counts.respondent_responses[places]
     apart = pairs_apart(scores, level=level, seed=seed)
     columns["group"] = np.array(groups_of(apart), dtype=object)
+    columns["status"] = _status(result, len(places))[places]
     labels = np.array(result.respondent_labels, dtype=object)[places]
     return pd.DataFrame(columns, pd.Index(labels, name="respondent"))

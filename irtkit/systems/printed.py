@@ -226,11 +226,11 @@ def board_legend(
         "tied: systems that share a letter do not differ significantly, adjusted for all "
         "pairs. For other pairs see irtkit compare-systems"
     )
-    if scored_tasks(board):
+    if "average" in board:
+        intervals = f". {sure} intervals of both are about items like these"
         yield (
             "average: mean of the tasks, which have the same weight. Tasks: per cent right, with "
-            f"expected answers in place of any missing ones. {sure} intervals of both are about "
-            "items like these"
+            "expected answers in place of any missing ones" + intervals * bool(scored_tasks(board))
         )
     else:
         yield (

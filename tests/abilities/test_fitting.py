@@ -223,8 +223,6 @@ def test_several_abilities_say_of_systems_what_one_ability_says() -> None:
 def test_what_is_not_defined_says_so(by_task: FitResult) -> None:
     with pytest.raises(ValueError, match="families= is not for several abilities"):
         irtkit.audit(by_task, families="similar")
-    with pytest.raises(ValueError, match="compare= is not for several abilities"):
-        irtkit.report(by_task, "page.html", compare=True)
     crowd = irtkit.add_synthetic(board(n=40)[0], ("always-right",))
     with pytest.raises(ValueError, match="synthetic"):
         fit(crowd, 2)

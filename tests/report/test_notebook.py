@@ -74,4 +74,6 @@ def test_a_fit_shows_curves_of_items_called_negative_alone(
     inverted: Callable[..., irtkit.ResponseMatrix],
 ) -> None:
     assert irtkit.fit(inverted())._repr_html_().count("<svg") == 3
+    values = inverted().values
+    assert irtkit.fit(values, abilities=2)._repr_html_().count("<svg") == 3
     assert "<svg" not in fitted("ordinary")._repr_html_()
