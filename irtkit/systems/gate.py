@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
+    from irtkit.systems.paired import Clusters
 
 Verdict = Literal["passed", "failed", "inconclusive"]
 
@@ -64,23 +65,23 @@ class Gate:
     @property
     def verdict(self) -> Verdict:
         """All systems: "failed" if any failed, "passed" if all passed and none is gone."""
-        found = {system.verdict for system in self.systems}
-        if "failed" in found:
+        verdicts = {system.verdict for system in self.systems}
+        if "failed" in verdicts:
             return "failed"
-        gone = any(one.code == "gate-without-systems" for one in self.limits)
-        return "passed" if found == {"passed"} and not gone else "inconclusive"
+        gone = any(finding.code == "gate-without-systems" for finding in self.limits)
+        return "passed" if verdicts == {"passed"} and not gone else "inconclusive"
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Verdicts on systems, and what was not compared. `str` of a finding is its message."""
         certainty = 100 * (1 - (1 - self.level) / len(self.systems))
-        found = []
-        for one in self.systems:
-            values = vars(one) | {"allowed": 100 * self.max_drop, "certainty": certainty}
-            values |= {"change": 0 - 100 * one.drop, "most": 100 * one.high}
-            values["more"] = two_digits(one.items_needed - one.n_items)
-            found.append(Finding(f"gate-{one.verdict}", "note", values))
-        return (*found, *self.limits)
+        verdicts = []
+        for system in self.systems:
+            values = vars(system) | {"allowed": 100 * self.max_drop, "certainty": certainty}
+            values |= {"change": 0 - 100 * system.drop, "most": 100 * system.high}
+            values["more"] = two_digits(system.items_needed - system.n_items)
+            verdicts.append(Finding(f"gate-{system.verdict}", "note", values))
+        return (*verdicts, *self.limits)
 
     @property
     def markdown(self) -> str:
@@ -170,56 +171,85 @@ def gate(
             f"old and new have {len(common)} items in common. Their items are "
             f"{first_names(before.columns)} and {first_names(after.columns)}"
         )
-    cluster, alpha = numbered_clusters(clusters, tuple(common)), (1 - level) / len(pairs)
-    rows, new_rows = before[common], after[common]
+    cluster = numbered_clusters(clusters, tuple(common))
+    alpha = (1 - level) / len(pairs)
     systems = []
     for name in pairs:
-        one, other = rows.loc[name], new_rows.loc[name]
-        both = (one.notna() & other.notna()).to_numpy()
-        n_items, of_both = int(both.sum()), None if cluster is None else cluster[both]
-        if not n_items:
+        share, new_share = before.loc[name, common], after.loc[name, common]
+        both = (share.notna() & new_share.notna()).to_numpy()
+        if not both.any():
             raise ValueError(
                 f"old and new share no item that system {short(name)} answered in both"
             )
-        difference = (one - other).to_numpy()[both]
-        drop = mean_of(difference, of_both, step=min(steps[name], new_steps[name]))
-        reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
-        high, least_se = _few_changes(difference, of_both, max_drop, alpha)
-        low, high = max(drop.value - reach, -1.0), min(max(drop.value + reach, high), 1.0)
-        beyond = (drop.value - max_drop) / drop.se
-        chance = float(tail(drop.df, beyond))
-        needed = items_needed(
-            max(drop.se * n_items**0.5, least_se),
-            drop.value - max_drop,
-            tail_probability=alpha,
-            clusters_per_item=(drop.df + 1) / n_items,
+        system = _judged(
+            name,
+            share.to_numpy()[both],
+            new_share.to_numpy()[both],
+            None if cluster is None else cluster[both],
+            step=min(steps[name], new_steps[name]),
+            max_drop=max_drop,
+            alpha=alpha,
         )
-        verdict: Verdict = "passed" if high <= max_drop else "inconclusive"
-        judged = GateSystem(
-            system=name,
-            n_items=n_items,
-            old=float(one[both].mean()),
-            new=float(other[both].mean()),
-            drop=drop.value,
-            low=low,
-            high=high,
-            p_value=chance if beyond > 0 else 1 - chance,
-            verdict="failed" if low > max_drop else verdict,
-            items_needed=float(needed),
-        )
-        systems.append(judged)
+        systems.append(system)
     columns = before.columns.union(after.columns, sort=False)
-    seen, again = (
-        each.loc[pairs].reindex(columns=columns).notna().to_numpy() for each in (before, after)
-    )
+    answered = before.loc[pairs].reindex(columns=columns).notna().to_numpy()
+    answered_anew = after.loc[pairs].reindex(columns=columns).notna().to_numpy()
     limits: dict[str, dict[str, Any]] = {
         "gate-without-systems": {"systems": [*before.index.difference(pairs, sort=False)]},
         "gate-new-systems": {"systems": [*after.index.difference(pairs, sort=False)]},
-        "gate-old-items": {"n": int((seen & ~again).any(axis=0).sum())},
-        "gate-new-items": {"n": int((again & ~seen).any(axis=0).sum())},
+        "gate-old-items": {"n": int((answered & ~answered_anew).any(axis=0).sum())},
+        "gate-new-items": {"n": int((answered_anew & ~answered).any(axis=0).sum())},
     }
-    found = [Finding(code, "warning", one) for code, one in limits.items() if any(one.values())]
-    return Gate(max_drop, level, tuple(systems), tuple(found))
+    findings = []
+    for code, values in limits.items():
+        if any(values.values()):
+            findings.append(Finding(code, "warning", values))
+    return Gate(max_drop, level, tuple(systems), tuple(findings))
+
+
+def _judged(
+    name: str,
+    share: Array,
+    new_share: Array,
+    cluster: Clusters | None,
+    *,
+    step: float,
+    max_drop: float,
+    alpha: float,
+) -> GateSystem:
+    """One system by its accuracies on the items of both runs."""
+    n_items = len(share)
+    difference = share - new_share
+    drop = mean_of(difference, cluster, step=step)
+    reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
+    bound, least_se = _few_changes(difference, cluster, max_drop, alpha)
+    low = max(drop.value - reach, -1.0)
+    high = min(max(drop.value + reach, bound), 1.0)
+    beyond = (drop.value - max_drop) / drop.se
+    p_beyond = float(tail(drop.df, beyond))
+    needed = items_needed(
+        max(drop.se * n_items**0.5, least_se),
+        drop.value - max_drop,
+        tail_probability=alpha,
+        clusters_per_item=(drop.df + 1) / n_items,
+    )
+    verdict: Verdict = "inconclusive"
+    if low > max_drop:
+        verdict = "failed"
+    elif high <= max_drop:
+        verdict = "passed"
+    return GateSystem(
+        system=name,
+        n_items=n_items,
+        old=float(share.mean()),
+        new=float(new_share.mean()),
+        drop=drop.value,
+        low=low,
+        high=high,
+        p_value=p_beyond if beyond > 0 else 1 - p_beyond,
+        verdict=verdict,
+        items_needed=float(needed),
+    )
 
 
 def _shares(run: ResponseMatrix) -> tuple[pd.DataFrame, pd.Series]:

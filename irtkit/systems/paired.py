@@ -72,8 +72,8 @@ def tail(df: Any, t: Any) -> Any:
     """P(T > |t|) of Student's t, a half without degrees of freedom."""
     from scipy.special import stdtr
 
-    known = np.asarray(df) > 0
-    return np.where(known, stdtr(np.where(known, df, 1), -np.abs(t)), 0.5)
+    estimated = np.asarray(df) > 0
+    return np.where(estimated, stdtr(np.where(estimated, df, 1), -np.abs(t)), 0.5)
 
 
 def t_quantile(df: Any, level: float) -> Any:
@@ -82,8 +82,8 @@ def t_quantile(df: Any, level: float) -> Any:
 
     different, place = np.unique(df, return_inverse=True)  # of many pairs, few
     reach = np.full(len(different), np.inf)
-    known = different > 0
-    reach[known] = stdtrit(different[known], (1 + level) / 2)
+    estimated = different > 0
+    reach[estimated] = stdtrit(different[estimated], (1 + level) / 2)
     return reach[place].reshape(np.shape(df))[()]
 
 
@@ -123,8 +123,8 @@ def power_of(
     df = np.maximum(n * clusters_per_item - 1, 1)
     shift = np.abs(difference) * np.sqrt(n) / se_of_one
     bound = t_quantile(df, level)
-    found = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
-    return np.where(np.isnan(found), ndtr(shift - bound), found)  # where scipy's series fails
+    power = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
+    return np.where(np.isnan(power), ndtr(shift - bound), power)  # where scipy's series fails
 
 
 def items_needed(
@@ -143,6 +143,6 @@ def items_needed(
     deviate = stdtrit(df, 1 - tail_probability) + stdtrit(df, POWER)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.log((se_of_one / np.asarray(difference)) ** 2 * clusters_per_item)
-        found = np.exp(np.interp(ratio, np.log(clusters / deviate**2), np.log(clusters)))
-        needed = np.ceil(found / clusters_per_item)
+        needed = np.exp(np.interp(ratio, np.log(clusters / deviate**2), np.log(clusters)))
+        needed = np.ceil(needed / clusters_per_item)
     return np.where(np.asarray(difference) == 0, np.inf, needed)[()]

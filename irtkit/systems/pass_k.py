@@ -68,8 +68,9 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     matrix = as_responses(responses, **reading)
     require("pass_k", matrix)
     shares = Shares.of(patterns_of(matrix, synthetic_is_real=True))
-    trials, seen = shares.trials, shares.trials > 0
-    usual = int(np.quantile(trials[seen], 0.5, method="lower"))
+    trials = shares.trials
+    answered = trials > 0
+    usual = int(np.quantile(trials[answered], 0.5, method="lower"))
     if k is not None:
         check_whole("k", k, 1)
         if k > (most := int(trials.max())):
@@ -78,17 +79,18 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     columns: dict[str, Any] = {}
     for number in range(1, min(usual, _MOST) + 1) if k is None else [k]:
         enough = trials >= number
-        for name, values in (
-            (f"pass^{number}", _choices(right, trials, number)),
-            (f"pass@{number}", 1 - _choices(trials - right, trials, number)),
-        ):
-            rows = zip(values, enough, number * shares.steps, strict=True)
-            means = [mean_of(row[own], step=step) for row, own, step in rows]
+        rates = {
+            f"pass^{number}": _choices(right, trials, number),
+            f"pass@{number}": 1 - _choices(trials - right, trials, number),
+        }
+        for name, rate in rates.items():
+            rows = zip(rate, enough, number * shares.steps, strict=True)
+            means = [mean_of(row[items], step=step) for row, items, step in rows]
             columns[name] = [mean.value for mean in means]
             columns[f"{name}_se"] = [mean.se for mean in means]
         columns[f"pass^{number}_items"] = enough.sum(axis=1)
     table = pd.DataFrame(columns, index=pd.Index(matrix.respondents, name="respondent"))
-    return table.iloc[np.flatnonzero(seen.any(axis=1))]
+    return table.iloc[np.flatnonzero(answered.any(axis=1))]
 
 
 def _choices(chosen: Array, trials: Array, k: int) -> Array:

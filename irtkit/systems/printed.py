@@ -38,34 +38,37 @@ FROM_TO = "from…to"
 _OF_THESE = "of these items"
 
 
-def comparison_sentences(found: SystemComparison) -> Iterator[str]:
+def comparison_sentences(comparison: SystemComparison) -> Iterator[str]:
     """The comparison of two systems, before the items."""
-    one, two = printable(found.system), printable(found.other)
-    items = f"{found.n_items:,} item{'s' * (found.n_items != 1)}"
-    of_all = abs(found.score_difference - found.difference) < 1e-9  # the score counts these alone
-    score = found.score_difference, found.score_low, found.score_high
-    paired = found.difference, found.low, found.high
+    first, second = printable(comparison.system), printable(comparison.other)
+    items = f"{comparison.n_items:,} item{'s' * (comparison.n_items != 1)}"
+    # The score counts these items alone.
+    of_all = abs(comparison.score_difference - comparison.difference) < 1e-9
+    score = comparison.score_difference, comparison.score_low, comparison.score_high
+    paired = comparison.difference, comparison.low, comparison.high
     if not of_all:
-        yield _ahead(one, two, *score, "on all items, missing answers as expected", found.level)
-    if found.n_clusters < 2:
-        what = items if found.n_items < 2 else f"one cluster of {items}"
-        yield f"{one} and {two} have {what} in common, which gives no standard error."
+        where = "on all items, missing answers as expected"
+        yield _ahead(first, second, *score, where, comparison.level)
+    if comparison.n_clusters < 2:
+        what = items if comparison.n_items < 2 else f"one cluster of {items}"
+        yield f"{first} and {second} have {what} in common, which gives no standard error."
     else:
-        said = _ahead(one, two, *paired, f"on the {items} of both", found.level)
-        yield f"{said[:-1]}, {p_words(found.p_value, 4)}."
-    if found.n_systems > 2:
+        said = _ahead(first, second, *paired, f"on the {items} of both", comparison.level)
+        yield f"{said[:-1]}, {p_words(comparison.p_value, 4)}."
+    if comparison.n_systems > 2:
         yield (
             "The p-values assume that you chose the pair before you saw results. If not, compare "
-            f"all pairs of the {found.n_systems} systems, since the best of many lead by chance."
+            f"all pairs of the {comparison.n_systems} systems, since the best of many lead by "
+            "chance."
         )
-    if found.n_clusters not in {1, found.n_items}:
-        yield f"Errors are clustered by {found.n_clusters} clusters of items."
-    if found.n_clusters != 1:
-        favoured = one if found.p_better >= 0.5 else two
-        p = max(found.p_better, 1 - found.p_better)
+    if comparison.n_clusters not in {1, comparison.n_items}:
+        yield f"Errors are clustered by {comparison.n_clusters} clusters of items."
+    if comparison.n_clusters != 1:
+        favoured = first if comparison.p_better >= 0.5 else second
+        p = max(comparison.p_better, 1 - comparison.p_better)
         yield f"P({favoured} is better) = {p:.3f} on items like these."
-    if found.n_clusters >= 2 and found.p_value >= 1 - found.level:
-        more = two_digits(found.items_needed - found.n_items)
+    if comparison.n_clusters >= 2 and comparison.p_value >= 1 - comparison.level:
+        more = two_digits(comparison.items_needed - comparison.n_items)
         if more is None:
             yield "No number of items like these would show a difference."
         else:
@@ -76,52 +79,52 @@ def comparison_sentences(found: SystemComparison) -> Iterator[str]:
 
 
 def _ahead(
-    one: str, two: str, difference: float, low: float, high: float, where: str, level: float
+    first: str, second: str, difference: float, low: float, high: float, where: str, level: float
 ) -> str:
     """Which system has the higher accuracy, and by how much."""
     if difference < 0:
-        one, two, difference, low, high = two, one, -difference, -high, -low
+        first, second, difference, low, high = second, first, -difference, -high, -low
     verb = "is ahead of" if low > 0 else "does not differ significantly from"
     return (
-        f"{one} {verb} {two}: {100 * difference:.2f} percentage points higher accuracy {where}, "
-        f"{percent(level)} interval {100 * low:.2f} to {100 * high:.2f}."
+        f"{first} {verb} {second}: {100 * difference:.2f} percentage points higher accuracy "
+        f"{where}, {percent(level)} interval {100 * low:.2f} to {100 * high:.2f}."
     )
 
 
-def comparison_text(found: SystemComparison) -> str:
+def comparison_text(comparison: SystemComparison) -> str:
     """What `print` shows of two systems."""
     import pandas as pd
 
-    words = in_lines(comparison_sentences(found))
-    if not len(found.items):
+    words = in_lines(comparison_sentences(comparison))
+    if not len(comparison.items):
         return words
-    first = found.items.head(5)
+    shown = comparison.items.head(5)
     columns = ("accuracy", "other_accuracy")
-    names = dict(zip(columns, short_labels((found.system, found.other), 16), strict=True))
-    shown = first.set_axis(pd.Index(short_labels(first.index), name="item"))
+    names = dict(zip(columns, short_labels((comparison.system, comparison.other), 16), strict=True))
+    shown = shown.set_axis(pd.Index(short_labels(shown.index), name="item"))
     table = plain(table_of(shown.rename(columns=names)))
     return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
 
 
-def gate_markdown(found: Gate) -> str:
+def gate_markdown(gate: Gate) -> str:
     """A gate as a summary for a merge check."""
     rows = [
         f"| {_cell(s.system)} | {s.n_items:,} | {s.old:.2%} | {s.new:.2%} "
         f"| {0 - 100 * s.drop:+.2f} | {-100 * s.high:+.2f} to {-100 * s.low:+.2f} | {s.verdict} |"
-        for s in found.systems
+        for s in gate.systems
     ]
     lines = [
-        f"## Gate {found.verdict}",
+        f"## Gate {gate.verdict}",
         "",
-        f"Allowed drop: {100 * found.max_drop:g} percentage points.",
+        f"Allowed drop: {100 * gate.max_drop:g} percentage points.",
         "",
         "| system | items | old | new | change, points | between | verdict |",
         "|---|---|---|---|---|---|---|",
         *rows,
         "",
-        *(_cell(str(one)) for one in found.findings),
+        *(_cell(str(finding)) for finding in gate.findings),
         "",
-        f"At most about {1 - found.level:.2g} of changes within the allowed drop fail.",
+        f"At most about {1 - gate.level:.2g} of changes within the allowed drop fail.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -152,8 +155,9 @@ def board_text(
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
     columns = list(map(str, _shown(board.head(1))))
-    if (more := len(scored_tasks(board)) - _TASKS) > 0:
-        lines.append(f"… and {counted(more, 'more task')}")
+    more_tasks = len(scored_tasks(board)) - _TASKS
+    if more_tasks > 0:
+        lines.append(f"… and {counted(more_tasks, 'more task')}")
     legend = [*board_legend(board, level, columns, of), *_half_widths(board)]
     lines += ["", in_lines(legend), in_lines(sentences)]
     return "\n".join(lines).rstrip()
@@ -165,7 +169,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
 
     def interval(name: str, decimals: int, times: float = 1) -> list[str]:
         bounds = zip(times * board[f"{name}_low"], times * board[f"{name}_high"], strict=True)
-        return [f"{one:.{decimals}f}…{two:.{decimals}f}" for one, two in bounds]
+        return [f"{low:.{decimals}f}…{high:.{decimals}f}" for low, high in bounds]
 
     columns: dict[str, Any] = {
         "rank": [str(rank) for rank in board["rank"]],
@@ -267,8 +271,8 @@ def abilities_text(result: FitResult) -> str:
         f"log-likelihood {result.log_likelihood:,.2f} ({result.several.log_likelihood_by})",
         f"{result.n_parameters:,} parameters",
     ]
-    found = [*result.findings, *silent_items(result)]
-    text = in_lines([*lines, *map(str, found)])
+    findings = [*result.findings, *silent_items(result)]
+    text = in_lines([*lines, *map(str, findings)])
     table = result.abilities.head(_SHOWN_ABILITIES)
     table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
     told = ["items", "respondents"]

@@ -128,9 +128,12 @@ class ItemClusters(NamedTuple):
         order = order[np.argsort(cluster[order], kind="stable")]
         return cls(order, np.unique(cluster[order], return_index=True)[1])
 
-    def sums(self, by_item: Array) -> Array:
-        """Sums of (n, n_items) over the items of each cluster, (n, n_clusters)."""
-        return np.asarray(np.add.reduceat(by_item[:, self.order], self.starts, axis=1))
+    def sums(self, by_item: Array, weight: Array | None = None) -> Array:
+        """Weighted sums of (n, n_items) over the items of each cluster, (n, n_clusters)."""
+        ordered = by_item[:, self.order]
+        if weight is not None:
+            ordered = ordered * weight[self.order]
+        return np.asarray(np.add.reduceat(ordered, self.starts, axis=1))
 
 
 class Answers(NamedTuple):

@@ -15,6 +15,7 @@ import numpy as np
 
 from irtkit.checks import short
 from irtkit.findings import Finding
+from irtkit.irf import NORMAL_POINTS
 from irtkit.responses.labels import by_label, is_missing_label
 from irtkit.suspects.health import sections_of
 from irtkit.systems.paired import Estimate, correction, mean_of, wilson_interval
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from irtkit.systems.paired import Clusters
     from irtkit.systems.scores import Shares
 
-_NODES = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))  # Gauss–Hermite, with weights.
 AVERAGE = "average"  # The macro average, a column and a row of tables.
 
 
@@ -122,12 +122,10 @@ def scores_by_task(
         value[:, systems] = np.round(shares_of_items @ right.T, 12)
         deviation = right - value[1:, systems].T[:, task]
         for k, share in enumerate(shares_of_items):
-            contribution = share * widened * deviation
+            contribution = clusters[k].sums(deviation, share * widened)
             if answers.filled:
                 _, by_answers, by_items = answers.moved(systems, shares, share)
-                contribution += by_answers * widened
-            contribution = clusters[k].sums(contribution)
-            if answers.filled:
+                contribution += clusters[k].sums(by_answers, widened)
                 contribution = np.hstack([contribution, by_items])
             variance[k, systems] = (contribution**2).sum(axis=1)
             if k == 0:
@@ -157,7 +155,7 @@ def _expected(answers: Answers, systems: slice) -> Array:
     ability = rows["ability"].to_numpy(np.float64)
     ability_se = rows["ability_se"].to_numpy(np.float64)
     p = np.zeros((len(rows), answers.chosen.n_items))
-    for node, weight in _NODES:
+    for node, weight in NORMAL_POINTS:
         p += weight * answers.items.probability(ability + node * ability_se)
     return p
 
