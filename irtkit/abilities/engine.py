@@ -264,8 +264,8 @@ class _Packed:
 
     def __init__(self, side: Normals) -> None:
         self.upper = np.triu_indices(side.mean.shape[1])
-        on_diagonal = self.upper[0] == self.upper[1]
-        self.times = np.where(on_diagonal, np.float32(1), np.float32(2))
+        rows, columns = self.upper
+        self.times = np.where(rows == columns, np.float32(1), np.float32(2))
         self.mean = side.mean.astype(np.float32)
         self.covariance = self.triangles(side.covariance)
         self.known = not self.covariance.any()
@@ -338,27 +338,29 @@ class _Newton:
         self.share = np.ones(len(estimated))
         self.last = np.zeros(estimated.shape)
 
-    def step(self, own: Normals, other: Normals, prior_mean: Any, precision: Array) -> Normals:
+    def step(self, side: Normals, other: Normals, prior_mean: Any, precision: Array) -> Normals:
         """Move the rows of a side, given the other side and their prior."""
-        gradient, information = self._derivatives(own, other)
-        gradient -= np.einsum("...ij,...j->...i", precision, own.mean - prior_mean)
+        gradient, information = self._derivatives(side, other)
+        gradient -= np.einsum("...ij,...j->...i", precision, side.mean - prior_mean)
         covariance = masked_inverse(information + precision, self.estimated)
         full = np.einsum("nij,nj->ni", covariance, gradient)
         turned_back = (full * self.last).sum(axis=1) < 0
-        self.share = np.where(turned_back, self.share * _BACK, np.minimum(self.share * _ON, 1.0))
+        larger = np.minimum(self.share * _ON, 1.0)
+        self.share = np.where(turned_back, self.share * _BACK, larger)
         step = self.share[:, None] * full
-        step /= np.maximum(np.abs(step).max(axis=1, keepdims=True) / self.cap, 1.0)
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        step /= np.maximum(largest / self.cap, 1.0)
         self.last = step
-        return Normals(own.mean + step, covariance)
+        return Normals(side.mean + step, covariance)
 
-    def _derivatives(self, own: Normals, other: Normals) -> tuple[Array, Array]:
+    def _derivatives(self, side: Normals, other: Normals) -> tuple[Array, Array]:
         """Gradient and information of every row, without the prior."""
         packed = _Packed(other)
-        gradient = np.empty_like(own.mean)
-        information = np.empty_like(own.covariance)
-        for rows in blocks(len(own.mean), len(other.mean), _AT_ONCE):
-            some = own.chosen(rows)
-            p, curvature = packed.moments(some)
+        gradient = np.empty_like(side.mean)
+        information = np.empty_like(side.covariance)
+        for rows in blocks(len(side.mean), len(other.mean), _AT_ONCE):
+            of_rows = side.chosen(rows)
+            p, curvature = packed.moments(of_rows)
             residual = np.subtract(self.cells.y[rows], p, out=p)
             if self.cells.weight is not None:
                 residual *= self.cells.weight[rows]
@@ -367,7 +369,7 @@ class _Newton:
             information[rows] = packed.unpack(curvature @ packed.second)
             if not packed.known:
                 noise = packed.unpack(curvature @ packed.covariance)
-                gradient[rows] -= np.einsum("nij,nj->ni", noise, some.mean)
+                gradient[rows] -= np.einsum("nij,nj->ni", noise, of_rows.mean)
         return gradient, information
 
 
@@ -380,9 +382,10 @@ def _respondent_steps(cells: Cells, design: Design) -> _Newton:
 
 def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
     """Inverses among the estimated parameters, 0 for the others."""
-    both = estimated[..., :, None] & estimated[..., None, :]
-    inverses = np.linalg.inv(np.where(both, matrices, np.eye(estimated.shape[-1])))
-    return np.asarray(inverses * both)
+    pairs = estimated[..., :, None] & estimated[..., None, :]
+    unit = np.eye(estimated.shape[-1])
+    inverses = np.linalg.inv(np.where(pairs, matrices, unit))
+    return np.asarray(inverses * pairs)
 
 
 def _population(respondents: Normals) -> tuple[Array, Array]:
@@ -399,9 +402,12 @@ def _expanded(
 ) -> tuple[Normals, Normals]:
     """Abilities with mean 0 and covariance 1 (variances 1 with a pattern), moved into the items."""
     k = len(mean)
-    values, vectors = np.linalg.eigh(covariance if design.free else np.diag(np.diag(covariance)))
+    if not design.free:
+        covariance = np.diag(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance)
+    sd = np.sqrt(np.maximum(values, 1e-8))
     of_items: Any = np.eye(k + 1)
-    of_items[:k, :k] = (vectors * np.sqrt(np.maximum(values, 1e-8))) @ vectors.T
+    of_items[:k, :k] = (vectors * sd) @ vectors.T
     of_items[k, :k] = mean
     of_respondents: Any = np.linalg.inv(of_items).T  # b'x stays
     return respondents.moved(of_respondents), items.moved(of_items)
@@ -414,9 +420,11 @@ def _correlations(covariance: Array, n: int, *, prior: bool) -> Array:
     if not prior:
         return np.asarray(correlations)
     k = len(correlations)
-    equal = np.full((k, k), (correlations.sum() - k) / max(k * (k - 1), 1))
+    mean = (correlations.sum() - k) / max(k * (k - 1), 1)
+    equal = np.full((k, k), mean)
     np.fill_diagonal(equal, 1.0)
-    return np.asarray((n * correlations + (k + 1) * equal) / (n + k + 1))
+    total = n * correlations + (k + 1) * equal
+    return np.asarray(total / (n + k + 1))
 
 
 def item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Array]:
@@ -434,8 +442,8 @@ def item_means(values: Array, design: Design) -> Array:
     if design.free:
         return _by_group(values, values.mean(axis=0), design.group)
     mean = np.zeros_like(values)
-    for here in _places_by_kind(design):
-        mean[here] = values[here].mean()
+    for places in _places_by_kind(design):
+        mean[places] = values[places].mean()
     mean[:, -1:] = _by_group(values[:, -1:], mean[:1, -1], design.group)
     return mean
 
@@ -453,12 +461,14 @@ def item_distribution(items: Normals, design: Design) -> tuple[Array, Array]:
     mean = item_means(items.mean, design)
     deviation = items.mean - mean
     if design.free:
-        total = deviation.T @ deviation + items.covariance.sum(axis=0) + _FLOOR * np.eye(d)
+        total = deviation.T @ deviation + items.covariance.sum(axis=0)
+        total += _FLOOR * np.eye(d)
         return mean, np.broadcast_to(total / (n + 1), (n, d, d))
     squares = deviation**2 + np.diagonal(items.covariance, axis1=1, axis2=2)
     variance = np.zeros_like(squares)
-    for here in _places_by_kind(design):
-        variance[here] = (squares[here].sum() + _FLOOR_OF_KIND) / (here.sum() + 1)
+    for places in _places_by_kind(design):
+        total = squares[places].sum() + _FLOOR_OF_KIND
+        variance[places] = total / (places.sum() + 1)
     return mean, variance[:, :, None] * np.eye(d)
 
 
@@ -468,7 +478,8 @@ def _by_group(values: Array, overall: Any, group: NDArray[np.intp]) -> Array:
     if len(n) == 1:
         return np.broadcast_to(overall, values.shape)
     sums = np.stack([np.bincount(group, column) for column in values.T], axis=1)
-    return np.asarray(((sums + TASK_PULL * overall) / (n + TASK_PULL))[group])
+    means = (sums + TASK_PULL * overall) / (n + TASK_PULL)
+    return np.asarray(means[group])
 
 
 def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
@@ -537,13 +548,14 @@ def _leading(residual: NDArray[np.float32]) -> Array:
 
 def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
     """Share of a singular value that is not noise (Gavish & Donoho 2017)."""
-    n, m = sorted(residual.shape)
+    shorter, longer = sorted(residual.shape)
+    ratio = shorter / longer
     noise = float((residual**2).mean())
-    square = value**2 / max(noise * m, 1e-12)
-    ratio = n / m
+    square = value**2 / max(noise * longer, 1e-12)
     if square <= (1 + ratio**0.5) ** 2:
         return _LEAST_KEPT
-    return float(np.sqrt((square - ratio - 1) ** 2 - 4 * ratio) / square)
+    signal = (square - ratio - 1) ** 2 - 4 * ratio
+    return float(np.sqrt(signal) / square)
 
 
 def principal_axes(fitted: Fitted) -> Array:

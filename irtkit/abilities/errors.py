@@ -20,6 +20,7 @@ log-likelihood by abilities and items, so that it errs by V + VG Cov GᵀV.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -72,8 +73,9 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     complete = known + precision
     alone = _less(complete, missing, fitted.design.estimated)
     if fitted.prior:  # the mean of the prior follows the items
-        means = [item_means(one, fitted.design) for one in np.moveaxis(spanned, 2, 0)]
-        missing_along = missing_along + _product(spanned, precision @ np.stack(means, axis=2))
+        means = [item_means(direction, fitted.design) for direction in np.moveaxis(spanned, 2, 0)]
+        by_mean = precision @ np.stack(means, axis=2)
+        missing_along = missing_along + _product(spanned, by_mean)
 
     turn = unit_directions(_product(spanned, alone @ spanned))
     directions = spanned @ turn
@@ -86,7 +88,8 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     values, vectors = np.linalg.eigh(along + weight * rotated @ rotated.T)
     inverse = (vectors / np.maximum(values, _LEAST_SHARE)) @ vectors.T
 
-    n, n_rotations = len(values), rotations.shape[2]
+    n = len(values)
+    n_rotations = rotations.shape[2]
     core = np.zeros((n + n_rotations, n + n_rotations))
     core[:n, :n] = inverse - np.eye(n)
     core[n:, n:] = -np.eye(n_rotations) / weight
@@ -98,9 +101,9 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     )
 
 
-def _product(one: Array, other: Array) -> Array:
+def _product(left: Array, right: Array) -> Array:
     """Products of directions (n_items, K + 1, r) over all parameters."""
-    return np.asarray(np.tensordot(one, other, ((0, 1), (0, 1))))
+    return np.asarray(np.tensordot(left, right, ((0, 1), (0, 1))))
 
 
 def _common_directions(fitted: Fitted, precision: Array) -> Array:
@@ -109,13 +112,16 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     Abilities are mapped linearly and shifted, the learned mean moves, and items answer to both by
     their covariance.
     """
-    design, slopes = fitted.design, fitted.items.mean[:, :-1]
+    design = fitted.design
+    slopes = fitted.items.mean[:, :-1]
     n_items, d = design.estimated.shape
-    in_group = design.group[:, None] == np.arange(design.group.max() + 1)
-    mapped = np.eye(d)[:, :, None] * slopes[:, None, None, :]
+    n_groups = design.group.max() + 1
+    in_group = (design.group[:, None] == np.arange(n_groups)).astype(np.float64)
+    unit = np.eye(d)
+    mapped = unit[:, :, None] * slopes[:, None, None, :]
     if not design.free:  # tasks of a bifactor model share their variance in several ways
         mapped = mapped[..., None] * in_group[:, None, None, None]
-    learned = np.einsum("jg,ab->jagb", in_group.astype(np.float64), np.eye(d))
+    learned = in_group[:, None, :, None] * unit[:, None]
     estimated = design.estimated[:, :, None]
     mapped = mapped.reshape(n_items, d, -1) * estimated
     learned = learned.reshape(n_items, d, -1) * estimated
@@ -132,10 +138,10 @@ def _rotations(fitted: Fitted) -> Array:
     if not fitted.design.free:
         return np.zeros((*shape, 0))
     moves = []
-    for one, other in zip(*np.tril_indices(shape[1] - 1, -1), strict=True):
+    for first, second in combinations(range(shape[1] - 1), 2):
         moved = np.zeros(shape)
-        moved[:, one] = fitted.items.mean[:, other]
-        moved[:, other] = -fitted.items.mean[:, one]
+        moved[:, second] = fitted.items.mean[:, first]
+        moved[:, first] = -fitted.items.mean[:, second]
         moves.append(moved.ravel())
     basis = np.linalg.qr(np.stack(moves, axis=1))[0]
     return np.asarray(basis.reshape(*shape, -1))
@@ -168,13 +174,15 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
 
 def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Array:
     """What is known of items less what is missing, at most a share of it in every direction."""
-    both = estimated[:, :, None] & estimated[:, None, :]
-    root = np.linalg.cholesky(np.where(both, complete, np.eye(both.shape[1])))
+    pairs = estimated[:, :, None] & estimated[:, None, :]
+    root = np.linalg.cholesky(np.where(pairs, complete, np.eye(pairs.shape[1])))
     inverse = np.linalg.inv(root)
-    values, vectors = np.linalg.eigh(inverse @ (missing * both) @ inverse.transpose(0, 2, 1))
-    turned = root @ vectors
+    share = inverse @ (missing * pairs) @ inverse.transpose(0, 2, 1)
+    values, vectors = np.linalg.eigh(share)
+    axes = root @ vectors
     left = 1 - np.minimum(values, _MOST_MISSING)
-    return np.asarray((turned * left[:, None]) @ turned.transpose(0, 2, 1) * both)
+    remaining = (axes * left[:, None]) @ axes.transpose(0, 2, 1)
+    return np.asarray(remaining * pairs)
 
 
 class _Piece(NamedTuple):
@@ -190,7 +198,8 @@ class _Piece(NamedTuple):
         """Scores along directions, less their posterior means, (n, n_nodes, n_directions)."""
         by_parameter = np.tensordot(self.residual, moves, (2, 0))
         scores = np.einsum("nqd,nqdr->nqr", self.x, by_parameter, optimize=True)
-        return np.asarray(scores - np.einsum("nq,nqr->nr", self.weight, scores)[:, None])
+        mean = np.einsum("nq,nqr->nr", self.weight, scores)
+        return np.asarray(scores - mean[:, None])
 
 
 def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
@@ -198,7 +207,8 @@ def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
 
     Without a number of nodes per ability, or with many abilities, nodes are of a cubature rule.
     """
-    b, k = fitted.items.mean, fitted.design.n_abilities
+    b = fitted.items.mean
+    k = fitted.design.n_abilities
     by_quadrature = per_ability > 0 and k <= MOST_DIMENSIONS
     cubature = _cubature(fitted)
     n_nodes = per_ability**k if by_quadrature else cubature.shape[1]
@@ -209,8 +219,9 @@ def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
             x = nodes.x
             _, weight, p = posterior_at(answers, nodes, b, fitted.correlations)
         else:
-            moved = np.linalg.cholesky(fitted.ability_covariance[rows]) @ cubature
-            x = with_ones(fitted.ability[rows][:, None] + moved.transpose(0, 2, 1))
+            root = np.linalg.cholesky(fitted.ability_covariance[rows])
+            theta = fitted.ability[rows][:, None] + (root @ cubature).transpose(0, 2, 1)
+            x = with_ones(theta)
             weight = np.full(x.shape[:2], 1 / n_nodes)
             p = logistic(x.astype(np.float32) @ b.T.astype(np.float32))
         curvature = p * (1 - p)
@@ -239,13 +250,15 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
     Posterior covariances of the fit treat the uncertainty of slopes as information. Posteriors with
     known items take their place here.
     """
-    variance, k = fitted.ability_covariance, fitted.design.n_abilities
+    variance = fitted.ability_covariance
+    k = fitted.design.n_abilities
     slopes = fitted.items.mean[:, :-1].astype(np.float32)
     products = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(slopes), -1)
     information = np.empty_like(variance)
     by_items = np.empty_like(variance)
     for piece in _pieces(cells, fitted, 0):
-        information[piece.rows] = (piece.curvature.mean(axis=1) @ products).reshape(-1, k, k)
+        curvature = piece.curvature.mean(axis=1)
+        information[piece.rows] = (curvature @ products).reshape(-1, k, k)
         by_items[piece.rows] = _moved_by_items(piece, joint)
     posterior = np.linalg.inv(information + np.linalg.inv(fitted.correlations))
     wider = posterior @ np.linalg.inv(variance)
@@ -267,8 +280,8 @@ def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
     products = products.reshape(n, n_nodes, -1)
     by_item = products.transpose(0, 2, 1) @ piece.residual
     by_item = by_item.reshape(n, k, k + 1, -1)
-    own = joint.own.astype(np.float32)
-    moved = np.einsum("nkaj,jab->nkbj", by_item, own, optimize=True)
+    of_items = joint.own.astype(np.float32)
+    moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
     alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).transpose(0, 2, 1)
     return np.asarray(in_common + alone)
 
@@ -287,11 +300,13 @@ def _correlation_errors(fitted: Fitted) -> Array:
     of_variance = rows == columns
     scores = score[:, rows, columns] * np.where(of_variance, 1.0, 2.0)
     covariance = np.linalg.pinv(scores.T @ scores * (n / max(n - 1, 1)))
-    one, other = rows[~of_variance, None], columns[~of_variance, None]
-    involved = of_variance & ((rows == one) | (rows == other))
+    of_row = rows[~of_variance, None]
+    of_column = columns[~of_variance, None]
+    involved = of_variance & ((rows == of_row) | (rows == of_column))
     jacobian = np.eye(len(rows))[~of_variance]
-    jacobian -= fitted.correlations[one, other] / 2 * involved
+    jacobian -= fitted.correlations[of_row, of_column] / 2 * involved
     variance = np.einsum("pq,qr,pr->p", jacobian, covariance, jacobian)
     errors = np.full((k, k), np.nan)
-    errors[one, other] = errors[other, one] = np.sqrt(variance)[:, None]
+    errors[of_row, of_column] = np.sqrt(variance)[:, None]
+    errors[of_column, of_row] = errors[of_row, of_column]
     return errors

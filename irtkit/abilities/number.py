@@ -43,15 +43,16 @@ def item_families(cells: Cells, fitted: Fitted) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     p = probabilities(fitted.respondents, fitted.known_items)
-    answered = cells.weights > 0
-    residual = np.where(answered, (cells.y - p) / np.sqrt(np.maximum(p * (1 - p), 1e-3)), 0)
-    residual = residual.astype(np.float32)
-    square = residual**2
-    seen = answered.astype(np.float32)
-    scale = np.sqrt(np.maximum((square.T @ seen) * (seen.T @ square), 1e-9))
-    together = np.maximum(seen.T @ seen, 1)
-    alike = residual.T @ residual / scale > np.maximum(0.5, 6 / np.sqrt(together))
-    return np.asarray(connected_components(coo_array(alike), directed=False)[1], dtype=np.int64)
+    answered = (cells.weights > 0).astype(np.float32)
+    sd = np.sqrt(np.maximum(p * (1 - p), 1e-3))
+    residual = (answered * (cells.y - p) / sd).astype(np.float32)
+    common = (residual**2).T @ answered
+    scale = np.sqrt(np.maximum(common * common.T, 1e-9))
+    correlation = residual.T @ residual / scale
+    n_common = np.maximum(answered.T @ answered, 1)
+    alike = correlation > np.maximum(0.5, 6 / np.sqrt(n_common))
+    _, family = connected_components(coo_array(alike), directed=False)
+    return np.asarray(family, dtype=np.int64)
 
 
 class HeldOut(NamedTuple):
@@ -83,13 +84,14 @@ class HeldOut(NamedTuple):
         for number in range(_FOLDS):
             held = self.fold == number
             fitted = fit_design(self.cells.chosen(~held), design, max_iterations=100)
-            placing = np.where(self.shown[held], self.cells.weights[held], np.float32(0))
-            respondents = fold_in(Cells(self.cells.y[held], placing), fitted)
+            weights = self.cells.weights[held] * self.shown[held]
+            respondents = fold_in(Cells(self.cells.y[held], weights), fitted)
             p[held] = probabilities(respondents, fitted.known_items)
         p = np.clip(p, 1e-6, 1 - 1e-6)
         y = self.cells.y
-        loss = -self.weights * (y * np.log(p) + (1 - y) * np.log(1 - p))
-        return np.asarray(np.bincount(self.families, loss.sum(axis=1)), dtype=np.float64)
+        log_p = y * np.log(p) + (1 - y) * np.log(1 - p)
+        loss = -(self.weights * log_p).sum(axis=1)
+        return np.asarray(np.bincount(self.families, loss), dtype=np.float64)
 
     def losses(self, designs: list[Design], report: Callable[[int, float], None]) -> list[Array]:
         """Losses of designs with one ability more each, as long as they gain."""

@@ -122,44 +122,50 @@ def link(
     fdr = check_number("fdr", fdr, least=0, below=1)
     for result in (first, second):
         require("link", result)
-    both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
-    for one in both:
-        require("link", one.parameters)
-    places = np.stack([items.places_of(both[0].labels or ()) for items in both])
+    calibrations = [
+        calibrated_items(first, name="first"),
+        calibrated_items(second, name="second"),
+    ]
+    for items in calibrations:
+        require("link", items.parameters)
+    labels = calibrations[0].labels or ()
+    places = np.stack([items.places_of(labels) for items in calibrations])
     places = places[:, (places >= 0).all(axis=0)]
     if places.shape[1] < 2:
         raise ValueError("the calibrations must have at least two items in common, by label")
-    one, other = (items.chosen(at) for items, at in zip(both, places, strict=True))
-    (slope, intercept), kept = _without_drifting(method, one, other, fdr)
-    slope_se, intercept_se = _jackknife(method, one.chosen(kept), other.chosen(kept))
-    (unit, mean), (other_unit, other_mean) = one.scale_se, other.scale_se
+    earlier = calibrations[0].chosen(places[0])
+    later = calibrations[1].chosen(places[1])
+    (slope, intercept), kept = _without_drifting(method, earlier, later, fdr)
+    slope_se, intercept_se = _jackknife(method, earlier.chosen(kept), later.chosen(kept))
+    (unit, mean), (other_unit, other_mean) = earlier.scale_se, later.scale_se
     slope_se = float(np.linalg.norm([slope_se, slope * unit, slope * other_unit]))
     of_scales = (mean, slope * other_mean, intercept * unit)
     intercept_se = float(np.linalg.norm([intercept_se, *of_scales]))
-    earlier, linked = one.parameters, _moved(other.parameters, slope, intercept)
+    first_items = earlier.parameters
+    linked = _moved(later.parameters, slope, intercept)
     columns = {
-        "discrimination": earlier.discrimination,
+        "discrimination": first_items.discrimination,
         "linked_discrimination": linked.discrimination,
-        "difficulty": earlier.difficulty,
+        "difficulty": first_items.difficulty,
         "linked_difficulty": linked.difficulty,
-        "difference": linked.difficulty - earlier.difficulty,
-        **_drift(one, other, slope, intercept),
+        "difference": linked.difficulty - first_items.difficulty,
+        **_drift(earlier, later, slope, intercept),
         "drifts": ~kept,
     }
-    table = pd.DataFrame(columns, pd.Index(list(one.labels or ()), name="item"))
+    table = pd.DataFrame(columns, pd.Index(list(earlier.labels or ()), name="item"))
     return Linking(slope, intercept, slope_se, intercept_se, method, table, fdr)
 
 
 def _without_drifting(
-    method: str, one: CalibratedItems, other: CalibratedItems, fdr: float
+    method: str, earlier: CalibratedItems, later: CalibratedItems, fdr: float
 ) -> tuple[tuple[float, float], Any]:
     """A and B by the items that do not drift, and which these are."""
     from scipy.stats import false_discovery_control
 
-    kept, rounds = np.ones(one.parameters.n_items, np.bool_), 0
+    kept, rounds = np.ones(earlier.parameters.n_items, np.bool_), 0
     while True:
-        found = _constants(method, one.chosen(kept), other.chosen(kept))
-        if not np.isfinite(found).all() or not 1 / _MOST_SLOPE < found[0] < _MOST_SLOPE:
+        constants = _constants(method, earlier.chosen(kept), later.chosen(kept))
+        if not np.isfinite(constants).all() or not 1 / _MOST_SLOPE < constants[0] < _MOST_SLOPE:
             if kept.sum() < 2:
                 rule = f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are"
                 raise ValueError(f"{rule} left")
@@ -167,14 +173,14 @@ def _without_drifting(
                 f"method={method!r} finds no A above 0. It needs two common items that discriminate"
                 ", with slopes of the same sign (mean-sigma: and different difficulties)"
             )
-        p_value = _drift(one, other, *found)["p_value"]
+        p_value = _drift(earlier, later, *constants)["p_value"]
         drifts = np.zeros(len(kept), np.bool_)
         if fdr and (tested := np.isfinite(p_value)).any():
             drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
         if (rounds := rounds + 1) > _MOST_ROUNDS:
             drifts |= ~kept
         if (drifts == ~kept).all():
-            return found, kept
+            return constants, kept
         kept = ~drifts
 
 
@@ -184,7 +190,7 @@ def _discriminate(calibrated: CalibratedItems) -> Any:
 
 
 def _drift(
-    one: CalibratedItems, other: CalibratedItems, slope: float, intercept: float
+    earlier: CalibratedItems, later: CalibratedItems, slope: float, intercept: float
 ) -> dict[str, Array]:
     """Differences in difficulty over their standard errors, and p-values, NaN if unknown.
 
@@ -193,15 +199,19 @@ def _drift(
     """
     from scipy.special import stdtr
 
-    linked = replace(one, parameters=_moved(other.parameters, slope, intercept))
+    linked = replace(earlier, parameters=_moved(later.parameters, slope, intercept))
     with np.errstate(invalid="ignore", divide="ignore"):
-        difference = linked.parameters.difficulty - one.parameters.difficulty
-        z = difference / np.hypot(one.standard_errors[:, 1], slope * other.standard_errors[:, 1])
-    z[~_discriminate(one) | ~_discriminate(linked)] = np.nan
-    if (n := len(size := np.abs(z[np.isfinite(z)]))) > 2:
-        square = (np.quantile(size, _CENTRAL) / _CENTRAL_Z) ** 2
-        square = (n * square + _WORTH * (1 - 2 / n)) / (n + _WORTH)
-        z /= np.clip(np.sqrt(square), _LEAST_SPREAD, 1)
+        difference = linked.parameters.difficulty - earlier.parameters.difficulty
+        z = difference / np.hypot(
+            earlier.standard_errors[:, 1], slope * later.standard_errors[:, 1]
+        )
+    z[~_discriminate(earlier) | ~_discriminate(linked)] = np.nan
+    sizes = np.abs(z[np.isfinite(z)])
+    n = len(sizes)
+    if n > 2:
+        observed = (np.quantile(sizes, _CENTRAL) / _CENTRAL_Z) ** 2
+        variance = (n * observed + _WORTH * (1 - 2 / n)) / (n + _WORTH)
+        z /= np.clip(np.sqrt(variance), _LEAST_SPREAD, 1)
     return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}
 
 
@@ -211,14 +221,17 @@ def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParamet
     return ItemParameters(steepness, items.intercept - steepness * intercept, items.guessing)
 
 
-def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
+def _constants(
+    method: str, earlier: CalibratedItems, later: CalibratedItems
+) -> tuple[float, float]:
     """Return A and B, NaN for fewer than two items, or without the spread a method needs."""
     from scipy.optimize import least_squares
 
     if method.startswith("mean"):
-        both = _discriminate(one) & _discriminate(other)
-        first, second = one.parameters.chosen(both), other.parameters.chosen(both)
-        if both.sum() < 2:
+        steep = _discriminate(earlier) & _discriminate(later)
+        first = earlier.parameters.chosen(steep)
+        second = later.parameters.chosen(steep)
+        if steep.sum() < 2:
             return np.nan, np.nan
         if method == "mean-mean":
             slope = second.discrimination.mean() / first.discrimination.mean()
@@ -226,29 +239,33 @@ def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tup
             spreads = first.difficulty.std(), second.difficulty.std()
             slope = spreads[0] / spreads[1] if min(spreads) > 1e-9 else np.nan
         return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
-    if one.parameters.n_items < 2:
+    if earlier.parameters.n_items < 2:
         return np.nan, np.nan
-    ability = one.latent_mean + one.latent_sd * _NODES
-    wanted, weights = one.parameters.probability(ability), np.sqrt(_WEIGHTS)[:, None]
+    ability = earlier.latent_mean + earlier.latent_sd * _NODES
+    wanted = earlier.parameters.probability(ability)
+    weights = np.sqrt(_WEIGHTS)[:, None]
 
     def off(constants: Array) -> Array:
-        off_by = _moved(other.parameters, np.exp(constants[0]), constants[1]).probability(ability)
-        off_by -= wanted
+        slope, intercept = np.exp(constants[0]), constants[1]
+        linked = _moved(later.parameters, slope, intercept)
+        off_by = linked.probability(ability) - wanted
         if method == "Stocking-Lord":
             off_by = off_by.sum(axis=1, keepdims=True)
         return np.asarray((weights * off_by).ravel())
 
-    found = least_squares(off, np.zeros(2), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
-    return float(np.exp(found[0])), float(found[1])
+    least = least_squares(off, np.zeros(2), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
+    return float(np.exp(least[0])), float(least[1])
 
 
-def _jackknife(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
+def _jackknife(
+    method: str, earlier: CalibratedItems, later: CalibratedItems
+) -> tuple[float, float]:
     """Standard errors of A and B over items, in groups if items are many."""
-    n = min(one.parameters.n_items, _MOST_GROUPS)
+    n = min(earlier.parameters.n_items, _MOST_GROUPS)
     if n < 3:
         return np.nan, np.nan
-    group = np.arange(one.parameters.n_items) % n
+    group = np.arange(earlier.parameters.n_items) % n
     kept = [group != k for k in range(n)]
-    found = [_constants(method, one.chosen(some), other.chosen(some)) for some in kept]
-    spread = np.sqrt((n - 1) * np.var(found, axis=0))
+    constants = [_constants(method, earlier.chosen(items), later.chosen(items)) for items in kept]
+    spread = np.sqrt((n - 1) * np.var(constants, axis=0))
     return float(spread[0]), float(spread[1])

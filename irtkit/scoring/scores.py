@@ -201,22 +201,26 @@ def score_table(
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
     seen = _seen(patterns)
-    found, scores, beyond = scores_of(patterns, places, calibrated, method, seen, level=level)
+    estimates, scores, beyond = scores_of(patterns, places, calibrated, method, seen, level=level)
 
     counts = patterns.points if of_levels else patterns.counts
-    sd, mean = calibrated.latent_sd, calibrated.latent_mean
-    nothing = np.isnan(found.ability) | (counts.respondent_responses == 0)
-    status = np.where(np.isinf(found.ability), "unbounded", np.where(beyond, "beyond", "ok"))
+    sd = calibrated.latent_sd
+    mean = calibrated.latent_mean
+    nothing = np.isnan(estimates.ability) | (counts.respondent_responses == 0)
+    status = np.full(patterns.n, "ok", dtype=object)
+    status[beyond] = "beyond"
+    status[np.isinf(estimates.ability)] = "unbounded"
+    status[nothing] = "no responses"
     columns_of_scores = ("expected_score", "expected_score_low", "expected_score_high")
     values = {
-        "ability": mean + sd * found.ability,
-        "ability_se": sd * found.se,
-        "ability_low": mean + sd * found.low,
-        "ability_high": mean + sd * found.high,
+        "ability": mean + sd * estimates.ability,
+        "ability_se": sd * estimates.se,
+        "ability_low": mean + sd * estimates.low,
+        "ability_high": mean + sd * estimates.high,
         **({} if calibrated.selected else {"accuracy": counts.accuracy}),
         "n_responses": counts.respondent_responses,
         **dict(zip(columns_of_scores, scores, strict=True)),
-        "status": np.where(nothing, "no responses", status).astype(object),
+        "status": status,
     }
     table = pd.DataFrame(values, index=pd.Index(matrix.respondents, name="respondent"))
 
@@ -264,18 +268,20 @@ def scores_of(
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
     limit = None if best == np.inf else (best * n_items - right, misfit * n_items**2)
-    found = _dispersed(
+    estimates = _dispersed(
         weighed, calibrated, places, method, rest=rest, level=level, spread=spread, limit=limit
     )
-    error = np.sqrt(found.rest_variance / n_items**2 + misfit)
+    error = np.sqrt(estimates.rest_variance / n_items**2 + misfit)
     half_width = ndtri((1 + level) / 2) * error
-    scores = bounded(right, n_asked, n_items, (right + found.rest) / n_items, half_width)
-    may_exceed = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
+    expected = (right + estimates.rest) / n_items
+    scores = bounded(right, n_asked, n_items, expected, half_width)
+    likely_above = estimates.above > (1 - level) / 2
+    may_exceed = some_left & ((scores[2] > best) | likely_above)
     end = of_each(patterns, places, calibrated.end, n_asked, n_items)
     beyond = may_exceed & (right > n_asked * end + _ROUNDING)
     most = 1 - (n_asked - right) / n_items  # all items not asked are right
     scores[2] = np.where(may_exceed, most, scores[2])
-    return found, scores, beyond
+    return estimates, scores, beyond
 
 
 def _dispersed(
@@ -285,30 +291,32 @@ def _dispersed(
     from irtkit.scoring.abilities import abilities
 
     items = calibrated.unit.chosen(places)
-    found = abilities(patterns, items, *args, **how)
+    estimates = abilities(patterns, items, *args, **how)
     if calibrated.dispersion is None:
-        return found
-    beyond = np.nan_to_num(calibrated.dispersion[places] - 1)
+        return estimates
+    excess = np.nan_to_num(calibrated.dispersion[places] - 1)
+    ability = estimates.ability
     added = np.zeros(patterns.n)
-    for some, _, answered in float_blocks(patterns, complete=False):
-        theta = np.clip(np.nan_to_num(found.ability[some]), -1e3, 1e3)
-        information = items.information(theta) * beyond
-        added[some] = np.asarray((answered * information).sum(axis=1)).ravel()
-    finite = np.isfinite(found.se)
-    times = np.sqrt(np.maximum(1 + np.where(finite, found.se, 0) ** 2 * added, 0.1))
-    low, high = (
-        np.where(np.isfinite(found.ability), found.ability + (end - found.ability) * times, end)
-        for end in (found.low, found.high)
-    )
-    return found._replace(se=found.se * times, low=low, high=high)
+    for rows, _, answered in float_blocks(patterns, complete=False):
+        theta = np.clip(np.nan_to_num(ability[rows]), -1e3, 1e3)
+        information = items.information(theta) * excess
+        added[rows] = np.asarray((answered * information).sum(axis=1)).ravel()
+    variance = np.where(np.isfinite(estimates.se), estimates.se, 0) ** 2
+    times = np.sqrt(np.maximum(1 + variance * added, 0.1))
+    finite = np.isfinite(ability)
+    low = np.where(finite, ability + (estimates.low - ability) * times, estimates.low)
+    high = np.where(finite, ability + (estimates.high - ability) * times, estimates.high)
+    return estimates._replace(se=estimates.se * times, low=low, high=high)
 
 
 def bounded(right: Array, n_asked: Array, n_items: int, mean: Array, half: Array) -> Array:
     """Scores with their bounds, (3, n), within what the answers seen leave possible."""
-    least, most = right / n_items, 1 - (n_asked - right) / n_items
-    return np.stack(
-        [np.clip(mean, least, most), np.maximum(mean - half, least), np.minimum(mean + half, most)]
-    )
+    least = right / n_items
+    most = 1 - (n_asked - right) / n_items
+    score = np.clip(mean, least, most)
+    low = np.maximum(mean - half, least)
+    high = np.minimum(mean + half, most)
+    return np.stack([score, low, high])
 
 
 class Cells(NamedTuple):
@@ -320,12 +328,15 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, patterns: Patterns, rows: Places, columns: Places) -> Cells:
         """Return answers of some respondents to some items."""
-        some = patterns.chosen(rows).with_columns(columns)
-        room = np.empty((2, len(rows), len(columns)), np.float32)
+        chosen = patterns.chosen(rows).with_columns(columns)
+        shares: Any
+        trials: Any
+        shares, trials = np.empty((2, len(rows), len(columns)), np.float32)
         for part in blocks(len(rows), len(columns)):
-            right, tried = some.dense(part)
-            room[:, part] = right / np.maximum(tried, 1), tried
-        return cls(*room)
+            right, tried = chosen.dense(part)
+            shares[part] = right / np.maximum(tried, 1)
+            trials[part] = tried
+        return cls(shares, trials)
 
     @property
     def answered(self) -> Array:
@@ -335,7 +346,8 @@ class Cells(NamedTuple):
     @property
     def score(self) -> Array:
         """Proportion right of the items that each answered, (n,)."""
-        return np.asarray(self.right.sum(axis=1) / np.maximum(self.answered.sum(axis=1), 1))
+        n_answered = np.maximum(self.answered.sum(axis=1), 1)
+        return np.asarray(self.right.sum(axis=1) / n_answered)
 
     def chosen(self, rows: Any) -> Cells:
         """Return the answers of some respondents."""
@@ -389,17 +401,19 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
     unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
-    known = np.flatnonzero(unit.known)
-    items, shrunk = unit.chosen(known), 1 - 2 / duplicates.n_eff
-    about: dict[str, Any] = {}
-    if result.dispersion is not None:  # of scores
-        about["worth"] = patterns.score_worth(result.settings.trial_correlation)
-        about["spread"] = calibrated_items(result).spread
-        about = {name: values[known] for name, values in about.items()}
+    columns = np.flatnonzero(unit.known)
+    items = unit.chosen(columns)
+    shrunk = 1 - 2 / duplicates.n_eff
+    of_scores: dict[str, Any] = {}
+    if result.dispersion is not None:
+        worth = patterns.score_worth(result.settings.trial_correlation)
+        spread: Any = calibrated_items(result).spread
+        of_scores = {"worth": worth[columns], "spread": spread[columns]}
 
     def misfit(places: Places) -> float:
-        cells = Cells.of(patterns, rows, known)
-        expected, variance = expected_scores(items, cells, np.searchsorted(known, places), **about)
+        cells = Cells.of(patterns, rows, columns)
+        asked = np.searchsorted(columns, places)
+        expected, variance = expected_scores(items, cells, asked, **of_scores)
         return added_variance((expected - cells.score) / shrunk, variance)
 
     return misfit
@@ -448,22 +462,23 @@ def of_each(
     parts = float_blocks(patterns, complete=False)
     keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    some = first[some_left[first]]
-    few = len(some) <= _MOST_SETS
+    rows = first[some_left[first]]  # The first respondent of every set.
+    few = len(rows) <= _MOST_SETS
     if not few:  # sets of one size by how easy their items are, not in the order of respondents
         right, responses = (sums.sum(axis=0) for sums in patterns.margins[:2])
-        ease = patterns.response_scores(right / np.maximum(responses, 1))[some]
-        by_size = some[np.lexsort([np.round(ease, 9), n_asked[some]])]
-        some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
-    sets = [np.flatnonzero(patterns.dense(slice(row, row + 1))[1][0]) for row in some]
-    found = np.array([of_set(places[columns]) for columns in sets])
+        ease = patterns.response_scores(right / np.maximum(responses, 1))[rows]
+        by_size = rows[np.lexsort([np.round(ease, 9), n_asked[rows]])]
+        evenly = np.linspace(0, len(by_size) - 1, _MOST_SETS)
+        rows = by_size[evenly.round().astype(int)]
+    sets = [np.flatnonzero(patterns.dense(slice(row, row + 1))[1][0]) for row in rows]
+    values = np.array([of_set(places[columns]) for columns in sets])
     if few:
         of_sets = np.zeros(len(first))
-        of_sets[which[some]] = found
+        of_sets[which[rows]] = values
         return np.asarray(of_sets[which])
-    sizes, of = np.unique(n_asked[some], return_inverse=True)
-    by_number = np.interp(n_asked, sizes, np.bincount(of, found) / np.bincount(of))
-    return np.where(some_left, by_number, 0.0)
+    sizes, size = np.unique(n_asked[rows], return_inverse=True)
+    mean = np.bincount(size, values) / np.bincount(size)
+    return np.where(some_left, np.interp(n_asked, sizes, mean), 0.0)
 
 
 def items_for_scores(given: object, latent_sd: float | None = None) -> CalibratedItems:
@@ -525,14 +540,17 @@ def _loaded(record: dict[str, Any]) -> CalibratedItems:
 
 def _best(result: FitResult, items: CalibratedItems) -> float:
     """Return a little less than the third best score of the calibrated respondents."""
-    real, known = np.flatnonzero(result.answering), np.flatnonzero(items.known)
-    first = real[np.argsort(-(result.ability + result.posterior_sd)[real], kind="stable")[:_ABLEST]]
+    rows = np.flatnonzero(result.answering)
+    columns = np.flatnonzero(items.known)
+    upper = (result.ability + result.posterior_sd)[rows]
+    ablest = rows[np.argsort(-upper, kind="stable")[:_ABLEST]]
     if result.responses is None:
-        scores = items.parameters.chosen(known).probability(result.ability[first]).mean(axis=1)
+        p = items.parameters.chosen(columns).probability(result.ability[ablest])
+        scores = p.mean(axis=1)
     else:
-        patterns = result.patterns.chosen(first).with_columns(known)
-        seen = _seen(patterns)
-        scores = scores_of(patterns, known, items, "EAP", seen, level=0.95)[1][0]
+        patterns = result.patterns.chosen(ablest).with_columns(columns)
+        _, bounds, _ = scores_of(patterns, columns, items, "EAP", _seen(patterns), level=0.95)
+        scores = bounds[0]
     return float(np.sort(scores)[-_RANK:][0]) - _MARGIN
 
 
@@ -550,8 +568,9 @@ def _in_common(
         places = np.arange(len(known))
     else:
         places = calibrated.places_of(matrix.items)
-    found = (places >= 0) & known[places]
-    columns, strange = np.flatnonzero(found), np.flatnonzero(~found)
+    has_place = (places >= 0) & known[places]
+    columns = np.flatnonzero(has_place)
+    strange = np.flatnonzero(~has_place)
     if not len(columns):
         raise ValueError(
             "no item of the responses is calibrated. Items of the responses: "
@@ -595,9 +614,10 @@ def _seen(patterns: Patterns) -> Seen:
         right, asked = counts.respondent_right, counts.respondent_responses
         return right.astype(np.float64), asked.astype(np.float64)
     sums = np.zeros((2, patterns.n))
-    for some, right, answered in float_blocks(patterns, complete=False):
+    for rows, right, answered in float_blocks(patterns, complete=False):
         if patterns.sparse:
             right.data /= answered.data
         shares = right if patterns.sparse else right / np.maximum(answered, 1)
-        sums[:, some] = [np.asarray(part.sum(axis=1)).ravel() for part in (shares, answered > 0)]
+        sums[0, rows] = np.asarray(shares.sum(axis=1)).ravel()
+        sums[1, rows] = np.asarray((answered > 0).sum(axis=1)).ravel()
     return sums[0], sums[1]
