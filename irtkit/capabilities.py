@@ -49,7 +49,10 @@ class UnsuitableDataError(ValueError, AttributeError):
         self.limit = limit
 
 
-_ONE_ABILITY = Limit(SEVERAL, "it is defined for one ability", "Fit the data with abilities=1")
+def _one_ability(reason: str, instead: str = "Fit the data with abilities=1") -> Limit:
+    return Limit(SEVERAL, reason, instead)
+
+
 _SAVED = Limit(UNSAVED, "it needs them", "Save results with include_responses=True")
 _DENSE = Limit(
     SPARSE,
@@ -93,21 +96,39 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),
     "select_items": (_SAVED, _DENSE),
-    "adaptive": (_ONE_ABILITY, _SAVED, _NO_LEVELS, _DENSE),
-    "link": (_ONE_ABILITY, _NO_LEVELS),
+    "adaptive": (
+        _one_ability("it follows one ability from answer to answer", "Use select_items"),
+        _SAVED,
+        _NO_LEVELS,
+        _DENSE,
+    ),
+    "link": (
+        _one_ability("their axes may be turned against each other", "Fit all responses together"),
+        _NO_LEVELS,
+    ),
     "report": (_SAVED,),
-    "characteristic_curves": (_ONE_ABILITY, _SAVED, _DENSE),
-    "expected_performance": (_ONE_ABILITY, _SAVED, _DENSE),
+    "characteristic_curves": (_SAVED, _DENSE),
+    "expected_performance": (_SAVED, _DENSE),
     "item_fit": _ONE_MARK_A_CELL,
     "respondent_fit": _ONE_MARK_A_CELL,
     "model_fit": (_NO_CORRELATIONS, *_ONE_MARK_A_CELL),
     "local_dependence": _ONE_MARK_A_CELL,
     "information": (),
-    "likelihood_ratio_test": (_ONE_ABILITY,),
-    "differential_functioning": (_ONE_ABILITY, _SAVED, _DENSE, _TEN_IN_A_GROUP),
+    "likelihood_ratio_test": (
+        _one_ability(
+            "it has no chi-square distribution where an ability vanishes",
+            "Compare bic, or use abilities='auto'",
+        ),
+    ),
+    "differential_functioning": (
+        _one_ability("it matches groups on one sum of answers", "Compare groups on each task"),
+        _SAVED,
+        _DENSE,
+        _TEN_IN_A_GROUP,
+    ),
     "pass_k": (_NO_LEVELS, _NO_SCORES),
-    "trend": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
-    "horizon": (_ONE_ABILITY, _SAVED, _NO_LEVELS),
+    "trend": (_one_ability("it regresses one ability on the date"), _SAVED, _NO_LEVELS),
+    "horizon": (_one_ability("it regresses one ability on the date"), _SAVED, _NO_LEVELS),
     "plots.item_map": (),
     "plots.item_curves": (),
     "plots.category_curves": (_OF_LEVELS,),
@@ -144,15 +165,16 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     ),
     # of reading and writing
     "levels=": (_DENSE, _NO_TRIALS),
+    "merge": (Limit(LEVELS, "its file would hold them as trials", "Join the tables with pandas"),),
     "format='wide'": (_DENSE, Limit(TRIALS, "it has one response a cell", "Use format='long'")),
     # of questions
-    "families=": (_ONE_ABILITY, _SAVED, _DENSE),
+    "families=": (_one_ability("evidence is clustered along one ability"), _SAVED, _DENSE),
     "chance=": (Limit(NO_GUESSING, "it is compared with guessing", "Fit the 3PL"),),
     "poor_fit=": _ONE_MARK_A_CELL,
     "predictions=": (_SAVED,),
-    "of='these'": (_ONE_ABILITY,),
-    "leaderboard(families=)": (_ONE_ABILITY,),
-    "selection.save": (_ONE_ABILITY,),
+    "of='these'": (_one_ability("it ranks by one ability"),),
+    "leaderboard(families=)": (_one_ability("errors are clustered along one ability"),),
+    "selection.save": (_one_ability("its file has items of one ability", "Save the fit"),),
     # attributes
     ".values": _TABLE_OF_MARKS,
     ".scores": (_DENSE,),

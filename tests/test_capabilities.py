@@ -215,6 +215,40 @@ def test_a_command_works_or_is_refused_in_the_words_of_the_table(
         assert refused.rpartition(". ")[0] in done.stderr  # what to do has options in it
 
 
+READ = {"scores": " --score-range 0,1", "levels": " --levels", "trials": " --repeats count"}
+"""How a file of data of a kind is read."""
+OF_FILES = {
+    "fit data.csv": "fit",
+    "fit data.csv --abilities 2": "abilities=",
+    "gate data.csv data.csv --allow-inconclusive": "gate",
+    "score data.csv fit.npz": "score",
+    "differential data.csv --groups groups.csv": "differential_functioning",
+    "inspect data.csv": "fit",
+    "merge data.csv --out merged.csv": "merge",
+}
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"no responses", "sparse"}))
+@pytest.mark.parametrize("command", OF_FILES)
+def test_a_command_of_files_works_or_is_refused_in_the_words_of_the_table(
+    command: str, kind: str, saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    responses = data(kind)
+    if kind == "levels":
+        labels = list(responses.respondents), list(responses.items)
+        pd.DataFrame(responses.successes, *labels).to_csv(tmp_path / "data.csv")
+    else:
+        irtkit.write_responses(responses, tmp_path / "data.csv")
+    group = pd.Series(groups(responses), list(responses.respondents), name="group")
+    group.rename_axis("respondent").to_csv(tmp_path / "groups.csv")
+    line = command.replace("fit.npz", f"'{saved(kind)}'")
+    done = run(line + READ.get(kind, ""), tmp_path)
+    refused = limit_of(OF_FILES[command], responses)
+    assert done.returncode == (0 if refused is None else 2), done.stderr
+    if refused is not None:
+        assert refused.reason in done.stderr.replace("\n  ", " ")
+
+
 def test_an_unknown_feature_is_an_error_and_so_is_no_data() -> None:
     with pytest.raises(KeyError):
         require("nothing", data(KINDS[0]))

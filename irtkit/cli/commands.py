@@ -99,6 +99,7 @@ def _merge(given: SimpleNamespace) -> None:
     irtkit merge 2025.csv 2026.csv --out all.parquet
     irtkit merge runs/ --wide --out runs.csv
     """
+    from irtkit.capabilities import require
     from irtkit.io.logs import holds_logs
     from irtkit.io.merging import merge_responses, repeats_of_parts
     from irtkit.io.writing import format_by_name, side_tables
@@ -119,6 +120,8 @@ def _merge(given: SimpleNamespace) -> None:
     part = repeats_of_parts(repeats) if len(given.paths) > 1 else repeats
     matrices = [read_rows(logs, repeats=part, **for_logs)] if logs else []
     matrices += [read_rows(path, repeats=part, **for_tables) for path in tables]
+    for matrix in matrices:
+        require("merge", matrix)
     merged = merge_responses(matrices, repeats=repeats)
     irtkit.write_responses(merged, given.out, format=form)
     click.echo(in_lines([str(merged)]))

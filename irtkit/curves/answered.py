@@ -94,7 +94,7 @@ class Answered(NamedTuple):
             responses = as_responses(data)
         if difficulties is None:
             without, fold = _held_out(data, seed)  # type: ignore[arg-type]  # a result
-            errors = data.standard_errors[:, 1]  # type: ignore[attr-defined]
+            errors = data.items["difficulty_se"].to_numpy()  # type: ignore[attr-defined]
         else:
             without = _by_item(difficulties, responses.items, argument, "difficulty")[None]
             fold = np.zeros(responses.n_respondents, dtype=np.intp)
@@ -155,9 +155,9 @@ def fitted_difficulties(result: FitResult) -> Array:
 
     The difficulty of an item with a slope below 0 does not say how hard it is.
     """
-    difficulty = result.parameters.difficulty
+    difficulty = result.own_items.difficulty
     unusable = np.isin(np.array(result.status, dtype=object), ["flat", "no responses"])
-    falls = result.parameters.discrimination > 0
+    falls = result.own_items.discrimination > 0
     reach = EXTREME * result.latent_sd
     cropped = np.clip(difficulty, result.latent_mean - reach, result.latent_mean + reach)
     return np.where(np.isfinite(difficulty) & falls & ~unusable, cropped, np.nan)
