@@ -462,20 +462,21 @@ def _with_levels(
             raise
         try:
             scores = as_responses(responses, **reading | {"score_range": WIDEST})
-            found = levels_of(scores, None)
+            matrix = levels_of(scores, None)
         except ValueError:
             raise error from None
         if np.nanmin(scores.scores) > 0:
             raise
-        of = np.flatnonzero(kinds_of(found) == "levels")
-        level = np.where(found.trials > 0, found.successes, np.inf)[:, of]
-        if (level.min(axis=0) > 0).any() or found.trials[:, of].max(initial=0) > USUAL_POINTS:
+        places = np.flatnonzero(kinds_of(matrix) == "levels")
+        trials = matrix.trials[:, places]
+        lowest = np.where(trials > 0, matrix.successes[:, places], np.inf).min(axis=0)
+        if (lowest > 0).any() or trials.max(initial=0) > USUAL_POINTS:
             raise
-        if found.source is not None:
-            found.source = replace(found.source, score_range=None)
-        labels = [found.items[k] for k in of]
-        values = {"n": len(labels), "n_items": found.n_items, "items": labels}
-        return found, [Finding("levels-taken", "note", values)]
+        if matrix.source is not None:
+            matrix.source = replace(matrix.source, score_range=None)
+        labels = [matrix.items[k] for k in places]
+        values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
+        return matrix, [Finding("levels-taken", "note", values)]
 
 
 def _warned(findings: tuple[Finding, ...]) -> None:
@@ -533,8 +534,8 @@ def _several(
     def of_one() -> FitResult:
         with silently():
             # The 2PL of ordered levels too, whose points are correlated trials here.
-            one: FitResult = fit(responses, "2PL", progress=False, **given)
-        return one
+            result: FitResult = fit(responses, "2PL", progress=False, **given)
+        return result
 
     with progress_line("fitting abilities", "change", shown=progress) as report, one_thread():
         result = fitted_abilities(responses, abilities, settings, of_one=of_one, report=report)
@@ -577,7 +578,8 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
         require("mesh=", responses)
     if method.name == "vi":
         return
-    n, n_items = responses.n_respondents, responses.n_items
+    n = responses.n_respondents
+    n_items = responses.n_items
     remedy = (
         "irtkit.read_responses(…, sparse=True) keeps only the observed cells, and "
         "method=irtkit.Variational(batch=4096) fits a part of the respondents at a time"

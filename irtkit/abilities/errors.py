@@ -62,7 +62,7 @@ def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
 def turned(joint: ItemCovariance, theta: Array) -> ItemCovariance:
     """Return the covariance of items with abilities θ @ theta."""
     by = items_turned_by(theta)
-    return joint._replace(own=by @ joint.own @ by.T, moves=by @ joint.moves)
+    return joint._replace(alone=by @ joint.alone @ by.T, moves=by @ joint.moves)
 
 
 def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
@@ -280,7 +280,7 @@ def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
     products = products.reshape(n, n_nodes, -1)
     by_item = products.transpose(0, 2, 1) @ piece.residual
     by_item = by_item.reshape(n, k, k + 1, -1)
-    of_items = joint.own.astype(np.float32)
+    of_items = joint.alone.astype(np.float32)
     moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
     alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).transpose(0, 2, 1)
     return np.asarray(in_common + alone)

@@ -93,7 +93,8 @@ class CalibratedItems:
     def chosen(self, places: NDArray[Any]) -> CalibratedItems:
         """Return some of the items."""
         labels = None if self.labels is None else tuple(np.array(self.labels, object)[places])
-        parameters, errors = self.parameters.chosen(places), self.standard_errors[places]
+        parameters = self.parameters.chosen(places)
+        errors = self.standard_errors[places]
         spread = None if self.dispersion is None else self.dispersion[places]
         known = {"labels": labels, "standard_errors": errors, "dispersion": spread}
         return replace(self, parameters=parameters, **known)
@@ -152,18 +153,18 @@ def calibrated_items(
         )
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
-        found = CalibratedItems(given, None, sd)
+        items = CalibratedItems(given, None, sd)
     elif hasattr(given, "columns") and hasattr(given, "index"):
-        found = _of_table(given, sd, name)
+        items = _of_table(given, sd, name)
     else:
         selection = "a Selection, " if name == "items" else ""
         raise TypeError(
             f"{name} must be a FitResult, {selection}ItemParameters, a table of items or the path "
             f"of a saved result or table; got {type(given).__name__}"
         )
-    if not found.known.any():
+    if not items.known.any():
         raise ValueError(f"{name} holds no item with parameters")
-    return found
+    return items
 
 
 def read_items(path: Path, name: str) -> Any:
@@ -218,16 +219,16 @@ def fixed_parameters(
             "fixed has no item of the responses: its items are "
             f"{first_names(list(anchors.labels or ())) or 'without labels'}"
         )
-    found = anchors.parameters.chosen(places[places >= 0])
-    if model in {"1PL", "Rasch"} and np.ptp(found.discrimination) > _SAME_SLOPE:
+    parameters = anchors.parameters.chosen(places[places >= 0])
+    if model in {"1PL", "Rasch"} and np.ptp(parameters.discrimination) > _SAME_SLOPE:
         raise ValueError(
             f"the {model} has one discrimination for all items, and fixed items have several. "
             "Use model='2PL'"
         )
-    if model != "3PL" and found.guessing.any():
+    if model != "3PL" and parameters.guessing.any():
         raise ValueError(f"fixed items have guessing, and the {model} has none. Use model='3PL'")
     whole = np.full((3, len(places)), np.nan)
-    whole[:, places >= 0] = found.discrimination, found.intercept, found.guessing
+    whole[:, places >= 0] = parameters.discrimination, parameters.intercept, parameters.guessing
     return ItemParameters(*whole)
 
 
@@ -280,9 +281,9 @@ def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
     both = np.nan_to_num((a**2 * of_b - of_d - b**2 * of_a) / (2 * b))
     of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _MOST_VARIANCE)
     both = np.clip(both, -np.sqrt(of_a * of_d), np.sqrt(of_a * of_d))
-    found = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
+    by_logit = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
     if result.model != "3PL":
-        return found
+        return by_logit
     theta = mean + sd * _ABILITIES
     curves = curves_of(Items(a, result.parameters.intercept, logits_of_guessing(c)), theta)
     information = complete_data_information(curvatures(curves, np.exp(-(_ABILITIES**2) / 2)), theta)
@@ -290,7 +291,7 @@ def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
     moved = np.ones((len(a), 3, 1))
     moved[:, :2] = -follows @ np.nan_to_num(information[:, :2, 2:])
     by_guessing = of_logit[:, None, None] * moved @ moved.swapaxes(1, 2)
-    values, axes = np.linalg.eigh(found - by_guessing[:, :2, :2])
+    values, axes = np.linalg.eigh(by_logit - by_guessing[:, :2, :2])
     by_guessing[:, :2, :2] += axes * np.maximum(values, 0)[:, None] @ axes.swapaxes(1, 2)
     return np.asarray(by_guessing)
 
@@ -324,23 +325,28 @@ def drift_of(
     from irtkit.calibration.search import GridSchedule
     from irtkit.quadrature import engine_of
 
-    mean, sd = result.latent_mean, result.latent_sd
-    own, variances = result.parameters, None
-    logits = logits_of_guessing(own.guessing) if result.model == "3PL" else None
+    mean = result.latent_mean
+    sd = result.latent_sd
+    parameters = result.parameters
+    variances = None
+    logits = logits_of_guessing(parameters.guessing) if result.model == "3PL" else None
     rows = np.flatnonzero(patterns.answering)
     responses = patterns.margins.item_responses[REAL]
-    used = own.known & (responses > 0)
-    z, drifts = np.full(len(fixed), np.nan), np.zeros(len(fixed), bool)
-    inside = own.standardised(sd, mean)
+    used = parameters.known & (responses > 0)
+    z = np.full(len(fixed), np.nan)
+    drifts = np.zeros(len(fixed), bool)
+    inside = parameters.standardised(sd, mean)
     while True:
         columns = np.flatnonzero(used & ~drifts)
         items = Items(inside.discrimination, inside.intercept, logits).chosen(columns)
-        some = part_of(patterns, rows, columns)
-        engine = engine_of(some, with_guessing=logits is not None)
-        terms = MarginalLikelihood(engine, GridSchedule().nodes(items, some)).terms(items)
+        responding = part_of(patterns, rows, columns)
+        engine = engine_of(responding, with_guessing=logits is not None)
+        terms = MarginalLikelihood(engine, GridSchedule().nodes(items, responding)).terms(items)
         tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _MOST_VARIANCE)
-        score, information = terms.gradient[tested], terms.information[tested]
-        places, size = columns[tested], score.shape[1]
+        score = terms.gradient[tested]
+        information = terms.information[tested]
+        places = columns[tested]
+        size = score.shape[1]
         moves = np.zeros((len(places), size, 2))  # H
         moves[:, 1, 0] = moves[:, 0, 1] = inside.discrimination[places]
         in_sds = np.eye(size)
@@ -357,23 +363,26 @@ def drift_of(
         )
         of_score = np.einsum("jrk,jk->jr", weighted, score)
         of_moves = weighted @ information @ moves
-        about = information[:, 1, 1]
-        along = information[:, 1] / about[:, None]
-        off, by = score[:, 1] / about, np.einsum("jk,jkr->jr", along, moves)
+        of_intercept = information[:, 1, 1]
+        along = information[:, 1] / of_intercept[:, None]
+        off = score[:, 1] / of_intercept
+        by = np.einsum("jk,jkr->jr", along, moves)
         earlier = np.einsum("jk,jkl,jl->j", along, errors, along)
         share = patterns.margins.item_right[REAL, places] / responses[places]
-        expected = own.chosen(places).expected_error(sd, mean)
+        expected = parameters.chosen(places).expected_error(sd, mean)
         ratio = share * (1 - share) / (expected * (1 - expected))
-        skewed = copies * (2 + ratio) / 3 / about + earlier
-        staying, largest = np.ones(len(places), bool), 0.0
+        skewed = copies * (2 + ratio) / 3 / of_intercept + earlier
+        staying = np.ones(len(places), bool)
+        largest = 0.0
         while True:
             inverse = np.linalg.pinv(of_moves[staying].sum(axis=0))
             step = inverse @ of_score[staying].sum(axis=0)
-            leverage = np.einsum("jr,rs,js->j", by, inverse, by) / (copies / about + earlier)
+            leverage = np.einsum("jr,rs,js->j", by, inverse, by) / (copies / of_intercept + earlier)
             left = np.where(staying, 1 - np.minimum(leverage, _MOST_LEVERAGE), 1 + leverage)
             z[places] = (off - by @ step) / np.sqrt(skewed * left)
             sizes = np.where(staying, np.abs(z[places]), 0.0)
-            worst, n = int(sizes.argmax()), int(staying.sum())
+            worst = int(sizes.argmax())
+            n = int(staying.sum())
             significant = n >= _FEWEST and n * 2 * ndtr(-sizes[worst]) < LEVEL
             if not significant or sizes[worst] < _AT_ONCE * largest:
                 break
@@ -381,6 +390,7 @@ def drift_of(
         if staying.all():
             break
         drifts[places[~staying]] = True
-        mean, sd = mean + sd * step[0], sd * np.exp(step[1])
-        inside = mixed(fixed, own.standardised(sd, mean), inside)
+        mean = mean + sd * step[0]
+        sd = sd * np.exp(step[1])
+        inside = mixed(fixed, parameters.standardised(sd, mean), inside)
     return z, drifts, variances

@@ -188,7 +188,8 @@ class ItemDistribution:
         """Derivative by the vector of a weighted sum of log densities, (8,)."""
         u, e = self.standardised(slope, intercept, sign)
         off_centre = (u - self.centre) / self.log_slope_spread
-        beyond, variance = slope**2 + self.turn**2, self.variance(slope)
+        beyond = slope**2 + self.turn**2
+        variance = self.variance(slope)
         pull = weights * off_centre / self.log_slope_spread
         surplus = weights * (e**2 - 1) / variance
         by_mean = weights * e / np.sqrt(variance)
@@ -248,7 +249,9 @@ class ItemDistribution:
         intercept depends on a/τ, so that −½ log V is part of the density.
         """
         del common_slope
-        slope, location, weak = items.slope, hyper.location, WeakPrior()
+        slope = items.slope
+        location = hyper.location
+        weak = WeakPrior()
         unit = self.slope * math.exp(-hyper.log_scale)
         variance = self.variance(unit * slope)
         sd = np.sqrt(variance)
@@ -294,25 +297,29 @@ class ItemLikelihoods:
     """
 
     def __init__(self, patterns: Patterns, items: Items, grid: Grid) -> None:
-        self.n_items, self._logit = len(items.slope), items.logit_guessing
-        theta, copies = grid.nodes.theta, patterns.copies(np.ones(self.n_items)).astype(np.intp)
+        self.n_items = len(items.slope)
+        self._logit = items.logit_guessing
+        theta = grid.nodes.theta
+        copies = patterns.copies(np.ones(self.n_items)).astype(np.intp)
         # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
         exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
         # 0.3 logits apart, at the quantile 0.9 of slopes
         steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
         n_places = max(int(np.ptp(theta) * steep / 0.3) + 1, STENCIL)
-        places, carried = theta, np.eye(len(theta))
+        places = theta
+        carried = np.eye(len(theta))
         if n_places < len(theta):
             places = np.linspace(theta[0], theta[-1], n_places)
             carried = local_interpolation(theta, places)
         right = np.zeros((self.n_items, len(places)))
         responses = np.zeros((1 if patterns.complete else self.n_items, len(theta)))
-        for _, some, answered, _, counted in posterior_weights(patterns, items, exact):
-            right += some.T @ (counted.T @ carried)
+        for _, answers, answered, _, counted in posterior_weights(patterns, items, exact):
+            right += answers.T @ (counted.T @ carried)
             responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
         mass = responses.sum(axis=0)
         kept = np.abs(mass @ carried) > 1e-9 * mass.sum()
-        self._theta, self._right = places[kept], right[:, kept]
+        self._theta = places[kept]
+        self._right = right[:, kept]
         self._responses: Array = responses @ carried[:, kept]
         self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
         if self._logit is None:  # Σθ and Σ1 over right responses are enough
@@ -322,13 +329,17 @@ class ItemLikelihoods:
         """Log likelihood of some items, (n,), each at several points, (n, n_points)."""
         value = np.empty_like(slope)
         for part in blocks(len(items), slope.shape[1] * len(self._theta)):
-            some, a, d = items[part], slope[part], intercept[part]
+            chosen = items[part]
+            a = slope[part]
+            d = intercept[part]
             z = a[:, :, None] * self._theta + d[:, :, None]
-            log_wrong, right, responses = -softplus(z), self._right[some], self._responses_of(some)
+            log_wrong = -softplus(z)
+            right = self._right[chosen]
+            responses = self._responses_of(chosen)
             if self._logit is None:
                 value[part] = a * right[:, :1] + d * right[:, 1:] + _sum(log_wrong, responses)
                 continue
-            logit = self._logit[some][:, None, None]
+            logit = self._logit[chosen][:, None, None]
             log_wrong = log_wrong - softplus(logit)
             log_odds = np.logaddexp(-softplus(-logit), z + log_wrong) - log_wrong
             value[part] = _sum(log_odds, right) + _sum(log_wrong, responses)
@@ -336,16 +347,17 @@ class ItemLikelihoods:
 
     def local(self, items: Places, slope: Array, intercept: Array) -> tuple[Array, Array]:
         """Gradient by slope and intercept, (n, 2), and expected information, (n, 2, 2)."""
-        score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
+        score = np.empty((len(items), 2))
+        information = np.empty((len(items), 2, 2))
         for part in blocks(len(items), len(self._theta)):
-            some = items[part]
-            logit = None if self._logit is None else self._logit[some]
+            chosen = items[part]
+            logit = None if self._logit is None else self._logit[chosen]
             at = curves_of(Items(slope[part], intercept[part], logit), self._theta)
-            responses = self._responses_of(some)
+            responses = self._responses_of(chosen)
             if logit is None:
-                score[part] = self._right[some] - (responses * at.p) @ self._functions
+                score[part] = self._right[chosen] - (responses * at.p) @ self._functions
             else:
-                score[part] = ((self._right[some] / at.p - responses) * at.s) @ self._functions
+                score[part] = ((self._right[chosen] / at.p - responses) * at.s) @ self._functions
             information[part] = complete_data_information(
                 curvatures(at, responses)[:1], self._theta
             )
@@ -354,8 +366,8 @@ class ItemLikelihoods:
         information[:, 0, 0] += limit.curvature
         return score, information
 
-    def _responses_of(self, some: Places) -> Array:
-        return self._responses if len(self._responses) == 1 else self._responses[some]
+    def _responses_of(self, items: Places) -> Array:
+        return self._responses if len(self._responses) == 1 else self._responses[items]
 
 
 def _sum(table: Array, weights: Array) -> Array:
@@ -395,7 +407,8 @@ def empirical_bayes(
     estimates are rounded, and where two of them change places others are learned from. Abilities
     keep mean 0 and SD 1, and the distribution is in these units.
     """
-    items, patterns = problem.items(maximum.x), problem.engine.patterns
+    items = problem.items(maximum.x)
+    patterns = problem.engine.patterns
     grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
     likelihoods = ItemLikelihoods(patterns, items, grid)
     n_right = patterns.margins.respondent_right
@@ -408,7 +421,8 @@ def empirical_bayes(
     whole = np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
     distribution = _learned(likelihoods, whole, items)
     n_items = likelihoods.n_items
-    slope, intercept = np.zeros(n_items), np.zeros(n_items)
+    slope = np.zeros(n_items)
+    intercept = np.zeros(n_items)
     for part in blocks(n_items, 2 * len(_STEPS)):
         points = _points(likelihoods, np.arange(part.start, part.stop), distribution)
         share, _ = points.shares(distribution)
@@ -417,7 +431,8 @@ def empirical_bayes(
     plain = problem_of(patterns, problem.parameters.model, None, problem.mesh)
     x = plain.parameters.vector(Items(slope, intercept, items.logit_guessing))
     moved = with_unit_scale(plain, at_vector(plain, x, maximum, schedule), schedule)
-    after, steepest = plain.items(moved.x), int(np.argmax(np.abs(slope)))
+    after = plain.items(moved.x)
+    steepest = int(np.argmax(np.abs(slope)))
     scale = float(after.slope[steepest] / slope[steepest])
     shift = float((after.intercept - intercept)[steepest] / slope[steepest])
     weak: Any = problem.prior
@@ -447,20 +462,22 @@ def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemD
         distribution = ItemDistribution.from_vector(vector)
         share, log_marginal = points.shares(distribution)
         place = np.unique(points.item, return_inverse=True)[1].ravel()
-        off, weights = vector - _EXPECTED, share * copies[place, None]
+        off = vector - _EXPECTED
+        weights = share * copies[place, None]
         total = float(copies @ log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
         gradient = distribution.gradient(points.slope, points.intercept, points.sign, weights)
         by_vector = gradient - _EXPECTED_PRECISION * off
         return -total / copies.sum(), np.asarray(-by_vector / copies.sum())
 
-    distribution, trust = start, 1.0
+    distribution = start
+    trust = 1.0
     points = _points(likelihoods, sample, distribution)
     value = loss(distribution.vector, points)[0]
     for _ in range(20):  # five settle 12 × 600
         inside = np.clip(distribution.vector, _LOWEST, _HIGHEST)
         lowest = np.maximum(inside - trust * _TRUSTED_DOWN, _LOWEST)
         highest = np.minimum(inside + trust * _TRUSTED_UP, _HIGHEST)
-        found = minimize(
+        optimum = minimize(
             loss,
             inside,
             args=(points,),
@@ -469,14 +486,17 @@ def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemD
             bounds=Bounds(lowest, highest),
             options={"maxiter": 12},
         )
-        moved = ItemDistribution.from_vector(found.x)
+        moved = ItemDistribution.from_vector(optimum.x)
         # such a gain in log marginal likelihood moves slopes by 0.014 standard errors
-        if (loss(inside, points)[0] - float(found.fun)) * copies.sum() < 0.01:
+        if (loss(inside, points)[0] - float(optimum.fun)) * copies.sum() < 0.01:
             return moved
         of_moved = _points(likelihoods, sample, moved)
         of_value = loss(moved.vector, of_moved)[0]
         if of_value <= value:
-            distribution, points, value, trust = moved, of_moved, of_value, min(2 * trust, 1.0)
+            distribution = moved
+            points = of_moved
+            value = of_value
+            trust = min(2 * trust, 1.0)
         elif trust < 0.05:  # a step down is then within the error of the integrals
             break
         else:
@@ -528,7 +548,8 @@ def _modes(
         return np.asarray(value - 0.5 * (at - centre) ** 2 @ precision)
 
     at = np.tile(centre, (len(items), 1))
-    here, damping = height(at), np.zeros(len(items))
+    here = height(at)
+    damping = np.zeros(len(items))
     for _ in range(40):
         slope, intercept = distribution.items(at[:, 0], at[:, 1], sign)
         score, by_item = likelihoods.local(items, slope, intercept)

@@ -102,14 +102,16 @@ def _cells(result: Calibration, patterns: Patterns) -> Iterator[Any]:
     items = np.stack([of.discrimination, of.intercept, of.guessing])
     items = np.nan_to_num(items).astype(np.float32)
     abilities = np.stack([result.ability, result.posterior_sd]).astype(np.float32)
-    for some, right, answered in float_blocks(patterns, dtype=np.float32):
+    for rows, right, answered in float_blocks(patterns, dtype=np.float32):
         if patterns.sparse:
-            own = np.repeat(abilities[:, some], np.diff(answered.indptr), axis=1)
+            of_cells = np.repeat(abilities[:, rows], np.diff(answered.indptr), axis=1)
             table = partial(_like, answered)
-            yield _Cells(some, right.data, answered.data, items[:, answered.indices], own, table)
+            yield _Cells(
+                rows, right.data, answered.data, items[:, answered.indices], of_cells, table
+            )
         else:
             tried = np.float32(1) if answered is None else answered
-            yield _Cells(some, right, tried, items, abilities[:, some, None], np.asarray)
+            yield _Cells(rows, right, tried, items, abilities[:, rows, None], np.asarray)
 
 
 def _like(table: Any, values: Any) -> Any:
@@ -119,7 +121,8 @@ def _like(table: Any, values: Any) -> Any:
 
 def _by_system(result: Calibration) -> tuple[Array, Array, Array]:
     """How abilities move with the population, and B and WB of the board, (n, 2) each."""
-    mean, variance = result.ability, result.posterior_sd**2
+    mean = result.ability
+    variance = result.posterior_sd**2
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
     by_population = np.stack([by_mean, 2 * (mean - result.latent_mean) * by_mean], axis=1)
     board = np.stack([np.ones_like(mean), mean], axis=1)
@@ -141,17 +144,19 @@ def board_covariance(result: FitResult, places: Places) -> Array:
 
     Errors of items are common to systems. Without a covariance of items errors are independent.
     """
-    variance, joint = result.board_se[places] ** 2, result.item_covariance
+    variance = result.board_se[places] ** 2
+    joint = result.item_covariance
     if joint is None:
         return np.diag(variance)
-    joint = joint._replace(own=np.nan_to_num(joint.own))
+    joint = joint._replace(alone=np.nan_to_num(joint.alone))
     by_population, board, weighted = _by_system(result)
-    parts = _by_items(result, result.patterns, joint.own.shape[1])
+    parts = _by_items(result, result.patterns, joint.alone.shape[1])
     moved = np.concatenate([np.stack([_dense(g).T for g in each]) for _, each in parts], axis=2)
     both = np.concatenate([by_population.T, moved.reshape(-1, len(board))]).astype(np.float64)
     back = board @ np.linalg.pinv(weighted.T @ board)
     both = both[:, places] - (both @ weighted) @ back[places].T
-    of_population, moved = both[:2], both[2:].reshape(*moved.shape[:2], -1).swapaxes(0, 1)
+    of_population = both[:2]
+    moved = both[2:].reshape(*moved.shape[:2], -1).swapaxes(0, 1)
     products, population_products = joint.times(moved, of_population)
     common = np.tensordot(moved, products, ((0, 1), (0, 1)))
     common += of_population.T @ population_products
@@ -160,30 +165,35 @@ def board_covariance(result: FitResult, places: Places) -> Array:
 
 def ability_errors(result: Calibration, joint: ItemCovariance, patterns: Patterns) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
-    joint, size = joint._replace(own=np.nan_to_num(joint.own)), joint.own.shape[1]
-    mean, variance = result.ability, result.posterior_sd**2
+    joint, size = joint._replace(alone=np.nan_to_num(joint.alone)), joint.alone.shape[1]
+    mean = result.ability
+    variance = result.posterior_sd**2
     by_population, board, weighted = _by_system(result)
     by_items = partial(_by_items, result, patterns, size)
     narrow_weights = weighted.astype(np.float32)
     # BᵀWG of items and populations, and its product with Cov
-    sums, of_population = np.zeros((len(joint.own), size, 2)), by_population.T @ weighted
+    sums = np.zeros((len(joint.alone), size, 2))
+    of_population = by_population.T @ weighted
     kept = [*by_items()] if sums.size * len(mean) < _MOST_KEPT else None
-    for some, moved in kept or by_items():
+    for rows, moved in kept or by_items():
         for k, g in enumerate(moved):
-            sums[:, k] += g.T @ narrow_weights[some]
+            sums[:, k] += g.T @ narrow_weights[rows]
     products, population_products = joint.times(sums, of_population)
     whole = np.tensordot(sums, products, ((0, 1), (0, 1))) + of_population.T @ population_products
 
-    total, crossed = np.empty(len(mean)), by_population @ population_products
-    along, own = by_population @ joint.population, joint.own.astype(np.float32)
-    moves, narrow = joint.moves.astype(np.float32), products.astype(np.float32)
-    for some, moved in kept or by_items():
-        total[some] = 0.0
+    total = np.empty(len(mean))
+    crossed = by_population @ population_products
+    along = by_population @ joint.population
+    blocks = joint.alone.astype(np.float32)
+    moves = joint.moves.astype(np.float32)
+    narrow = products.astype(np.float32)
+    for rows, moved in kept or by_items():
+        total[rows] = 0.0
         for k, g in enumerate(moved):
             for m, other in enumerate(moved):
-                total[some] += (g * other) @ own[:, k, m]
-            along[some] += g @ moves[:, k]
-            crossed[some] += g @ narrow[:, k]
+                total[rows] += (g * other) @ blocks[:, k, m]
+            along[rows] += g @ moves[:, k]
+            crossed[rows] += g @ narrow[:, k]
     total += np.einsum("nr,nr->n", along @ joint.core, along)
     variance = variance + _added_by_dispersion(result, patterns)
     back = board @ np.linalg.pinv(weighted.T @ board)
@@ -208,13 +218,19 @@ def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
 
     What couples items beside the directions of their covariance is left out.
     """
-    result, joint, dispersion = calibration, calibration.item_covariance, calibration.dispersion
+    result = calibration
+    joint = calibration.item_covariance
+    dispersion = calibration.dispersion
     if joint is None or dispersion is None or calibration.model not in {"Rasch", "1PL", "2PL"}:
         return calibration
-    beyond, a = np.nan_to_num(dispersion - 1), np.nan_to_num(result.parameters.discrimination)
-    own, moves, core = np.nan_to_num(joint.own), joint.moves, joint.core
+    beyond = np.nan_to_num(dispersion - 1)
+    a = np.nan_to_num(result.parameters.discrimination)
+    inverses = np.nan_to_num(joint.alone)
+    moves = joint.moves
+    core = joint.core
     n_items, _, r = moves.shape
-    blocks, along = np.zeros((n_items, 2, 2)), np.zeros((n_items, 2, r))
+    blocks = np.zeros((n_items, 2, 2))
+    along = np.zeros((n_items, 2, r))
     for cells in _cells(result, patterns):
         slope, intercept, _ = cells.items
         p = logistic(slope * cells.respondents[0] + intercept)
@@ -225,7 +241,8 @@ def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
         x = np.stack([theta, np.ones_like(w)], axis=2)
         extra = (beyond * w)[..., None]
         blocks += np.einsum("njk,njl->jkl", extra * x, x)
-        h, b = (w * a)[..., None] * x, v[..., None] * (extra * a[:, None]) * x
+        h = (w * a)[..., None] * x
+        b = v[..., None] * (extra * a[:, None]) * x
         c = v**2 * ((w * beyond) @ a**2)[:, None]
         h_along, b_along = (np.tensordot(part, moves, ((1, 2), (0, 1))) for part in (h, b))
         along += np.tensordot(h, c * h_along - b_along, (0, 0))
@@ -236,8 +253,8 @@ def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
     wider[:r, :r] = core + core @ middle @ core
     wider[:r, r:] = wider[r:, :r] = core
     joint = joint._replace(
-        own=joint.own + own @ blocks @ own,
-        moves=np.concatenate([moves, own @ along], axis=2),
+        alone=joint.alone + inverses @ blocks @ inverses,
+        moves=np.concatenate([moves, inverses @ along], axis=2),
         core=wider,
         population=np.hstack([joint.population, np.zeros_like(joint.population)]),
     )
@@ -269,23 +286,28 @@ def widened(result: Calibrated, patterns: Patterns, families: Places | None = No
         return result
     from scipy.sparse import csr_array
 
-    known, who = joint._replace(own=np.nan_to_num(joint.own)), np.flatnonzero(result.answering)
-    n, size = len(who), joint.own.shape[1]
+    defined = joint._replace(alone=np.nan_to_num(joint.alone))
+    who = np.flatnonzero(result.answering)
+    n = len(who)
+    size = joint.alone.shape[1]
     number = np.zeros(n, np.intp) if families is None else families[who]
     number = np.unique(number, return_inverse=True)[1]
     n_families = int(number.max()) + 1
     member = csr_array((np.ones(n), (number, who)), (n_families, len(result.ability))).tocsc()
-    off, variance = result.ability - result.latent_mean, result.posterior_sd**2
+    off = result.ability - result.latent_mean
+    variance = result.posterior_sd**2
     of_population = np.stack([off, off**2 + variance - result.latent_sd**2]) / result.latent_sd**2
-    variances = np.diagonal(known.of_items(), axis1=1, axis2=2)
-    single, together = np.zeros(variances.size), np.zeros((n_families, variances.size))
+    variances = np.diagonal(defined.of_items(), axis1=1, axis2=2)
+    single = np.zeros(variances.size)
+    together = np.zeros((n_families, variances.size))
     for cells in _cells(result, patterns):
         scores: Any = 0.0
         for point, weight in NORMAL_POINTS:
             parts = [_dense(part) for part in cells.scores(point, size)]
             scores = scores + weight * np.stack(parts, axis=1)
-        z = known.times(scores.T, of_population[:, cells.some])[0]
-        flat, of_family = z.reshape(variances.size, -1).T, member[:, cells.some]
+        z = defined.times(scores.T, of_population[:, cells.some])[0]
+        flat = z.reshape(variances.size, -1).T
+        of_family = member[:, cells.some]
         single += of_family.sum(axis=0) @ flat**2
         together += of_family @ flat
     alone = n / max(n - 1, 1) * single.reshape(variances.shape)
@@ -311,20 +333,22 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
     """
     from scipy.sparse import csr_array
 
-    n_items, n_clusters = len(clusters), int(clusters.max()) + 1
+    n_items = len(clusters)
+    n_clusters = int(clusters.max()) + 1
     member = csr_array((np.ones(n_items, np.float32), clusters, np.arange(n_items + 1)))
     variance = result.posterior_sd**2
     weight = np.where(result.answering, 1.0, 0.0)
     together, apart = np.zeros((2, n_clusters))
-    known = np.empty((len(variance), n_clusters), np.float32)
+    by_cluster = np.empty((len(variance), n_clusters), np.float32)
     for cells in _cells(result, result.patterns):
         score, information = cells.by_ability()
-        v, counted = variance[cells.some, None].astype(np.float32), weight[cells.some]
-        known[cells.some] = of_cluster = _dense(information @ member)
+        v = variance[cells.some, None].astype(np.float32)
+        counted = weight[cells.some]
+        by_cluster[cells.some] = of_cluster = _dense(information @ member)
         together += counted @ (_dense(score @ member) ** 2 + v * of_cluster**2)
         apart += counted @ _dense((score * score + information * information * v) @ member)
     effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
-    return np.asarray(np.maximum(variance**2 * (known @ (effects - 1)), 0.0))
+    return np.asarray(np.maximum(variance**2 * (by_cluster @ (effects - 1)), 0.0))
 
 
 def _dense(table: Any) -> Any:

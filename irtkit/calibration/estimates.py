@@ -83,10 +83,12 @@ def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> floa
     if patterns.trials is None:
         return 0.0
     seen = (patterns.trials > 0) & levels
-    n, top = np.maximum(seen.sum(axis=0), 1), np.maximum(patterns.trials.max(axis=0), 1.0)
+    n = np.maximum(seen.sum(axis=0), 1)
+    top = np.maximum(patterns.trials.max(axis=0), 1.0)
     share = patterns.cells.sum(axis=0) / n / top
     deviation = np.where(seen, patterns.cells / top - share, 0.0)
-    spread, single = (deviation**2).sum(axis=0), n * share * (1 - share)
+    spread = (deviation**2).sum(axis=0)
+    single = n * share * (1 - share)
     beyond = float((spread - single / top).sum())
     return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
 
@@ -134,8 +136,11 @@ def calibration_of(
     respondents and items without responses only the common slope and the population are known.
     ``by_chance`` is whether respondents differ by chance alone.
     """
-    patterns, model, columns = specification.patterns, specification.model, specification.columns
-    synthetic, counts = specification.responses.synthetic, patterns.counts
+    patterns = specification.patterns
+    model = specification.model
+    columns = specification.columns
+    synthetic = specification.responses.synthetic
+    counts = patterns.counts
     n_items = len(counts.item_responses)
     mean, sd = estimates.population or (0.0, 1.0)
 
@@ -147,7 +152,8 @@ def calibration_of(
     slope, intercept, logits = estimates.items[:3]
     if estimates.items.levels is not None:
         intercept = estimates.items.mean_intercept
-    slope, intercept = of_items(slope), of_items(intercept)
+    slope = of_items(slope)
+    intercept = of_items(intercept)
     if estimates.common_slope:
         slope[:] = estimates.items.slope[0]
     ability = np.full(len(synthetic), mean)
@@ -168,11 +174,13 @@ def calibration_of(
         status[(n_reached == 1) & (status != "no responses")] = "no variance"
         n_parameters = int(n_reached.sum())
         counts = patterns.points
-    fixed, is_fixed = specification.fixed, specification.is_fixed
+    fixed = specification.fixed
+    is_fixed = specification.is_fixed
     if fixed is not None:  # to the last digit
         parameters = mixed(is_fixed, fixed, parameters)
         n_parameters = int((~is_fixed & ~unanswered).sum()) * per_item + 2
-    joint, posterior = estimates.joint, estimates.posterior
+    joint = estimates.joint
+    posterior = estimates.posterior
     errors = np.full((n_items, 4), np.nan)
     if estimates.covariances is not None:
         factors = np.ones(estimates.covariances.shape[1])
@@ -185,7 +193,9 @@ def calibration_of(
         places = specification.anchors.places_of(specification.responses.items)
         errors[is_fixed] = specification.anchors.standard_errors[places[is_fixed]]
     if joint is not None:
-        joint = joint._replace(own=of_items(joint.own), moves=np.nan_to_num(of_items(joint.moves)))
+        joint = joint._replace(
+            alone=of_items(joint.alone), moves=np.nan_to_num(of_items(joint.moves))
+        )
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
         posterior = posterior.of_all(of_items, specification.rows, synthetic, posterior_sd, stretch)
@@ -201,7 +211,8 @@ def calibration_of(
         synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
     )
     nodes = estimates.nodes.theta * abs(stretch)
-    lowest, highest = float(nodes.min()), float(nodes.max())
+    lowest = float(nodes.min())
+    highest = float(nodes.max())
     return Calibration(
         model=model,
         settings=settings,
@@ -245,7 +256,8 @@ def _with_steps(
     specification: Specification, parameters: ItemParameters, items: Items
 ) -> ItemParameters:
     """The parameters of all items with steps; items of two levels have one."""
-    tried, columns = specification.patterns.trials, specification.columns
+    tried = specification.patterns.trials
+    columns = specification.columns
     levels: Any = specification.levels
     top = np.ones(parameters.n_items)
     if tried is not None:
@@ -330,10 +342,10 @@ def unbounded_items(
     slope_held = intercept_held = np.full(len(items.slope), prior is not None)
     if isinstance(prior, ItemPrior):
         slope_held, intercept_held = prior.holds(items)
-    found = ~slope_held & (np.abs(items.slope) > WeakPrior.steep)
+    endless = ~slope_held & (np.abs(items.slope) > WeakPrior.steep)
     if information is not None:
-        found |= ~(slope_held & intercept_held) & (information < _UNBOUNDED_INFORMATION)
-    return np.asarray(found)
+        endless |= ~(slope_held & intercept_held) & (information < _UNBOUNDED_INFORMATION)
+    return np.asarray(endless)
 
 
 def _flat(
@@ -357,7 +369,8 @@ def _flat(
     """
     slope, _, logits = items[:3]
     responses = counts.item_responses
-    slope, right = np.abs(slope), counts.item_right / np.maximum(responses, 1)
+    slope = np.abs(slope)
+    right = counts.item_right / np.maximum(responses, 1)
     guessing = 0.0 if logits is None else logistic(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
     uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
@@ -411,7 +424,8 @@ def _of_levels(
     result: FitResult, patterns: Patterns, levels: NDArray[np.bool_]
 ) -> Iterator[Finding]:
     """Levels that nobody reached, and items of other kinds beside those with levels."""
-    parameters, n_items = result.parameters, len(levels)
+    parameters = result.parameters
+    n_items = len(levels)
     n_reached = (~np.isnan(parameters.steps)).sum(axis=1)
     absent = (n_reached > 0) & (n_reached <= parameters.top)
     if absent.any():
@@ -438,11 +452,12 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def of_guessing(result: FitResult, found: AtChance) -> Finding:
+def of_guessing(result: FitResult, guessers: AtChance) -> Finding:
     """Systems that score no better than guessing."""
-    systems, of = [result.respondent_labels[row] for row in found.rows], result.n_answering
-    values = {"systems": systems, "level": found.level, "highest": found.highest}
-    values |= {"n_options": 2} if found.opposite else {}
+    systems = [result.respondent_labels[row] for row in guessers.rows]
+    of = result.n_answering
+    values = {"systems": systems, "level": guessers.level, "highest": guessers.highest}
+    values |= {"n_options": 2} if guessers.opposite else {}
     code = "result.responses.drop(result.at_chance)"
     others = [Remedy({"drop": "at-chance"}, "leave-out", code=code)] if len(systems) < of else []
     return _warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)
@@ -454,9 +469,12 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     Responses to n items are 2ⁿ patterns, with 2ⁿ − 1 free probabilities, however many respondents
     there are. Repeated trials, and synthetic respondents of other abilities, give more information.
     """
-    settings, status = result.settings, np.array(result.status)
-    prior, n_items = settings.prior or {}, len(status)
-    usual, sloped = np.isin(status, ["ok", "flat"]), result.model in {"2PL", "3PL"}
+    settings = result.settings
+    status = np.array(result.status)
+    prior = settings.prior or {}
+    n_items = len(status)
+    usual = np.isin(status, ["ok", "flat"])
+    sloped = result.model in {"2PL", "3PL"}
 
     def named(which: NDArray[np.bool_]) -> dict[str, Any]:
         labels = [*compress(result.item_labels, which)]
@@ -466,34 +484,37 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     if (unbounded := status == "unbounded").any():
         yield _warning("unbounded-items", finite, **named(unbounded))
     elif not result.converged:
-        last, steps = result.trace_rows[-1], result.n_iterations
-        twice, kind = 2 * settings.max_iterations, _METHODS[result.method]
+        last = result.trace_rows[-1]
+        steps = result.n_iterations
+        twice = 2 * settings.max_iterations
+        kind = _METHODS[result.method]
         more = Remedy({}, code=f"method=irtkit.{kind}(max_iterations={twice})")
         if result.method == "vi":
             yield _warning("elbo-not-settled", more, elbo=float(last[5]), n_iterations=steps)
         else:
             remedies = [more] * (steps >= settings.max_iterations) + [finite] * (not prior)
-            known = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}
-            yield _warning("not-converged", *remedies, **known)
-    anchors, fixed = result.anchors, np.zeros(n_items, bool)
+            values = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}
+            yield _warning("not-converged", *remedies, **values)
+    anchors = result.anchors
+    fixed = np.zeros(n_items, bool)
     if anchors is not None:
         fixed = anchors.fixed
     if anchors is not None and (n_drifting := int(anchors.drifts.sum())):
         easier = anchors.drift_z > 0
         sides = {"easier": anchors.drifts & easier, "harder": anchors.drifts & ~easier}
-        known = {side: named(which)["items"] for side, which in sides.items()}
+        values = {side: named(which)["items"] for side, which in sides.items()}
         remedy = Remedy({}, code="fixed=earlier.items.drop(result.items.query('drifts').index)")
-        known |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}
-        yield _warning("anchor-drift", remedy, **known)
+        values |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}
+        yield _warning("anchor-drift", remedy, **values)
     n = int((usual | unbounded).sum())
     times = {"intercept": n, "discrimination": n if sloped else 1}
     times |= {"guessing": n} if result.model == "3PL" else {}
     free = sum(times[name] for name in times if prior.get(name) is None)
     held = prior.get("kind", "ItemPrior") != "ItemPrior"
     if n and free >= 2**n and not (held or patterns.repeated or result.synthetic.any()):
-        known = {"n_items": n, "n_parameters": free, "n_determined": 2**n - 1}
+        values = {"n_items": n, "n_parameters": free, "n_determined": 2**n - 1}
         unique = Remedy({"prior": "weak"}, "unique")
-        yield _warning("too-few-items", unique, model=result.model, **known)
+        yield _warning("too-few-items", unique, model=result.model, **values)
         return
     lacking = usual & ~fixed & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
     if lacking.any() and settings.standard_errors:
@@ -552,13 +573,13 @@ def _of_systems(
         code = "hardly-linked-groups" if linked else "disconnected-groups"
         yield _warning(code, n=parts.n, sizes=[" × ".join(map(str, shape)) for shape in shapes])
     if gap is not None:
-        one, other = (result.respondent_labels[k] for k in (gap.x.argmin(), gap.x.argmax()))
-        known = {"shown": float(gap.shown)}
+        lowest, other = (result.respondent_labels[k] for k in (gap.x.argmin(), gap.x.argmax()))
+        values = {"shown": float(gap.shown)}
         if significant:
-            known = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
+            values = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
         code = "gap-shrunk" if significant else "gap-hidden"
         known_items = Remedy({"fixed": ...}, "known-items")
-        yield _warning(code, known_items, one=one, other=other, **known)
+        yield _warning(code, known_items, one=lowest, other=other, **values)
     # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
     more_ok = result.status.count("ok") > result.status.count("flat")
     no_differences = by_chance and not (result.model in {"2PL", "3PL"} and more_ok)
@@ -579,18 +600,18 @@ def _of_systems(
         remedy = Remedy({"abilities": "auto"}, "several-abilities")
         values = {"n": result.n_answering, "rho": rho}
         yield _warning("ability-not-accuracy", remedy, **values)
-    found = dimensionality(counted, duplicates)
-    if found is None:
+    dimensions = dimensionality(counted, duplicates)
+    if dimensions is None:
         return
     copies = {"n_systems": duplicates.n} if duplicates.matter else {}
-    if found.eigenvalue > BOUND:
-        about = None if result.responses is None else result.responses.item_table
-        several = about is not None and "task" in about and about["task"].nunique() > 1
+    if dimensions.eigenvalue > BOUND:
+        table = None if result.responses is None else result.responses.item_table
+        several = table is not None and "task" in table and table["task"].nunique() > 1
         remedies = [Remedy({"task": ...}, "each-task")] if several else []
         if result.model == "2PL" and duplicates.n_eff >= _FEWEST_FOR_SEVERAL:
             remedies.append(Remedy({"abilities": "auto"}, "several-abilities"))
-        yield _warning("further-ability", *remedies, z=found.eigenvalue, bound=BOUND, **copies)
+        yield _warning("further-ability", *remedies, z=dimensions.eigenvalue, bound=BOUND, **copies)
     else:
         clusters = Remedy({"clusters": ...}, "clusters")
-        squares = {"z": found.squares, "bound": BOUND_OF_SQUARES}
+        squares = {"z": dimensions.squares, "bound": BOUND_OF_SQUARES}
         yield _warning("item-groups", clusters, **squares, **copies)

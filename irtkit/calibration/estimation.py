@@ -40,7 +40,6 @@ from irtkit.calibration.priors import (
     of_some,
 )
 from irtkit.calibration.repeats import (
-    Cells,
     dispersions,
     first_correlation,
     repeated_cells,
@@ -107,7 +106,8 @@ def fitted(
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     calibration = calibration_of(specification, estimates, duplicates, by_chance=by_chance)
     if anchors is not None:
-        fixed, errors = specification.is_fixed, estimates.population_se
+        fixed = specification.is_fixed
+        errors = estimates.population_se
         tested = anchors_of(calibration, counted, anchors, fixed, errors)
         calibration = replace(calibration, anchors=tested)
     calibration = widened(dispersed(calibration, patterns), patterns)
@@ -155,7 +155,7 @@ def specified(
     fixed = None
     estimable = whole.margins.item_responses.any(axis=0) | isinstance(prior, ItemPrior)
     if isinstance(prior, WeakPrior) and prior.expected is not None:
-        estimable |= prior.expected.known
+        estimable |= prior.expected.has_mean
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
         estimable |= fixed.known
@@ -180,11 +180,15 @@ def _estimated(
     specification: Specification, mesh: Mesh | None, report: Callable[[int, float], None]
 ) -> Estimates:
     """Estimates of the items that are estimated, by the method asked for."""
-    settings, columns, prior = specification.settings, specification.columns, specification.prior
-    grid, start_items = settings.quadrature, specification.start
+    settings = specification.settings
+    columns = specification.columns
+    prior = specification.prior
+    grid = settings.quadrature
+    start_items = specification.start
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     whole = specification.patterns.with_most_trials()
-    patterns, of_columns = part_of(whole, specification.rows, columns), of_some(prior, columns)
+    patterns = part_of(whole, specification.rows, columns)
+    of_columns = of_some(prior, columns)
     if specification.method == "vi":
         from irtkit.calibration.variational.fit_variational import variational_estimates
 
@@ -200,7 +204,8 @@ def _estimated(
             schedule=schedule,
             report=report,
         )
-    fixed, levels = specification.fixed, specification.levels
+    fixed = specification.fixed
+    levels = specification.levels
     if levels is not None:
         levels = levels[columns] if specification.item_model in OF_LEVELS else None
     estimates = maximum_likelihood(
@@ -247,7 +252,8 @@ def maximum_likelihood(
             keys = np.arange(whole.n_items, dtype=np.float64)[None]
         distinct, respondents, columns = merged(whole, keys)
     else:
-        distinct, respondents = whole, np.arange(whole.n)
+        distinct = whole
+        respondents = np.arange(whole.n)
         columns = np.arange(whole.n_items)
     first = np.unique(columns, return_index=True)[1]
     problem, maximum, correlation = maximum_of(
@@ -275,7 +281,8 @@ def maximum_likelihood(
         dispersion = dispersions(scores, problem, maximum, correlation or 0.0, distinct.scored)
         dispersion = dispersion[columns]
     at = parameters.values(x)
-    items, population = at.items, at.populations[0]
+    items = at.items
+    population = at.populations[0]
     covariances = joint = information = population_se = None
     if standard_errors:
         covariances, of_population, joint = _covariances(
@@ -341,8 +348,11 @@ def _covariances(
     """
     from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
 
-    patterns, parameters = problem.engine.patterns, problem.parameters
-    items, population, nodes = at.items, at.populations[0], maximum.nodes
+    patterns = problem.engine.patterns
+    parameters = problem.parameters
+    items = at.items
+    population = at.populations[0]
+    nodes = maximum.nodes
     if patterns.repeated and schedule.fixed is None and items.levels is None:
         # Use twice as many nodes: with many trials, the observed information about scale and
         # location is a small difference of two large sums.
@@ -388,9 +398,7 @@ def maximum_of(
     """
     cells = repeated_cells(patterns) if patterns.repeated else None
     if cells is not None and levels is not None:  # points are no trials
-        some: Any = (part[~levels[cells.column]] for part in cells)
-        cells = Cells(*some)
-        cells = cells if len(cells.row) else None
+        cells = cells.chosen(~levels[cells.column])
     correlation = given or 0.0
     if cells is not None and given is None:
         correlation = first_correlation(patterns, cells)
@@ -430,28 +438,30 @@ def start(
     An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
     that were ``start_items`` with, and are not NaN, start from there.
     """
-    patterns, model = problem.engine.patterns, problem.parameters.model
+    patterns = problem.engine.patterns
+    model = problem.parameters.model
     prior: Prior | None = problem.prior
-    some: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
+    sample: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
     step = patterns.n // max(4000, 20 * patterns.cells.shape[1])
     alone = problem.mesh is None and patterns.frequency is None and not patterns.has_synthetic
     if step > 1 and alone and model != "3PL" and patterns.packed is not None:
-        some = patterns.chosen(slice(None, None, step))
-        right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
+        sample = patterns.chosen(slice(None, None, step))
+        right = sample.margins.item_right[REAL]
+        responses = sample.margins.item_responses[REAL]
         if np.minimum(right, responses - right).min() < 30:  # may have no finite maximum
-            some = None
-    lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
+            sample = None
+    lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if sample is None else sample))
     if problem.parameters.fixed is not None:
         return lbfgs
     if start_items is not None:
-        known = ~np.isnan(start_items.slope)
+        given = ~np.isnan(start_items.slope)
         usual = problem.parameters.values(lbfgs.x)
         pairs = zip(start_items[:3], usual.items[:3], strict=True)
-        items = Items(*(np.where(known, near, far) for near, far in pairs))
+        items = Items(*(np.where(given, near, far) for near, far in pairs))
         lbfgs = PreconditionedLBFGS(problem.parameters.vector(items, usual.hyper))
     easier = []
-    if some is not None:
-        easier.append((problem_of(some, model, prior), 0.01 * len(lbfgs.x)))
+    if sample is not None:
+        easier.append((problem_of(sample, model, prior), 0.01 * len(lbfgs.x)))
     if model == "3PL" and prior is None:
         prior = ItemPrior(guessing=Beta())
     if patterns.has_synthetic:
@@ -459,9 +469,9 @@ def start(
         easier.append((real, 0.01))
     elif prior is not problem.prior:
         easier.append((problem._replace(prior=prior), 0.01))
-    for one, tol in easier:
-        nodes = control.schedule.built(one.density(control.schedule, lbfgs.x), 0)
-        objective = one.at(nodes, exact=one.mesh is not None)
+    for simpler, tol in easier:
+        nodes = control.schedule.built(simpler.density(control.schedule, lbfgs.x), 0)
+        objective = simpler.at(nodes, exact=simpler.mesh is not None)
         # whole fits of ordinary data take some ten
         end = min(control.n_evaluations + 24, control.max_evaluations // 2)
         while not lbfgs.done and control.n_evaluations < end:
@@ -480,16 +490,19 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one, whose intercept a
     normal distribution of ability flattens (`intercept_of`).
     """
-    margins, real = patterns.margins, patterns.real
+    margins = patterns.margins
+    real = patterns.real
     weights = patterns.weight * real
     score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
     ability = np.log(score / (1 - score))
     ability = ability - np.average(ability, weights=weights)
     ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
     ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
-    right, answered = margins.item_right[REAL], margins.item_responses[REAL]
+    right = margins.item_right[REAL]
+    answered = margins.item_responses[REAL]
     weighted = patterns.weight * ability
-    with_right, with_answered = patterns.right_sums(weighted), patterns.response_sums(weighted)
+    with_right = patterns.right_sums(weighted)
+    with_answered = patterns.response_sums(weighted)
     share = (right + 0.5) / (answered + 1)
     covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
     height = np.array([_NORMAL.pdf(_NORMAL.inv_cdf(p)) for p in share])
@@ -507,12 +520,15 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     intercept = intercept_of(share, slope)
     typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
     if problem.parameters.fixed is not None:  # a population like that of the fixed items
-        free, known = problem.parameters.free, problem.parameters.fixed.discrimination
-        slope = np.full(free.sum(), np.nanmedian(known))
-        intercept, logit = intercept_of(share[free], slope), np.full_like(slope, _GUESSING)
+        free = problem.parameters.free
+        held = problem.parameters.fixed.discrimination
+        slope = np.full(free.sum(), np.nanmedian(held))
+        intercept = intercept_of(share[free], slope)
+        logit = np.full_like(slope, _GUESSING)
         return problem.parameters.vector(Items(slope, intercept, logit))
     if problem.prior is None:  # nothing holds intercepts of items without variance
-        right, answered = margins.item_right.sum(axis=0), margins.item_responses.sum(axis=0)
+        right = margins.item_right.sum(axis=0)
+        answered = margins.item_responses.sum(axis=0)
         certain = np.where(right == answered, 20.0, -20.0)
         alike = (answered > 0) & ((right == answered) | (right == 0))
         intercept = np.where(alike, certain, intercept)
@@ -524,7 +540,8 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
 
         varied = (right > 0) & (right < answered)
         probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
-        intercept, typical = np.where(varied, 1.702 * probit / 0.75**0.5, intercept), 1.0
+        intercept = np.where(varied, 1.702 * probit / 0.75**0.5, intercept)
+        typical = 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
 
@@ -550,27 +567,30 @@ def with_chance(
         return prior, None
     import pandas as pd
 
-    chance, table = np.full(responses.n_items, np.nan), responses.item_table
+    chance = np.full(responses.n_items, np.nan)
+    table = responses.item_table
     if prior.chance is not None:
-        found = {str(label): check_chance(value) for label, value in prior.chance.items()}
-        if unknown := [label for label in found if label not in {*responses.items}]:
+        by_label = {str(label): check_chance(value) for label, value in prior.chance.items()}
+        if unknown := [label for label in by_label if label not in {*responses.items}]:
             raise ValueError(
                 f"chance of the prior must have labels of items, and {short(unknown[0])} is not one"
             )
-        chance = np.array([found.get(item, np.nan) for item in responses.items])
+        chance = np.array([by_label.get(item, np.nan) for item in responses.items])
     elif table is not None and "n_options" in table:
         options = pd.to_numeric(table["n_options"], errors="coerce").to_numpy(np.float64)
         chance = np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
     # one number needs no more than 2,000 respondents and 500 items, evenly spaced
     rows = np.flatnonzero(patterns.answering)
     columns = np.flatnonzero((patterns.margins.item_responses[REAL] > 0) & np.isnan(chance))
-    level, start_items = USUAL_CHANCE, None
+    level = USUAL_CHANCE
+    start_items = None
     if len(columns):
-        rows, columns = rows[:: -(-len(rows) // 2000)], columns[:: -(-len(columns) // 500)]
+        rows = rows[:: -(-len(rows) // 2000)]
+        columns = columns[:: -(-len(columns) // 500)]
         # trials of a cell may repeat each other: together they count as one
-        some, _, places = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0))
+        sample, _, places = merged(part_of(patterns, rows, columns).with_trial_correlation(1.0))
         plain = replace(prior, chance=None, difficulty_mean=None)
-        level, items = likeliest_guessing(some, plain)
+        level, items = likeliest_guessing(sample, plain)
         of_all = np.full((3, responses.n_items), np.nan)
         of_all[:, columns] = np.stack(items[:3])[:, places]
         start_items = Items(*of_all)
@@ -607,8 +627,8 @@ def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Ite
         closest = sorted(fitted_at, key=lambda other: abs(other - angle))[:2]
         if len(closest) < 2:
             return fitted_at[closest[0]] if closest else x
-        (one, other), (at_one, at_other) = closest, (fitted_at[k] for k in closest)
-        return at_one + (at_other - at_one) * (angle - one) / (other - one)
+        (near, other), (at_one, at_other) = closest, (fitted_at[k] for k in closest)
+        return at_one + (at_other - at_one) * (angle - near) / (other - near)
 
     def fit_at(angle: float, tol: float) -> None:
         logit = 2 * np.log(np.tan(angle))
@@ -630,7 +650,8 @@ def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Ite
         log_posterior[angle], fitted_at[angle] = value, search.x
 
     def likeliest() -> float:
-        fine, angles = np.linspace(_ANGLES[0], _ANGLES[-1], 15_001), sorted(log_posterior)
+        fine = np.linspace(_ANGLES[0], _ANGLES[-1], 15_001)
+        angles = sorted(log_posterior)
         heights = CubicSpline(angles, [log_posterior[angle] for angle in angles])(fine)
         return float(fine[np.argmax(heights)])
 

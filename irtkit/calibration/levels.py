@@ -45,7 +45,9 @@ class LevelParameterisation(Parameterisation):
     def __init__(self, engine: LevelEngine, *, learns: bool) -> None:
         n_items, width = engine.scores.shape
         super().__init__("2PL", n_items, learns=learns)
-        self.engine, self.model, n = engine, engine.model, n_items * width
+        self.engine = engine
+        self.model = engine.model
+        n = n_items * width
         self.places = [slice(k * n_items, (k + 1) * n_items) for k in range(width)]
         self.slopes, self.intercepts = self.places[:2]
         self.hyper = slice(n, n + self.n_hyper)
@@ -114,8 +116,8 @@ class LevelParameterisation(Parameterisation):
         of_steps = blocks[:, 1:, 1:] + np.eye(blocks.shape[1] - 1) * 1e-3
         by_shift = np.einsum("jk,jkl,jl->j", self.shifts, of_steps, self.shifts)
         along = np.linalg.solve(of_steps, blocks[:, 1:, :1])[:, :, 0]
-        own = blocks[:, 0, 0] - (blocks[:, 0, 1:] * along).sum(axis=1)
-        return np.maximum(by_shift, 1e-300), np.maximum(own, 0.0)
+        by_slope = blocks[:, 0, 0] - (blocks[:, 0, 1:] * along).sum(axis=1)
+        return np.maximum(by_shift, 1e-300), np.maximum(by_slope, 0.0)
 
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
@@ -147,7 +149,8 @@ class LevelPrior:
         whole, each = engine.items(
             np.ones(n_items), np.zeros((n_items, width - 1))
         ).levels.contrasts()
-        turn, around = np.zeros((n_items, 2, width)), np.zeros((n_items, width, width))
+        turn = np.zeros((n_items, 2, width))
+        around = np.zeros((n_items, width, width))
         spans = engine.scores[np.arange(n_items), last] - engine.scores[:, 0]
         turn[:, 0, 0] = (np.maximum(spans, 1) + 1) / 2 if engine.model == "GPCM" else 1.0
         turn[:, 1, 1:] = whole
@@ -159,23 +162,23 @@ class LevelPrior:
     def plain(self, items: Items) -> tuple[Items, Array]:
         """What the weak prior takes for slopes and intercepts, and the parameters of all items."""
         steps = np.where(items.levels.free, items.levels.steps, 0.0)
-        own = np.concatenate([items.slope[:, None], steps], axis=1)
-        slope, intercept = (self.turn @ own[:, :, None])[:, :, 0].T
-        return Items(slope, intercept), own
+        values = np.concatenate([items.slope[:, None], steps], axis=1)
+        slope, intercept = (self.turn @ values[:, :, None])[:, :, 0].T
+        return Items(slope, intercept), values
 
     def at(
         self, items: Any, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
     ) -> AtPrior:
         """Log density of the items and of m and τ, its gradient and its curvature."""
-        plain, own = self.plain(items)
-        found = self.weak.at(plain, hyper, common_slope=common_slope, copies=copies)
-        pull = (self.around @ own[:, :, None])[:, :, 0]
-        by_item = found.by_item - 0.5 * (pull * own).sum(axis=1)
-        return found._replace(
-            log_density=found.log_density - 0.5 * float((pull * own).sum()),
-            gradient=(found.gradient[:, None] @ self.turn)[:, 0] - pull,
-            blocks=self.turned(found.blocks) + self.around,
-            border=self.turn.swapaxes(1, 2) @ found.border,
+        plain, values = self.plain(items)
+        density = self.weak.at(plain, hyper, common_slope=common_slope, copies=copies)
+        pull = (self.around @ values[:, :, None])[:, :, 0]
+        by_item = density.by_item - 0.5 * (pull * values).sum(axis=1)
+        return density._replace(
+            log_density=density.log_density - 0.5 * float((pull * values).sum()),
+            gradient=(density.gradient[:, None] @ self.turn)[:, 0] - pull,
+            blocks=self.turned(density.blocks) + self.around,
+            border=self.turn.swapaxes(1, 2) @ density.border,
             by_item=by_item,
         )
 
@@ -213,7 +216,7 @@ class LevelCells(NamedTuple):
         theta = self.ability + point * self.sd
         _, by_logit, by_step = level_curves(self.items, theta)
         of_levels = theta * by_logit, *np.moveaxis(by_step, 2, 0)
-        return [self.engine.reached_of(one, self.some) for one in of_levels][:size]
+        return [self.engine.reached_of(values, self.some) for values in of_levels][:size]
 
     def by_ability(self) -> tuple[Array, Array]:
         """Scores and information by ability, as tables."""
@@ -232,22 +235,26 @@ def level_cells(
     counted = patterns.with_trial_correlation(correlation)
     engine = LevelEngine(counted, parameters.model or "GPCM", ~np.isnan(parameters.steps), marks)
     items = parameters.items
-    for some in blocks(patterns.n, len(items.slope) * engine.scores.shape[1] ** 2, _AT_ONCE):
-        own = result.ability[some], result.posterior_sd[some]
-        yield LevelCells(some, engine, items, *own)
+    for rows in blocks(patterns.n, len(items.slope) * engine.scores.shape[1] ** 2, _AT_ONCE):
+        abilities = result.ability[rows], result.posterior_sd[rows]
+        yield LevelCells(rows, engine, items, *abilities)
 
 
 def _start(problem: Problem) -> Array:
     """Start from the frequencies of levels and from the covariance of each with the total."""
     engine: Any = problem.engine
-    patterns, scores, free = engine.patterns, engine.scores, engine.free
+    patterns = engine.patterns
+    scores = engine.scores
+    free = engine.free
     margins = patterns.margins
     share = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
     ability = np.log(share / (1 - share))
     ability = (ability - ability.mean()) / max(float(ability.std()), 1e-3)
     sums = np.zeros((4, len(scores)))
-    for some in blocks(patterns.n, len(scores), _AT_ONCE):
-        level, seen, at = engine.scored(some), engine.seen(some), np.clip(ability[some], -4.0, 4.0)
+    for rows in blocks(patterns.n, len(scores), _AT_ONCE):
+        level = engine.scored(rows)
+        seen = engine.seen(rows)
+        at = np.clip(ability[rows], -4.0, 4.0)
         squares = (level**2 / np.maximum(seen, 1e-9)).sum(axis=0)
         sums += level.sum(axis=0), squares, at @ level, at @ seen
     n = np.maximum(engine.counts.sum(axis=1), 1e-3)
@@ -257,7 +264,8 @@ def _start(problem: Problem) -> Array:
     correlation = np.clip(covariance / np.sqrt(variance), -0.8, 0.8)
     slope = correlation / np.sqrt(variance) / (1 - correlation**2)
     if problem.prior is not None:  # what few respondents say about a slope is mostly noise
-        typical, noise = float(np.mean(slope)), float(np.mean(1 / (n * variance)))
+        typical = float(np.mean(slope))
+        noise = float(np.mean(1 / (n * variance)))
         kept = np.clip(1 - noise / max(float(np.var(slope)), 1e-9), 0.1, 1.0)
         slope = typical + kept * (slope - typical)
     hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
@@ -304,14 +312,16 @@ class LevelScores:
 
     def missing_information(self, moves: Array) -> Array:
         """Missing information along some directions, (n_items, k, n)."""
-        theta, turn = self.grid.nodes.theta, moves.reshape(-1, moves.shape[2])
+        theta = self.grid.nodes.theta
+        turn = moves.reshape(-1, moves.shape[2])
         n = self.engine.patterns.n
         return missing_on_polynomials(self.parts(), theta, self.scores, turn, n)
 
     def scores(self, part: Part, weighted: Any, *, linear: bool) -> Array:
         """Scores summed over nodes with some weights, (n, n_items · k)."""
         del linear
-        theta, along = self.grid.nodes.theta, np.ascontiguousarray(weighted.T)
+        theta = self.grid.nodes.theta
+        along = np.ascontiguousarray(weighted.T)
         _, by_logit, by_step = self._curves
         n_items, width = by_logit.shape[:2]
         table = np.zeros((len(along), n_items, width))

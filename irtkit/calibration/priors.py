@@ -86,7 +86,8 @@ class Normal(Density):
 
 
 def _normal(x: Array, mean: Any, sd: Any) -> LogDensity:
-    off, precision = mean - x, sd**-2.0
+    off = mean - x
+    precision = sd**-2.0
     value = -0.5 * precision * off**2 - np.log(sd) - _LOG_ROOT_2PI
     return LogDensity(value, precision * off, precision + 0 * x)
 
@@ -135,7 +136,9 @@ class Beta(Density):
         from scipy.special import betaln
 
         x = x.T  # items, which may have numbers of their own, are its first axis
-        right, wrong, c = self.alpha - 1, self.beta - 1, logistic(x)
+        right = self.alpha - 1
+        wrong = self.beta - 1
+        c = logistic(x)
         value = -right * softplus(-x) - wrong * softplus(x) - betaln(self.alpha, self.beta)
         curvature = np.maximum(right + wrong, 0.0) * c * (1 - c)
         return LogDensity(value.T, (right * (1 - c) - wrong * c).T, curvature.T)
@@ -155,7 +158,8 @@ class Steep(Density):
     def at(self, x: Array) -> LogDensity:
         """−½ log²(|x|/limit)/spread², with the precision of log |x| by x as curvature."""
         size = np.maximum(np.abs(x), self.limit)
-        beyond, precision = np.log(size / self.limit), (self.spread * size) ** -2.0
+        beyond = np.log(size / self.limit)
+        precision = (self.spread * size) ** -2.0
         derivative = -beyond * precision * size * np.sign(x)
         curvature = np.where(np.abs(x) > self.limit, precision, 0.0)
         return LogDensity(-0.5 * (beyond / self.spread) ** 2, derivative, curvature)
@@ -193,10 +197,15 @@ def summed(
     copies: Array | None = None,
 ) -> AtPrior:
     """Add terms up. If m and log τ are learned, they are N(0, sd²) with the two ``sds``."""
-    n, size = len(items.slope), 2 if items.logit_guessing is None else 3
-    gradient, blocks = np.zeros((n, size)), np.zeros((n, size, size))
-    border, by_item = np.zeros((n, size, 2)), np.zeros(n)
-    value, by_hyper, corner = 0.0, np.zeros(2), np.zeros((2, 2))
+    n = len(items.slope)
+    size = 2 if items.logit_guessing is None else 3
+    gradient = np.zeros((n, size))
+    blocks = np.zeros((n, size, size))
+    border = np.zeros((n, size, 2))
+    by_item = np.zeros(n)
+    value = 0.0
+    by_hyper = np.zeros(2)
+    corner = np.zeros((2, 2))
     if sds is not None and hyper is not None:
         for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
             value += -0.5 * (at / sd) ** 2 - math.log(sd) - _LOG_ROOT_2PI
@@ -251,7 +260,7 @@ class Expected(NamedTuple):
 
     mean: Array
     sd: Array
-    known: NDArray[np.bool_]  # Which items have a mean of their own.
+    has_mean: NDArray[np.bool_]  # Which items have a mean of their own.
     follows: Array
     """1 where the intercept follows m; 0 where its mean is on a given scale, or none is known."""
     middle: float  # β.
@@ -342,7 +351,8 @@ class WeakPrior:
         """
         import pandas as pd
 
-        mean, sd = self.difficulty_mean, self.difficulty_sd
+        mean = self.difficulty_mean
+        sd = self.difficulty_sd
         if mean is None:
             return self
         if hasattr(mean, "columns"):
@@ -360,7 +370,8 @@ class WeakPrior:
             table = pd.DataFrame({"mean": means, "sd": sd})
         table = table[["mean", "sd"]].apply(pd.to_numeric).dropna(subset="mean")
         table.index = table.index.map(str)
-        here, without = table[table.index.isin(labels)], [*pd.Index(labels).difference(table.index)]
+        here = table[table.index.isin(labels)]
+        without = [*pd.Index(labels).difference(table.index)]
         if here.empty:
             raise ValueError(
                 "difficulty_mean has no item of the responses: its labels are "
@@ -380,22 +391,25 @@ class WeakPrior:
         for label, difficulty, spread in here.itertuples():
             check_number(f"difficulty_mean of {short(label)}", difficulty)
             check_number(f"difficulty_sd of {short(label)}", spread, above=0)
-        found, spreads = here.reindex(labels).to_numpy(np.float64).T
-        known, middle = ~np.isnan(found), float(here["mean"].mean())
+        centres, spreads = here.reindex(labels).to_numpy(np.float64).T
+        has_mean = ~np.isnan(centres)
+        middle = float(here["mean"].mean())
         expected = Expected(
-            mean=np.where(known, middle - found, 0.0),
-            sd=np.where(known, spreads, self.intercept_spread),
-            known=known,
-            follows=known.astype(np.float64),
+            mean=np.where(has_mean, middle - centres, 0.0),
+            sd=np.where(has_mean, spreads, self.intercept_spread),
+            has_mean=has_mean,
+            follows=has_mean.astype(np.float64),
             middle=middle,
         )
         return replace(self, difficulty_mean=expected, difficulty_sd=None)
 
     def on_fixed_scale(self) -> WeakPrior:
         """Prior with fixed items, whose scale the expected means have."""
-        if (given := self.expected) is None:
+        given = self.expected
+        if given is None:
             return self
-        mean, follows = given.mean - given.known * given.middle, np.where(given.known, 0.0, 1.0)
+        mean = given.mean - given.has_mean * given.middle
+        follows = np.where(given.has_mean, 0.0, 1.0)
         return replace(self, difficulty_mean=given._replace(mean=mean, follows=follows))
 
     @property
@@ -419,7 +433,8 @@ class WeakPrior:
 
     def chosen(self, items: Any) -> Self:
         """The prior of some of the items."""
-        chance, mean = self.chance, self.difficulty_mean
+        chance = self.chance
+        mean = self.difficulty_mean
         if isinstance(chance, tuple):
             chance = tuple(np.array(chance)[items].tolist())
         if isinstance(mean, Expected):
@@ -430,7 +445,8 @@ class WeakPrior:
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
     ) -> AtPrior:
         """Log density of the items and of m and τ, its gradient and its curvature."""
-        slope, scale = items.slope, math.exp(hyper.log_scale)
+        slope = items.slope
+        scale = math.exp(hyper.log_scale)
         terms = self._shared(items, hyper, common_slope=common_slope)
         if common_slope:
             size = np.abs(slope) + 1e-12
@@ -458,8 +474,8 @@ class WeakPrior:
         usual = replace(self, difficulty_mean=None)
 
         def falling(at: Array) -> tuple[float, Array]:
-            found = usual.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
-            return -found.log_density, -found.by_hyper
+            density = usual.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
+            return -density.log_density, -density.by_hyper
 
         location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
         return Hyper(float(log_scale), float(location))
@@ -467,8 +483,11 @@ class WeakPrior:
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
         record = {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
-        if (given := self.expected) is not None:
-            means = [x if known else None for x, known in zip(given.mean, given.known, strict=True)]
+        given = self.expected
+        if given is not None:
+            means = [
+                x if known else None for x, known in zip(given.mean, given.has_mean, strict=True)
+            ]
             record |= {"kind": "ExpectedItems", "item_intercept_mean": means}
             record |= {"item_intercept_sd": given.sd.tolist(), "middle": given.middle}
         return record
@@ -476,7 +495,8 @@ class WeakPrior:
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
         mean, sd, _, follows, _ = self.expected or (0.0, self.intercept_spread, None, 1.0, None)
-        slope, location = items.slope, follows * hyper.location
+        slope = items.slope
+        location = follows * hyper.location
         around = _normal(items.intercept - location * slope, mean, sd)
         terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
         if not common_slope:
@@ -566,15 +586,15 @@ class ItemPrior:
         20. A density that falls by less from there on lets a parameter that the responses push out
         run on to wherever a search ends.
         """
-        found = []
+        both = []
         for density, x in ((self.discrimination, items.slope), (self.intercept, items.intercept)):
             beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
             held = np.zeros(len(x), dtype=bool)
             with np.errstate(all="ignore"):  # so far out a density may overflow
                 if density is not None:
                     held = ~np.asarray(density.at(x)[0] - density.at(beyond)[0] < 0.5)
-            found.append(held)
-        return found[0], found[1]
+            both.append(held)
+        return both[0], both[1]
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -614,7 +634,8 @@ def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) ->
                 )
             made[name] = kinds[kind](**numbers)
         return ItemPrior(**made)
-    chance, expected = record["chance"], None
+    chance = record["chance"]
+    expected = None
     if isinstance(chance, list | tuple):
         by_label = dict(zip(all_items, chance, strict=True))
         chance = {item: by_label[item] for item in items}

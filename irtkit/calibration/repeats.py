@@ -45,6 +45,11 @@ class Cells(NamedTuple):
     trials: Array
     copies: Array  # How many respondents and items share the cell.
 
+    def chosen(self, which: NDArray[np.bool_]) -> Cells | None:
+        """Some of the cells, None if there are none."""
+        columns: Any = (values[which] for values in self)
+        return Cells(*columns) if which.any() else None
+
     @property
     def most(self) -> float:
         """Trials of the cell that was tried most often."""
@@ -57,7 +62,8 @@ class Cells(NamedTuple):
 
         With the ``spread`` P(1 − P), 0 if it may be noise: if it is not significant at 1 %.
         """
-        share, pairs = self.right / self.trials, self.copies * self.trials * (self.trials - 1)
+        share = self.right / self.trials
+        pairs = self.copies * self.trials * (self.trials - 1)
         total = share - 2 * share * mean + square
         beyond = total - share * (1 - share) * self.trials / (self.trials - 1)
         if spread is not None and pairs @ beyond <= 2.33 * np.sqrt(2 * float(pairs @ spread**2)):
@@ -71,10 +77,13 @@ def moments(cells: Cells, problem: Problem, maximum: Maximum) -> tuple[Array, Ar
 
     That of P² allows for an item that was estimated.
     """
-    items, patterns = problem.items(maximum.x), problem.engine.patterns
+    items = problem.items(maximum.x)
+    patterns = problem.engine.patterns
     # means of P and P² over a normal posterior of ability
-    ability, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
-    slope, intercept = items.slope[cells.column], items.intercept[cells.column]
+    ability = maximum.posteriors.mean[cells.row]
+    sd = maximum.posteriors.sd[cells.row]
+    slope = items.slope[cells.column]
+    intercept = items.intercept[cells.column]
     mean, square = np.zeros((2, len(ability)))
     for shift, weight in NORMAL_POINTS:
         p = logistic(slope * (ability + shift * sd) + intercept)
@@ -85,19 +94,22 @@ def moments(cells: Cells, problem: Problem, maximum: Maximum) -> tuple[Array, Ar
         square += weight * p**2
     # how many numbers responses determined of every item, tr (I + Π)⁻¹I with Π by the prior: a
     # common slope is none, and fixed items have none
-    parameters, free = problem.parameters, problem.parameters.free
+    parameters = problem.parameters
+    free = problem.parameters.free
     values = parameters.values(maximum.x)
     likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
-    own = likelihood.terms(items, values.populations).information[free]
-    both = own
+    of_data = likelihood.terms(items, values.populations).information[free]
+    both = of_data
     if problem.prior is not None:
-        both = own + prior_at(problem.prior, parameters, values, patterns.multiplicity).blocks
+        both = of_data + prior_at(problem.prior, parameters, values, patterns.multiplicity).blocks
     if parameters.common_slope:
-        own, both = own[:, 1:2, 1:2], both[:, 1:2, 1:2]
-    both = both + 1e-3 * np.eye(own.shape[1])  # in responses: keeps it finite
+        of_data = of_data[:, 1:2, 1:2]
+        both = both[:, 1:2, 1:2]
+    both = both + 1e-3 * np.eye(of_data.shape[1])  # in responses: keeps it finite
     learned = np.zeros(len(items.slope))
-    learned[free] = np.trace(np.linalg.solve(both, own), axis1=1, axis2=2)
-    responses, spread = np.maximum(patterns.margins.item_responses[REAL], 1e-300), mean - square
+    learned[free] = np.trace(np.linalg.solve(both, of_data), axis1=1, axis2=2)
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1e-300)
+    spread = mean - square
     square = square + spread * (learned / responses)[cells.column]
     return mean, square, spread, learned
 
@@ -120,7 +132,8 @@ def dispersions(
     from scipy.special import gammaln
 
     mean, square, _, learned = moments(cells, problem, maximum)
-    share, score = cells.right / cells.trials, scored[cells.column]
+    share = cells.right / cells.trials
+    score = scored[cells.column]
 
     def sums(values: Any) -> Array:
         weights = np.broadcast_to(values, score.shape)[score]
@@ -141,10 +154,10 @@ def dispersions(
 
     start = np.log([max(float(df @ q / df.sum()), 1e-6), 8.0])
     q0, d0 = np.exp(np.clip(minimize(loss, start, method="Nelder-Mead").x, -14, 14))
-    found = np.ones(len(scored))
+    by_item = np.ones(len(scored))
     common = max(correlation, 1 / SCORE_TRIALS)
-    found[of] = np.maximum((d0 * q0 + df * q) / (d0 + df) / common, _LEAST_DISPERSION)
-    return found
+    by_item[of] = np.maximum((d0 * q0 + df * q) / (d0 + df) / common, _LEAST_DISPERSION)
+    return by_item
 
 
 def first_correlation(patterns: Patterns, cells: Cells) -> float:
@@ -154,8 +167,8 @@ def first_correlation(patterns: Patterns, cells: Cells) -> float:
     """
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
     share = (patterns.margins.item_right[REAL] / responses)[cells.column]
-    found = cells.correlation(share, share**2, 0.0)
-    return found if 1 + (cells.most - 1) * found > _FAR_FROM_INDEPENDENT else 0.0
+    correlation = cells.correlation(share, share**2, 0.0)
+    return correlation if 1 + (cells.most - 1) * correlation > _FAR_FROM_INDEPENDENT else 0.0
 
 
 def repeated_cells(patterns: Patterns) -> Cells | None:
@@ -163,14 +176,17 @@ def repeated_cells(patterns: Patterns) -> Cells | None:
 
     Of about 2²⁰ cells 1 + (n − 1)ρ has an error of √(2/2²⁰), 0.14 %: others are left out.
     """
-    rows, n_cells = np.flatnonzero(patterns.real), patterns.trials.size  # stored, if sparse
+    rows = np.flatnonzero(patterns.real)  # stored, if sparse
+    n_cells = patterns.trials.size
     rows = rows[:: max(1, -(-n_cells // 2**20))]
-    some = patterns.chosen(rows).with_trial_correlation(0.0)  # scores as trials
-    place, column = (some.trials > 1).nonzero()
+    sample = patterns.chosen(rows).with_trial_correlation(0.0)  # scores as trials
+    place, column = (sample.trials > 1).nonzero()
     if not len(place):
         return None
-    right, tried = (np.asarray(part[place, column], float) for part in (some.cells, some.trials))
-    copies = some.weight[place]
+    right, tried = (
+        np.asarray(part[place, column], float) for part in (sample.cells, sample.trials)
+    )
+    copies = sample.weight[place]
     if patterns.multiplicity is not None:
         copies = copies * patterns.multiplicity[column]
     return Cells(rows[place], column, right, tried, copies)

@@ -304,22 +304,24 @@ class FitResult(Calibration, Questions, InNotebooks):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
-        return tuple(str(one) for one in self.findings if one.severity == "warning")
+        return tuple(str(finding) for finding in self.findings if finding.severity == "warning")
 
     @property
     def one_ability_doubted(self) -> bool:
         """Whether a finding says that items measure a further ability."""
         return any(
-            one.code in {"further-ability", "ability-not-accuracy"}
-            or (one.code == AT_CHANCE and "n_options" in one.values)
-            for one in self.findings
+            finding.code in {"further-ability", "ability-not-accuracy"}
+            or (finding.code == AT_CHANCE and "n_options" in finding.values)
+            for finding in self.findings
         )
 
     @cached_property
     def at_chance(self) -> tuple[str, ...]:
         """Respondents that score no better than guessing, if a finding names them."""
-        found = (one.values["systems"] for one in self.findings if one.code == AT_CHANCE)
-        return tuple(next(found, ()))
+        named = (
+            finding.values["systems"] for finding in self.findings if finding.code == AT_CHANCE
+        )
+        return tuple(next(named, ()))
 
     @property
     def n_real(self) -> int:
@@ -497,7 +499,8 @@ class FitResult(Calibration, Questions, InNotebooks):
     def _items(self) -> pd.DataFrame:
         import pandas as pd
 
-        columns, anchors = self._parameter_columns, self.anchors
+        columns = self._parameter_columns
+        anchors = self.anchors
         columns |= {
             "average_error": self.counts.average_error,
             "expected_error": self._expected_error,
@@ -512,8 +515,8 @@ class FitResult(Calibration, Questions, InNotebooks):
             "component": self.components and self.components.items,
             "kind": self._kinds,
         }
-        known = {name: values for name, values in columns.items() if values is not None}
-        return pd.DataFrame(known, index=pd.Index(self.item_labels, name="item"))
+        filled = {name: values for name, values in columns.items() if values is not None}
+        return pd.DataFrame(filled, index=pd.Index(self.item_labels, name="item"))
 
     @property
     def _parameter_columns(self) -> dict[str, Any]:
@@ -557,8 +560,8 @@ class FitResult(Calibration, Questions, InNotebooks):
         }
         if self.components is not None:
             columns["component"] = self.components.respondents
-        known = {name: values for name, values in columns.items() if values is not None}
-        return pd.DataFrame(known, index=pd.Index(self.respondent_labels, name="respondent"))
+        filled = {name: values for name, values in columns.items() if values is not None}
+        return pd.DataFrame(filled, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -679,7 +682,7 @@ class FitResult(Calibration, Questions, InNotebooks):
         """
         record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
         record["ability_errors"] = self._ability_errors
-        record["findings"] = [one.stored() for one in self.findings]
+        record["findings"] = [finding.stored() for finding in self.findings]
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
@@ -707,7 +710,8 @@ class FitResult(Calibration, Questions, InNotebooks):
         model: str = self.model
         if self.several is not None:
             model = f"{model}, {self.structure}, {self.n_abilities} abilities"
-        n, n_items = counted(self.n_real, "respondent"), counted(len(self.item_labels), "item")
+        n = counted(self.n_real, "respondent")
+        n_items = counted(len(self.item_labels), "item")
         return f"FitResult({model}, {n} × {n_items}, {state})"
 
 

@@ -82,47 +82,60 @@ class PreconditionedLBFGS:
 
     def swap_objective(self) -> None:
         """Go on with a slightly different objective, from the next point."""
-        self._swapped, self._n_small, self.converged, self.done = True, 0, False, False
+        self._swapped = True
+        self._n_small = 0
+        self.converged = False
+        self.done = False
 
     def restart(self, *, forget: bool = True) -> None:
         """Evaluate the objective at x again, and drop the curvature pairs."""
         self.current = None
         if forget:
             self._pairs.clear()
-        self._direction, self.expected, self._step = 0 * self.x, 0.0, 1.0
-        self._n_small, self.converged, self.done = 0, False, False
+        self._direction = 0 * self.x
+        self.expected = 0.0
+        self._step = 1.0
+        self._n_small = 0
+        self.converged = False
+        self.done = False
 
     def evaluate(self, objective: Any, tol: float) -> bool:
         """Evaluate a :class:`.PenalisedLikelihood` once; return whether its point was accepted."""
         trial = self.x + self._step * self._direction
-        found, before = objective.evaluate(trial), self.current
+        evaluation = objective.evaluate(trial)
+        before = self.current
         wanted = -np.inf
         if before is not None:
             # the objective is a pairwise sum in 64 bits, of relative rounding error 1e-11
             allowed = objective.noise + 1e-11 * abs(before.value)
             allowed += self.expected if self._swapped else 0.0
             wanted = before.value + 1e-4 * self._step * 2 * self.expected - allowed  # Armijo
-        if not np.isfinite(found.value) or found.value < wanted:
+        if not np.isfinite(evaluation.value) or evaluation.value < wanted:
             self._step = 0.0 if before is None else self._step * 0.4
             self.done = not self._step >= _LEAST_STEP
             if self._swapped:
                 self.restart(forget=False)
             return False
         if before is not None:
-            difference, fall = trial - self.x, before.gradient - found.gradient
+            difference = trial - self.x
+            fall = before.gradient - evaluation.gradient
             product = float(difference @ fall)
             if product > 1e-10 * np.linalg.norm(difference) * np.linalg.norm(fall):
                 self._pairs.append((difference, fall, 1 / product))
-        self.x, self.current, self._swapped = trial, found, False
-        v, weights = found.gradient, []  # the two-loop recursion
+        self.x = trial
+        self.current = evaluation
+        self._swapped = False
+        v = evaluation.gradient  # the two-loop recursion
+        weights = []
         for difference, fall, inverse in reversed(self._pairs):
             weights.append(inverse * float(difference @ v))
             v = v - weights[-1] * fall
-        v = objective.precondition(trial, found, v)
+        v = objective.precondition(trial, evaluation, v)
         for (difference, fall, inverse), weight in zip(self._pairs, weights[::-1], strict=True):
             v = v + difference * (weight - inverse * float(fall @ v))
         expected_before = self.expected
-        self._direction, self.expected = v, 0.5 * float(v @ found.gradient)
+        self._direction = v
+        self.expected = 0.5 * float(v @ evaluation.gradient)
         self.change = float(np.abs(v).max())
         self._step = min(1.0, 3.0 / max(self.change, 1e-300))  # e³ in odds
         falls_fast = self.expected < 0.1 * expected_before
@@ -156,7 +169,8 @@ class GridSchedule:
             items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds
         half_width = max(half_width, HALF_WIDTH)
         for other in populations[1:]:
-            off, ratio = (other.mean - mean) / sd, other.sd / sd
+            off = (other.mean - mean) / sd
+            ratio = other.sd / sd
             half_width = max(half_width, abs(off) + HALF_WIDTH * ratio)
             precision = max(precision, ratio**-2)
         if patterns.has_synthetic:
@@ -165,10 +179,10 @@ class GridSchedule:
         # interpolation pays with products over items, or many items, and far fewer points
         by_product = not patterns.complete or items.logit_guessing is not None
         share = 0.7 if by_product or patterns.n_items >= 512 else 0.0
-        found = NodeDensity.of(
+        density_of_nodes = NodeDensity.of(
             items, half_width, answered, patterns.multiplicity, share=share, precision=precision
         )
-        return found if populations == STANDARD else found.moved(mean, sd)
+        return density_of_nodes if populations == STANDARD else density_of_nodes.moved(mean, sd)
 
     def nodes(self, items: Items, patterns: Patterns) -> Nodes:
         """Return the fixed grid, or the first that suits some items."""
@@ -220,9 +234,10 @@ class Problem(NamedTuple):
 
     def posteriors(self, x: Array, nodes: Nodes) -> tuple[Posteriors, float]:
         """Posterior of every respondent, and the log-likelihood of real ones."""
-        at, patterns = self.parameters.values(x), self.engine.patterns
-        found = MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.populations)
-        return found, float((patterns.weight * found.log_marginal)[patterns.real].sum())
+        at = self.parameters.values(x)
+        patterns = self.engine.patterns
+        posteriors = MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.populations)
+        return posteriors, float((patterns.weight * posteriors.log_marginal)[patterns.real].sum())
 
     def dense_posteriors(
         self, x: Array, schedule: GridSchedule, half_width: float = 0.0
@@ -231,13 +246,14 @@ class Problem(NamedTuple):
         (mean, sd), patterns = self.parameters.values(x).populations[0], self.engine.patterns
         for _ in range(MOST_REPAIRS):
             density = self.density(schedule, x, half_width)
-            found, log_likelihood = self.posteriors(x, density.nodes(2, 2))
-            farthest = np.abs(found.mean - mean) + FAR * found.sd
-            reach, half_width = float(farthest[patterns.real].max()) / sd, density.half_width
+            posteriors, log_likelihood = self.posteriors(x, density.nodes(2, 2))
+            farthest = np.abs(posteriors.mean - mean) + FAR * posteriors.sd
+            reach = float(farthest[patterns.real].max()) / sd
+            half_width = density.half_width
             if reach <= half_width:
                 break
             half_width = 1.5 * reach
-        return found, log_likelihood, half_width
+        return posteriors, log_likelihood, half_width
 
 
 def problem_of(
@@ -255,14 +271,16 @@ def problem_of(
     scale and location.
     """
     engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
-    learns, hyper = prior is not None and prior.learns, None
+    learns = prior is not None and prior.learns
+    hyper = None
     if fixed is not None:
         free = np.isnan(fixed.discrimination)
         learns = False
         prior = of_some(prior, free) if free.any() else None
         if isinstance(prior, WeakPrior):
-            prior, known = prior.on_fixed_scale(), fixed.chosen(~free)
-            items = Items(known.discrimination, known.intercept)
+            prior = prior.on_fixed_scale()
+            held = fixed.chosen(~free)
+            items = Items(held.discrimination, held.intercept)
             hyper = prior.learned_from(items, common_slope=model == "1PL")
     parameters = Parameterisation(
         model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper
@@ -287,30 +305,38 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
 
     It is in 32 bits until their error, 2e-7 per respondent (0.02 for 10⁵), matters.
     """
-    schedule, patterns = control.schedule, problem.engine.patterns
+    schedule = control.schedule
+    patterns = problem.engine.patterns
     # posteriors of few respondents cost little; on a mesh rounding to 32 bits would make the end
     # depend on the number of devices; 32 bits of 12 items × 10⁵ trials err by 0.1 a respondent
     few = patterns.n < max(256, patterns.n_items / 10)
     exact = few or problem.mesh is not None or patterns.repeated
-    level, half_width, n_grids = 0, 0.0, 0
+    level = 0
+    half_width = 0.0
+    n_grids = 0
     density = problem.density(schedule, lbfgs.x)
     while True:
-        nodes, n_grids = schedule.built(density, level), n_grids + 1
+        nodes = schedule.built(density, level)
+        n_grids = n_grids + 1
         adapts = schedule.fixed is None and n_grids < 40  # two grids are usual
-        objective, finer = problem.at(nodes, exact=exact), None
+        objective = problem.at(nodes, exact=exact)
+        finer = None
         lbfgs.swap_objective()
-        begun, next_look = control.n_evaluations, 3
+        begun = control.n_evaluations
+        next_look = 3
         while finer is None and not lbfgs.done and control.n_evaluations < control.max_evaluations:
             control.n_evaluations += 1
             if lbfgs.evaluate(objective, control.tol) and lbfgs.current:
-                step, log_likelihood = control.n_evaluations, lbfgs.current.log_likelihood
+                step = control.n_evaluations
+                log_likelihood = lbfgs.current.log_likelihood
                 control.trace.append((step, nodes.n_nodes, log_likelihood, lbfgs.change))
                 now = time.perf_counter()
                 if control.report and now > control.reported + 0.2:  # a line that can be read
                     control.report(step, log_likelihood)
                     control.reported = now
             elif lbfgs.expected < 0.1 and not exact:
-                exact, objective = True, problem.at(nodes, exact=True)
+                exact = True
+                objective = problem.at(nodes, exact=True)
                 lbfgs.restart()
             if control.n_evaluations == begun + next_look:
                 next_look += min(next_look, 24)
@@ -335,15 +361,16 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
         last = level + 1 == len(_REFINEMENTS) or schedule.fixed is not None
         if fine or last or control.n_evaluations >= control.max_evaluations:
             break
-        level, half_width = level + 1, max(half_width, farthest)
+        level = level + 1
+        half_width = max(half_width, farthest)
         density = problem.density(schedule, lbfgs.x, half_width)
-    found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
+    maximum = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
     # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
     # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
     parameters = problem.parameters
     standard = parameters.populations == STANDARD and not parameters.n_population
     learns = parameters.n_hyper > 0 and schedule.fixed is None and standard
-    return with_unit_scale(problem, found, schedule) if learns else found
+    return with_unit_scale(problem, maximum, schedule) if learns else maximum
 
 
 def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) -> Maximum:

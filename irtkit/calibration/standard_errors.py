@@ -78,14 +78,16 @@ def expected_of(
     patterns: Patterns, items: Items, grid: Grid, *, right_too: bool = False
 ) -> Expected:
     """Go over the respondents once."""
-    theta, n_items = grid.nodes.theta, len(items.slope)
-    mass, variance = np.zeros((2, len(theta))), np.zeros(len(theta))
+    theta = grid.nodes.theta
+    n_items = len(items.slope)
+    mass = np.zeros((2, len(theta)))
+    variance = np.zeros(len(theta))
     responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
     right_sum = np.zeros((len(theta), n_items)) if right_too else None
     dtype = _number_type(patterns, items)
     narrow = theta.astype(dtype)
-    for some, right, answered, weights, counted in posterior_weights(patterns, items, grid, dtype):
-        real = patterns.real[some]
+    for rows, right, answered, weights, counted in posterior_weights(patterns, items, grid, dtype):
+        real = patterns.real[rows]
         mass += np.stack([real, ~real]) @ counted.T
         variance += counted @ (narrow**2 @ weights - (narrow @ weights) ** 2)
         responses += counted.sum(axis=1)[:, None] if answered is None else counted @ answered
@@ -108,33 +110,36 @@ def system_of(items: Items, expected: Expected, sds: tuple[float, float] = (1.0,
     of real and of synthetic respondents. The information is the observed one if right responses
     were counted, and else the expected one, which is positive definite with guessing as well.
     """
-    theta, n_items = expected.theta, len(items.slope)
+    theta = expected.theta
+    n_items = len(items.slope)
     size = 2 if items.logit_guessing is None else 3
     values, derivatives = common_ability_basis(theta)
     with_theta = np.concatenate([theta[:, None] * values, values], axis=1)
     item_blocks, missing = np.zeros((2, n_items, size, size))
     coupling = np.empty((n_items, size, N_COMMON))
     about_common = np.zeros(len(theta))
-    for some in blocks(n_items, 2 * len(theta)):
-        part = items.chosen(some)
-        curves, slope = curves_of(part, theta), part.slope[:, None]
-        responses = expected.responses[some if len(expected.responses) > 1 else slice(None)]
-        right = None if expected.right is None else expected.right[some]
+    for columns in blocks(n_items, 2 * len(theta)):
+        part = items.chosen(columns)
+        curves = curves_of(part, theta)
+        slope = part.slope[:, None]
+        responses = expected.responses[columns if len(expected.responses) > 1 else slice(None)]
+        right = None if expected.right is None else expected.right[columns]
         second = curvatures(curves, responses, right)
-        item_blocks[some] = complete_data_information(second, theta)
+        item_blocks[columns] = complete_data_information(second, theta)
         by_logit = (second[0] @ with_theta).reshape(-1, 2, N_COMMON)
-        coupling[some, :2] = slope[:, :, None] * by_logit
+        coupling[columns, :2] = slope[:, :, None] * by_logit
         about_common += slope[:, 0] ** 2 @ second[0]
         if size == 2:
-            missing[some, 0, 0] = second[0] @ expected.variance
+            missing[columns, 0, 0] = second[0] @ expected.variance
             continue
-        coupling[some, 2] = slope * (second[1] @ values)
+        coupling[columns, 2] = slope * (second[1] @ values)
         # The score at a response y is (y − P)·v(θ), v = (θs, s, c)/P less what does not depend on
         # y. It moves with θ by (y − P)·v′(θ) plus what common changes account for.
         s, p, c = curves
-        weight, rising = responses * expected.variance * p * (1 - p), slope * c * s * (1 - s) / p**2
+        weight = responses * expected.variance * p * (1 - p)
+        rising = slope * c * s * (1 - s) / p**2
         moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
-        missing[some] = (moved * weight[:, None]) @ moved.transpose(0, 2, 1)
+        missing[columns] = (moved * weight[:, None]) @ moved.transpose(0, 2, 1)
     common = values.T @ (about_common[:, None] * values)
     for of_group, sd in zip(expected.mass[:, :, None], sds, strict=True):
         common += values.T @ (of_group / sd**2 * values) + derivatives.T @ (of_group * derivatives)
@@ -164,42 +169,44 @@ def common_ability_basis(theta: Array) -> tuple[Array, Array]:
 class ItemCovariance(NamedTuple):
     """Covariance of all item parameters: own blocks + moves · core · movesᵀ."""
 
-    own: Array  # By slope, intercept (and logit of guessing), (n_items, k, k); NaN if unknown.
+    alone: Array  # By slope, intercept (and logit of guessing), (n_items, k, k); NaN if unknown.
     moves: Array  # Directions that items move along together, (n_items, k, r).
     core: Array  # Shape (r, r).
     population: Array  # The directions by the mean and log SD of ability, (2, r); 0 if known.
 
     def chosen(self, columns: Places) -> ItemCovariance:
         """Covariances of some items, which may repeat."""
-        return self._replace(own=self.own[columns], moves=self.moves[columns])
+        return self._replace(alone=self.alone[columns], moves=self.moves[columns])
 
     def stretched(self, stretch: float, *, unit_slopes: bool) -> ItemCovariance:
         """Covariances if ability is multiplied by ``stretch``. Rasch moves its SD."""
-        by = np.ones(self.own.shape[1])
+        by = np.ones(self.alone.shape[1])
         by[0] = 1 / stretch
-        found = self.scaled(by)
+        scaled = self.scaled(by)
         if not unit_slopes or self.population.any():
-            return found
-        own, moves, population = found.own, found.moves.copy(), self.population.copy()
+            return scaled
+        blocks = scaled.alone
+        moves = scaled.moves.copy()
+        population = self.population.copy()
         population[1] = moves[:, 0].mean(axis=0)
         moves[:, 0] = 0.0
-        return found._replace(own=own, moves=moves, population=population)
+        return scaled._replace(alone=blocks, moves=moves, population=population)
 
     def scaled(self, by: Any) -> ItemCovariance:
         """Covariances of the parameters times ``by``, which broadcasts to (n_items, k)."""
-        by = np.broadcast_to(by, self.own.shape[:2])
-        own = self.own * by[:, :, None] * by[:, None, :]
-        return self._replace(own=own, moves=self.moves * by[:, :, None])
+        by = np.broadcast_to(by, self.alone.shape[:2])
+        blocks = self.alone * by[:, :, None] * by[:, None, :]
+        return self._replace(alone=blocks, moves=self.moves * by[:, :, None])
 
     def times(self, x: Array, of_population: Array) -> tuple[Array, Array]:
         """Product with columns x, (n_items, k, n), and (2, n) by the population."""
         along = np.tensordot(self.moves, x, ((0, 1), (0, 1))) + self.population.T @ of_population
         along = self.core @ along
-        return self.own @ x + self.moves @ along, self.population @ along
+        return self.alone @ x + self.moves @ along, self.population @ along
 
     def of_items(self) -> Array:
         """Covariances of the parameters of every item, (n_items, k, k)."""
-        return np.asarray(self.own + self.moves @ self.core @ self.moves.transpose(0, 2, 1))
+        return np.asarray(self.alone + self.moves @ self.core @ self.moves.transpose(0, 2, 1))
 
 
 def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
@@ -215,7 +222,9 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
         whole = parameters.items.intercepts()
         covariances = whole @ covariances @ whole.swapaxes(1, 2)
     var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
-    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
+    a = parameters.discrimination
+    b = parameters.difficulty
+    c = parameters.guessing
     if model == "Rasch":
         variances[:, 1] = var_intercept
     else:
@@ -231,8 +240,10 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
 
 def _threshold_errors(covariances: Array, parameters: ItemParameters) -> Array:
     """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
-    items, steps = parameters.items, parameters.steps
-    levels, slope = items.levels, items.slope[:, None]
+    items = parameters.items
+    steps = parameters.steps
+    levels = items.levels
+    slope = items.slope[:, None]
     _, contrasts = levels.contrasts()
     logits = (contrasts @ np.where(levels.free, levels.steps, 0.0)[:, :, None])[:, :, 0]
     derivatives = np.zeros((*contrasts.shape[:2], contrasts.shape[2] + 1))
@@ -283,7 +294,8 @@ def covariances(
     else:
         moved = parameters.common_moves(items)
         directions, alone = in_common(patterns, parameters, system, of_prior, moved)
-    n_directions, n_slopes = directions.shape[2], parameters.slopes.stop * common
+    n_directions = directions.shape[2]
+    n_slopes = parameters.slopes.stop * common
     n_scored = n_directions + n_slopes + population.n
     moves = np.zeros((n_items, size, n_scored + n_learned))
     moves[:, :, :n_directions] = directions
@@ -369,8 +381,8 @@ class _Population(NamedTuple):
         """Complete-data information, given the number of respondents at each node."""
         z = (theta - self.mean) / self.sd
         mixed = 2 * z @ mass / self.sd
-        found = [[2 * z**2 @ mass, mixed], [mixed, mass.sum() / self.sd**2]]
-        return np.array(found)[: self.n, : self.n]
+        information = [[2 * z**2 @ mass, mixed], [mixed, mass.sum() / self.sd**2]]
+        return np.array(information)[: self.n, : self.n]
 
 
 class PriorInformation(NamedTuple):
@@ -415,7 +427,8 @@ def prior_information(
 
     free = parameters.free
     for k in range(size + n_learned):
-        by_item, by_hyper = np.zeros_like(values), np.zeros(2)
+        by_item = np.zeros_like(values)
+        by_hyper = np.zeros(2)
         moved, given = (by_item, values) if k < size else (by_hyper, learned)
         place = k if k < size else k - size
         moved[place] = step = _STEP * (1 + np.abs(given[place]))
@@ -442,10 +455,14 @@ def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, gr
     The score is θ·y − θ·P and y − P. These functions of θ are the same for all respondents, so that
     their covariances need only sums over respondents by node and by pair of nodes.
     """
-    theta, n_items = grid.nodes.theta, len(moves)
-    dtype, sloped = _number_type(patterns, items), moves[:, 0].any(axis=0)
-    narrow, of_slopes = theta.astype(dtype), moves[:, 0, sloped].astype(dtype)
-    mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+    theta = grid.nodes.theta
+    n_items = len(moves)
+    dtype = _number_type(patterns, items)
+    sloped = moves[:, 0].any(axis=0)
+    narrow = theta.astype(dtype)
+    of_slopes = moves[:, 0, sloped].astype(dtype)
+    mass = np.zeros(len(theta))
+    pairs = np.zeros((len(theta), len(theta)))
     by_right = np.zeros((len(theta), of_slopes.shape[1]))
     by_both: Any = 0.0
     one_by_one = np.array_equal(of_slopes, np.eye(n_items))
@@ -477,12 +494,14 @@ def _missing_of_incomplete_data(
     Without guessing A is (θ, 1).
     """
     (n_items, size, n_moves), theta = moves.shape, grid.nodes.theta
-    n_parameters, dtype = n_items * size, _number_type(patterns, items)
+    n_parameters = n_items * size
+    dtype = _number_type(patterns, items)
     narrow = theta.astype(dtype)
     of_population = population.scores(theta).T.astype(dtype)
     s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves_of(items, theta))
     column = narrow[:, None]
-    by_response, by_right = np.stack([-column * s, -s], axis=1), None
+    by_response = np.stack([-column * s, -s], axis=1)
+    by_right = None
     if size == 3:
         by_right = np.stack([column * s / p, s / p, c / p], axis=1)
 
@@ -493,7 +512,8 @@ def _missing_of_incomplete_data(
     def scores(part: Part, weighted: Floats, *, linear: bool) -> Floats:
         of_items = expected(weighted, by_response, part.answered)
         if by_right is not None:
-            of_responses, of_items = of_items, expected(weighted, by_right, part.right)
+            of_responses = of_items
+            of_items = expected(weighted, by_right, part.right)
             of_items[:, :2] += of_responses
         elif linear:  # the score of a slope has right · θ
             of_items[:, 0] += part.right * (narrow @ weighted)[:, None]
@@ -547,10 +567,11 @@ def missing_on_polynomials(
 def _of_part(part: Part, theta: Floats, squares: Callable[..., Floats], every: int) -> Floats:
     most = 1.0 if part.answered is None else max(1.0, float(part.answered.max()))
     total = squares(part, next(orthonormal(part.weights, theta)), linear=True)
-    some, before = part.thinned(every), np.inf
-    times = float(part.counted.sum() / some.counted.sum())
-    for weighted in itertools.islice(orthonormal(some.weights, theta), 1, None):
-        step = times * squares(some, weighted)
+    sample = part.thinned(every)
+    before = np.inf
+    times = float(part.counted.sum() / sample.counted.sum())
+    for weighted in itertools.islice(orthonormal(sample.weights, theta), 1, None):
+        step = times * squares(sample, weighted)
         total += step
         share = float((np.diag(step) / np.maximum(np.diag(total), UNKNOWN)).max())
         if max(share, before) < _NEGLIGIBLE / most:
@@ -573,13 +594,16 @@ def orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     """
     root = np.sqrt(weights)
     centred = theta[:, None] - theta @ weights
-    now, after, size = root, centred * root, np.ones_like(root[0])
+    now = root
+    after = centred * root
+    size = np.ones_like(root[0])
     rounding = len(theta) * np.finfo(weights.dtype).eps
     for _ in range(_MOST_POLYNOMIALS):
         square = (after * after).sum(axis=0)
         kept = square > rounding * size
         norm = np.sqrt(np.where(kept, square, 0.0))
-        before, now = now, after * np.divide(1.0, norm, out=np.zeros_like(norm), where=kept)
+        before = now
+        now = after * np.divide(1.0, norm, out=np.zeros_like(norm), where=kept)
         yield root * now
         after = centred * now
         drift = (after * now).sum(axis=0)
@@ -602,23 +626,25 @@ def in_common(
     items answer to these and to what the prior learns.
     """
     n_items, size = prior.blocks.shape[:2]
-    free, own = parameters.free, slice(int(parameters.common_slope), None)
+    free = parameters.free
+    places = slice(int(parameters.common_slope), None)
     times = patterns.copies(np.ones(n_items))[:, None, None]
-    blocks = (system.item_blocks + prior.blocks / times)[:, own, own]
-    known = np.zeros(n_items, bool)
-    known[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
-    blocks, missing = blocks[known], system.missing_information[known][:, own, own]
+    blocks = (system.item_blocks + prior.blocks / times)[:, places, places]
+    identified = np.zeros(n_items, bool)
+    identified[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
+    blocks = blocks[identified]
+    missing = system.missing_information[identified][:, places, places]
     blocks = minus_missing_information(blocks, np.linalg.inv(blocks), missing)
     alone = np.full(prior.blocks.shape, np.nan)
-    alone[known] = 0.0
-    alone[known, own, own] = inverses = np.linalg.inv(blocks)
+    alone[identified] = 0.0
+    alone[identified, places, places] = inverses = np.linalg.inv(blocks)
     coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
-    answers = inverses @ coupling[known][:, own]
-    spanned = np.concatenate([moved[known][:, own], answers], axis=2)
-    gram = np.tensordot(spanned, times[known] * blocks @ spanned, ((0, 1), (0, 1)))
+    answers = inverses @ coupling[identified][:, places]
+    spanned = np.concatenate([moved[identified][:, places], answers], axis=2)
+    gram = np.tensordot(spanned, times[identified] * blocks @ spanned, ((0, 1), (0, 1)))
     turn = unit_directions(gram)
     directions = np.zeros((n_items, size, turn.shape[1]))
-    directions[known, own] = spanned @ turn
+    directions[identified, places] = spanned @ turn
     return directions, alone
 
 

@@ -31,12 +31,14 @@ def in_words(result: FitResult) -> str:
 
 def about(result: FitResult) -> list[str]:
     """Summary of a fit without its tables, in sentences or lines."""
-    found = [*result.findings, *notes(result)]
+    findings = [*result.findings, *notes(result)]
     if result.quality_standard is not None and (asked := result.settings.metrics):
-        found.append(quality_finding(result.quality_standard, asked))
-    n_synthetic, source = int(result.synthetic.sum()), getattr(result.responses, "source", None)
+        findings.append(quality_finding(result.quality_standard, asked))
+    n_synthetic = int(result.synthetic.sum())
+    source = getattr(result.responses, "source", None)
     synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
-    n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
+    n = counted(result.n_real, "respondent")
+    n_items = counted(len(result.item_labels), "item")
     state = "converged" if result.converged else "NOT CONVERGED"
     steps = counted(result.n_iterations, "iteration" if result.elbo is None else "variational step")
     grid = result.quadrature
@@ -51,7 +53,7 @@ def about(result: FitResult) -> list[str]:
         f"{state} after {steps}{points}",
         criteria,
         *([] if source is None else [printable(str(source))]),
-        *(f"{one.severity}: {one}" for one in found),
+        *(f"{finding.severity}: {finding}" for finding in findings),
     ]
 
 
@@ -67,10 +69,11 @@ def notes(result: FitResult) -> Iterator[Finding]:
         yield _note("guessing-prior", chance=chance)
     if result.posterior is not None:
         yield _note("lower-bound", elbo=result.elbo, elbo_se=result.elbo_se)
-    said = {one.code for one in result.findings}
+    said = {finding.code for finding in result.findings}
     patterns = None if result.responses is None else result.patterns
     if patterns is not None and patterns.scored is not None:
-        n, worth = int(patterns.scored.sum()), patterns.score_worth(settings.trial_correlation)
+        n = int(patterns.scored.sum())
+        worth = patterns.score_worth(settings.trial_correlation)
         yield _note("counted-scores", n=n, worth=float(worth.max()))
     elif settings.trial_correlation and "correlated-trials" not in said:
         yield _note("counted-trials", correlation=settings.trial_correlation)
@@ -83,7 +86,8 @@ def notes(result: FitResult) -> Iterator[Finding]:
     error = result.counts.average_error
     slope = np.where((error > 0) & (error < 1), result.own_items.discrimination, np.nan)
     called = called_negative(result.verdict.p_negative, slope=slope)
-    n, n_unsure = int(called.sum()), int(((slope < 0) & ~called).sum())
+    n = int(called.sum())
+    n_unsure = int(((slope < 0) & ~called).sum())
     if n:
         doubted = result.one_ability_doubted
         yield called_items(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted, n_unsure=n_unsure)
@@ -145,7 +149,8 @@ def _tables(result: FitResult) -> list[str]:
     component = ["component"] * (result.components is not None)
     added = ["guessing"] * (result.model == "3PL")
     shown = ["discrimination", "difficulty", *added, "average_error", "n_responses"]
-    real, lines = result.respondents.iloc[result.best_first], []
+    real = result.respondents.iloc[result.best_first]
+    lines = []
     if len(hardest := hardest_first(result.items)[[*shown, *component, "status"]]):
         room = LABEL - sum(len(f"{name} ") for name in (*added, *component))
         first, _ = folded(hardest, result.alike, _SHOWN, room)
@@ -194,7 +199,8 @@ def folded(
     numbers = alike.loc[table.index]
     _, first, n_alike = np.unique(numbers, return_index=True, return_counts=True)
     chosen = np.argsort(first)[:most]
-    shown, n_alike = table.iloc[first[chosen]], n_alike[chosen]
+    shown = table.iloc[first[chosen]]
+    n_alike = n_alike[chosen]
     further = [f" +{n - 1} alike" if n > 1 else "" for n in n_alike]
     names = [
         shortened(label, max(room - len(more), 1)) + more

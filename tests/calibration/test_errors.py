@@ -56,14 +56,14 @@ def test_errors_of_abilities_have_the_derivative_of_posterior_means_by_the_items
     result = fit(responses, model)
     of, joint = result.parameters, result.item_covariance
     assert joint is not None
-    parts, n, k = [of.discrimination, of.intercept], responses.n_items, joint.own.shape[1]
+    parts, n, k = [of.discrimination, of.intercept], responses.n_items, joint.alone.shape[1]
     parts += [logit(of.guessing)] * (model == "3PL")
     parts += [np.log([result.latent_sd])] * (model == "Rasch")
     x = np.concatenate(parts)
     moves = [*joint.moves.swapaxes(0, 1), *([joint.population[1:]] * (model == "Rasch"))]
     along = np.concatenate(moves)
     covariance = along @ joint.core @ along.T
-    covariance[: k * n, : k * n] += np.block([[np.diag(b) for b in a] for a in joint.own.T])
+    covariance[: k * n, : k * n] += np.block([[np.diag(b) for b in a] for a in joint.alone.T])
     step = 1e-4 * np.eye(len(x))
     after, before = (
         [posterior_means(x + sign * one, responses, model) for one in step] for sign in (1, -1)
