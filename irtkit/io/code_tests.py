@@ -73,17 +73,17 @@ def read_evalplus(path: Path, _: Known) -> list[Samples]:
     """
     document = fields_of(json_document(path))
     respondent = named_by_file(path, r"[._-]?eval_results").replace("--", "/", 1)
-    written, found = str(document.get("date") or ""), dict[str, Samples]()
+    written, by_task = str(document.get("date") or ""), dict[str, Samples]()
     for problem, attempts in fields_of(document.get("eval")).items():
         task, _slash, item = problem.rpartition("/")
-        about = path, respondent, task or "evalplus", "eval_results", written
-        samples = found.setdefault(task, Samples(*about, default="plus"))
+        names = path, respondent, task or "evalplus", "eval_results", written
+        samples = by_task.setdefault(task, Samples(*names, default="plus"))
         for attempt in attempts:
             base, plus = attempt["base_status"], attempt.get("plus_status")
             position = samples.sample(item, "base", base == "pass")
             if plus is not None:
                 samples.add_marks(position, {"plus": base == plus == "pass"})
-    return list(found.values())
+    return list(by_task.values())
 
 
 def read_bigcodebench(path: Path, _: Known) -> list[Samples]:
@@ -94,8 +94,8 @@ def read_bigcodebench(path: Path, _: Known) -> list[Samples]:
     document, stem = json_document(path), named_by_file(path, r"[._-]?eval_results")
     named = _BIGCODE.fullmatch(stem)
     respondent, task = (named[1], f"bigcodebench-{named[2]}") if named else (stem, "bigcodebench")
-    about = path, respondent.replace("--", "/", 1), task, "eval_results"
-    samples = Samples(*about, str(at(document, "date") or ""))
+    names = path, respondent.replace("--", "/", 1), task, "eval_results"
+    samples = Samples(*names, str(at(document, "date") or ""))
 
     def add(attempts: Any) -> None:
         for attempt in entries_of(attempts[1]) or [{}]:
@@ -133,8 +133,8 @@ def read_livecodebench(path: Path, _: Known) -> list[Samples]:
         names = ("question_id", "test_id", "id")
         item = "/".join(str(record[key]) for key in names if key in record)
         text = text_of(record.get("question_content")) or text_of(record.get("code"))
-        about = {key: record.get(key) for key in ("platform", "difficulty", "contest_date")}
-        item_of = Item(None, text, text_of(record.get("output")), metadata_of(about))
+        facts = {key: record.get(key) for key in ("platform", "difficulty", "contest_date")}
+        item_of = Item(None, text, text_of(record.get("output")), metadata_of(facts))
         for grade in record["graded_list"]:
             samples.sample(item, "pass", grade is True, item_of)
         if any(_RUNNER_FAILED.search(str(each)) for each in entries_of(record.get("metadata"))):
@@ -163,8 +163,8 @@ def read_swe_bench(path: Path, _: Known) -> list[Samples]:
         values: dict[str, float | None] = {"resolved_ids": 1.0, **dict.fromkeys(_MISSING)}
         values |= dict.fromkeys(_WRONG, 0.0)
         lists = {name: _listed(samples, report, name) for name in values}
-        results = {one: values[name] for name in reversed(values) for one in lists[name]}
-        errors = {one for one in lists["error_ids"] if results[one] == 0}
+        results = {instance: values[name] for name in reversed(values) for instance in lists[name]}
+        errors = {instance for instance in lists["error_ids"] if results[instance] == 0}
         results = dict(sorted(results.items()))
     elif path.absolute().match(_SUBMISSION):
         samples.version = "submission"
@@ -173,14 +173,15 @@ def read_swe_bench(path: Path, _: Known) -> list[Samples]:
         beside = sorted(path.absolute().parents[2].glob(f"*/{_SUBMISSION}"))
         if len(beside) < 2:
             _warn(samples, "no-other-submission")
-        known = _instances(tuple((one, one.stat().st_mtime_ns) for one in beside))
-        errors = {one for name in _NO_RESULT for one in lists.get(name, [])} - resolved
-        results = {one: float(one in resolved) for one in sorted(known.union(*lists.values()))}
+        named = _instances(tuple((file, file.stat().st_mtime_ns) for file in beside))
+        errors = {instance for name in _NO_RESULT for instance in lists.get(name, [])} - resolved
+        instances = sorted(named.union(*lists.values()))
+        results = {instance: float(instance in resolved) for instance in instances}
     else:
 
-        def add(one: Any) -> None:
-            failed = one[1].get("infra_failure")
-            results[one[0]] = None if failed else score_of(one[1]["resolved"])
+        def add(entry: Any) -> None:
+            failed = entry[1].get("infra_failure")
+            results[entry[0]] = None if failed else score_of(entry[1]["resolved"])
 
         for_each("instance", ((name, (name, record)) for name, record in report.items()), add)
     for instance, score in results.items():
@@ -204,13 +205,13 @@ def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     """Instances that submissions name, each given by path and time of its last change."""
     lists = chain.from_iterable(fields_of(companion(path)).values() for path, _ in submissions)
     names = chain.from_iterable(map(entries_of, lists))
-    return frozenset(one for one in names if isinstance(one, str) and one.strip())
+    return frozenset(name for name in names if isinstance(name, str) and name.strip())
 
 
 def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:
     """Names in a list of a report, with a warning about repeated names."""
-    names = [name_of(one, name) for one in report.get(name, [])]
-    if again := sorted(one for one, n in Counter(names).items() if n > 1):
+    names = [name_of(instance, name) for instance in report.get(name, [])]
+    if again := sorted(name for name, n in Counter(names).items() if n > 1):
         _warn(samples, "twice-named", list=name, names=again)
     return names
 

@@ -85,21 +85,21 @@ def read_helm(path: Path, known: Known) -> list[Samples]:
     scenario, _, arguments = name.partition(":")
     pairs = {pair: pair.partition("=") for pair in arguments.split(",") if pair}
     models = [value for key, _, value in pairs.values() if key == "model"]
-    kept = [one for one in pairs if pairs[one][0] not in {"model", "model_deployment"}]
+    kept = [pair for pair in pairs if pairs[pair][0] not in {"model", "model_deployment"}]
     respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
     task = f"{scenario}:{','.join(kept)}" if kept else scenario
     samples = Samples(path, respondent, task, "per_instance_stats", known=known)
     listed = entries_of(companion(path.with_name("instances.json")))
-    plain = (one for one in listed if at(one, "perturbation") is None)
-    instances = {str(at(one, "id")): _helm_item(one) for one in plain}
+    plain = (instance for instance in listed if at(instance, "perturbation") is None)
+    instances = {str(at(instance, "id")): _helm_item(instance) for instance in plain}
     seen: set[tuple[str, ...]] = set()
 
     def add(entry: dict[str, Any]) -> None:
         if entry.get("perturbation") is not None:
             return
         item = name_of(entry.get("instance_id"), "instance_id")
-        found = instances.get(item, Item())
-        position = samples.position(item, found.content, lambda _: found)
+        described_item = instances.get(item, Item())
+        position = samples.position(item, described_item.content, lambda _: described_item)
         trial = item, str(entry.get("train_trial_index"))
         samples.n_samples += trial not in seen
         seen.add(trial)
@@ -119,10 +119,10 @@ def read_helm(path: Path, known: Known) -> list[Samples]:
 def _helm_item(instance: Any) -> Item:
     text = text_of(at(instance, "input", "text"))
     choices, right = list[str](), list[str]()
-    for one in entries_of(at(instance, "references")):
-        if answer := text_of(at(one, "output", "text")):
+    for reference in entries_of(at(instance, "references")):
+        if answer := text_of(at(reference, "output", "text")):
             choices.append(answer)
-            right += [answer] if "correct" in entries_of(one.get("tags")) else []
+            right += [answer] if "correct" in entries_of(reference.get("tags")) else []
     target = text_of(right)
     metadata = {"choices": " | ".join(choices)} if len(choices) > 1 else {}
     return Item(None if text is None else f"{text}\0{target}", text, target, metadata)
@@ -152,8 +152,8 @@ def read_open_llm(path: Path, known: Known) -> list[Samples]:
     """
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
-    about = _respondent(path), task.replace("|", "/").strip(), "details", written
-    samples = Samples(path, *about, known=known)
+    names = _respondent(path), task.replace("|", "/").strip(), "details", written
+    samples = Samples(path, *names, known=known)
     again: Counter[str] = Counter()
     with parquet_file(path) as file:
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
@@ -170,15 +170,16 @@ def read_open_llm(path: Path, known: Known) -> list[Samples]:
             position = samples.position(item, None, _open_llm_item, (prompt, record, doc))
             marks = {name: record[name] for name in _METRICS if record.get(name) is not None}
             structs = (record.get("metrics"), record.get("metric"), marks)
-            samples.add_marks(position, next(one for one in structs if isinstance(one, dict)))
+            metrics = next(struct for struct in structs if isinstance(struct, dict))
+            samples.add_marks(position, metrics)
     if "|" in task:
         default = next((metric for part, metric in _DEFAULTS.items() if part in task), "acc")
         samples.default = default if Measure(default) in samples.scores else None
     return [samples]
 
 
-def _open_llm_item(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
-    prompt, record, doc = found
+def _open_llm_item(sample: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
+    prompt, record, doc = sample
     gold = doc.get("gold_index", record.get("gold"))
     metadata = metadata_of({"choices": doc.get("choices")})
     return Item(None, text_of(record.get("example")) or text_of(prompt), text_of(gold), metadata)
@@ -202,12 +203,12 @@ def read_openml(path: Path, known: Known) -> list[Samples]:
     https://github.com/openml/openml-python (openml/runs/run.py),
     https://www.cs.waikato.ac.nz/ml/weka/arff.html
     """
-    names, columns, found = list[str](), list[int](), list[Samples]()
+    names, columns, runs = list[str](), list[int](), list[Samples]()
 
     def add(line: str) -> None:
         word, _, rest = line.partition(" ")
         if columns:
-            cells, samples = _cells(line), found[0]
+            cells, samples = _cells(line), runs[0]
             if len(cells) != len(names):
                 raise ValueError(f"{len(cells)} cells in a table of {len(names)} columns")
             item, predicted, true = (cells[column] for column in columns)
@@ -218,7 +219,7 @@ def read_openml(path: Path, known: Known) -> list[Samples]:
         elif word.lower() == "@relation":
             task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
             system = named_by_file(path, "[._-]?predictions")
-            found.append(Samples(path, system, task, "ARFF", known=known))
+            runs.append(Samples(path, system, task, "ARFF", known=known))
         elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
             names.extend(filter(None, attribute.groups()))
         elif word.lower() == "@data":
@@ -232,8 +233,8 @@ def read_openml(path: Path, known: Known) -> list[Samples]:
 
     with open_text(path) as text:
         lines = enumerate(map(str.strip, text), start=1)
-        for_each("line", (one for one in lines if one[1] and not one[1].startswith("%")), add)
-    return [one for one in found if one.n_samples]
+        for_each("line", (line for line in lines if line[1] and not line[1].startswith("%")), add)
+    return [run for run in runs if run.n_samples]
 
 
 def _cells(line: str) -> list[str]:
@@ -242,13 +243,13 @@ def _cells(line: str) -> list[str]:
         return [cell.strip() for cell in line.split(",")]
     cells, at, end = list[str](), 0, ","
     while end:
-        found = _CELL.match(line, at)
-        if found is None:
+        cell = _CELL.match(line, at)
+        if cell is None:
             raise ValueError("a quote is not closed, or not at the end of a cell")
-        one, two, plain, end = found.groups()
-        quoted = one if one is not None else two
+        single, double, plain, end = cell.groups()
+        quoted = double if single is None else single
         cells.append(plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
-        at = found.end()
+        at = cell.end()
     return cells
 
 
@@ -274,14 +275,14 @@ def read_openai_evals(path: Path, _: Known) -> list[Samples]:
         item = name_of(event.get("sample_id"), "sample_id")
         item = item.removeprefix(f"{spec.get('base_eval')}.{spec.get('split')}.")
         position, kind, data = samples.position(item), event.get("type"), event.get("data")
-        known, data = samples.items[item], fields_of(data)
+        sample, data = samples.items[item], fields_of(data)
         if kind == "sampling":
             samples.add_numbers(position, data.get("usage"), _USAGE)
             said = [at(each, "content") for each in entries_of(data.get("prompt"))]
-            known = known._replace(text=known.text or text_of(said or data.get("prompt")))
+            sample = sample._replace(text=sample.text or text_of(said or data.get("prompt")))
         elif kind == "match":
-            known = known._replace(target=known.target or text_of(data.get("expected")))
-        samples.items[item] = known
+            sample = sample._replace(target=sample.target or text_of(data.get("expected")))
+        samples.items[item] = sample
         marks = {"match": data.get("correct")} if kind == "match" else data
         marks = {name: value for name, value in marks.items() if value is not None}
         if kind in {"match", "metrics"} and samples.add_marks(position, marks):
@@ -306,18 +307,18 @@ def read_promptfoo(path: Path, _: Known) -> list[Samples]:
     results = fields_of(at(document, "results"))
     task = text_of(at(document, "config", "description")) or "promptfoo"
     written, run = str(results.get("timestamp") or ""), str(at(document, "evalId") or "")
-    prompts = {str(k): one for k, one in enumerate(entries_of(results.get("prompts")))}
+    prompts = {str(k): prompt for k, prompt in enumerate(entries_of(results.get("prompts")))}
     n_prompts = Counter(str(at(prompt, "provider")) for prompt in prompts.values())
-    found: dict[str, Samples] = {}
+    by_system: dict[str, Samples] = {}
 
     def add(record: dict[str, Any]) -> None:
         prompt = prompts.get(str(record.get("promptIdx")))
         system = name_of(at(prompt, "provider"), "provider")
         system += f", {at(prompt, 'label')}" if n_prompts[system] > 1 else ""
-        if system not in found:
-            about = path, system, task, "3", written, run
-            found[system] = Samples(*about, default="success", not_marks=frozenset(_EFFORT))
-        samples, case = found[system], record.get("testCase")
+        if system not in by_system:
+            names = path, system, task, "3", written, run
+            by_system[system] = Samples(*names, default="success", not_marks=frozenset(_EFFORT))
+        samples, case = by_system[system], record.get("testCase")
         test = [at(case, field) for field in ("vars", "assert", "description")]
         item = hash_of(json.dumps(test, sort_keys=True))
         position = samples.position(item)
@@ -333,7 +334,7 @@ def read_promptfoo(path: Path, _: Known) -> list[Samples]:
         samples.add_numbers(position, effort, _EFFORT)
 
     for_each("test", enumerate(entries_of(results.get("results")), start=1), add)
-    return list(found.values())
+    return list(by_system.values())
 
 
 def read_livebench(path: Path, _: Known) -> list[Samples]:
@@ -349,15 +350,15 @@ def read_livebench(path: Path, _: Known) -> list[Samples]:
         judged.setdefault((model, task), {})[item] = record
 
     for_each("line", json_lines(path), add)
-    found = []
+    runs = []
     for key, records in judged.items():
         latest = max(score_of(record.get("tstamp")) or 0.0 for record in records.values())
         when = datetime.fromtimestamp(latest, UTC).isoformat()
-        found.append(samples := Samples(path, *key, "judgment", when))
+        runs.append(samples := Samples(path, *key, "judgment", when))
         for item, record in records.items():
-            about = metadata_of({key: record.get(key) for key in ("category", "subtask")})
-            samples.sample(item, "score", record.get("score"), Item(metadata=about))
-    return found
+            facts = metadata_of({key: record.get(key) for key in ("category", "subtask")})
+            samples.sample(item, "score", record.get("score"), Item(metadata=facts))
+    return runs
 
 
 def read_opencompass(path: Path, _: Known) -> list[Samples]:
@@ -369,8 +370,8 @@ def read_opencompass(path: Path, _: Known) -> list[Samples]:
     """
     folder, task = path.absolute().parent, named_by_file(path, "")
     details = at(json_document(path), "details")
-    named = [(str(at(one, "example_abbr")), one) for one in entries_of(details)]
-    named += [(key, one) for key, one in fields_of(details).items() if key != "type"]
+    named = [(str(at(detail, "example_abbr")), detail) for detail in entries_of(details)]
+    named += [(key, detail) for key, detail in fields_of(details).items() if key != "type"]
     if not named:
         raise failed("log-details")
     time = folder.parent.parent.name

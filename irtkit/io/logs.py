@@ -14,6 +14,7 @@ import os
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,7 +69,7 @@ _RUN = (
 """Fields of `Samples` that are columns of the table of runs."""
 _SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
 _REPEATS = {"count": "count", "first": "first", "last": "last", "majority": "mean>=0.5"}
-_CHOICES = tuple(Remedy({"repeats": one}, purpose) for purpose, one in _REPEATS.items())
+_CHOICES = tuple(Remedy({"repeats": rule}, purpose) for purpose, rule in _REPEATS.items())
 _SHOWN = 20  # Metrics, filters or tasks that a message lists.
 
 
@@ -99,13 +100,13 @@ class Logs:
             numbers = [self._numbers.setdefault(key, len(self._numbers)) for key in keys]
             self._latest[samples.task] = keys, np.array(numbers, np.int32)
         part = self._latest[samples.task][1]
-        for one, (places, values) in samples.scores.items():
+        for measure, (places, values) in samples.scores.items():
             positions = np.array(places, np.int32)
-            scores, is_mark = scores_of(one, values), one not in samples.not_marks
+            scores, is_mark = scores_of(measure, values), measure not in samples.not_marks
             missing = np.isnan(scores)
             if is_mark or not missing.all():
                 binary = bool(((scores == 0) | (scores == 1) | missing).all())
-                mark = len(self.samples), len(scores), *one, str(one), is_mark, binary
+                mark = len(self.samples), len(scores), *measure, str(measure), is_mark, binary
                 wrong = np.isin(positions, samples.errors)
                 self._scores.append((mark, part[positions], scores, wrong))
         self.samples.append(replace(samples, items={}, scores={}, known={}))
@@ -115,8 +116,8 @@ class Logs:
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row per run: file, format, respondent, task, time, status and counts."""
-        columns = {name: [getattr(one, name) for one in self.samples] for name in _RUN}
-        columns["n_errors"] = [len(one.errors) for one in self.samples]
+        columns = {name: [getattr(run, name) for run in self.samples] for name in _RUN}
+        columns["n_errors"] = [len(run.errors) for run in self.samples]
         return _frame(columns)
 
     @cached_property
@@ -131,7 +132,7 @@ class Logs:
 
         `name` is the metric, with its filter if it has several.
         """
-        self._scores.sort(key=lambda one: self.samples[one[0][0]].written)
+        self._scores.sort(key=lambda score: self.samples[score[0][0]].written)
         columns = ["run", "n", "metric", "filter", "measure", "is_mark", "binary"]
         marks = _frame([mark for mark, *_ in self._scores], columns=columns)
         marks = marks.join(self.runs[_KIND], on="run")
@@ -142,7 +143,7 @@ class Logs:
     def rows(self) -> pd.DataFrame:
         """The long table: row of `marks`, row of `items`, value, and whether it is an error."""
         mark = np.arange(len(self.marks), dtype=np.int32).repeat(self.marks["n"])
-        parts = zip(*(one[1:] for one in self._scores), strict=True)
+        parts = zip(*(score[1:] for score in self._scores), strict=True)
         table = dict(zip(("item", "value", "error"), map(np.concatenate, parts), strict=True))
         self._scores = []
         return _frame({"mark": mark, **table}, copy=False)
@@ -211,8 +212,9 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
 
     name = os.fspath(path)
     if stands_for_several(name) and not Path(name).is_dir():
-        found = [Path(one) for one in glob.glob(name, recursive=True)]  # noqa: PTH207 - Path's refuses /
-        files = [file for one in found for file in (files_of(one) if one.is_dir() else [one])]
+        places = [Path(place) for place in glob.glob(name, recursive=True)]  # noqa: PTH207 - Path's refuses /
+        nested = [files_of(place) if place.is_dir() else [place] for place in places]
+        files = [*chain.from_iterable(nested)]
         if not files:
             raise FileNotFoundError(f"{name}: no file is of this pattern")
         return sorted(set(files))
@@ -222,8 +224,8 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         return [Path(name)]
     files = []
     for folder, folders, names in os.walk(name, onerror=refuse):
-        folders[:] = [one for one in folders if not one.startswith(".")]
-        files += [Path(folder, one) for one in names if not one.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(folder, name) for name in names if not name.startswith(".")]
     if not files:
         raise ValueError(f"{name}: the folder holds no files")
     return sorted(files)
@@ -254,8 +256,9 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
             errors.append(error)
     if errors and not logs.samples:
         raise errors[0]
-    for one in errors:
-        logs.notes.append(_warning("unreadable-file", file=one.place, reason=one.finding.reason))
+    for failure in errors:
+        reason = failure.finding.reason
+        logs.notes.append(_warning("unreadable-file", file=failure.place, reason=reason))
     for code, tables in (("skipped-tables", True), ("skipped-files", False)):
         names = [file.name for file in logs.skipped if is_table(file) == tables]
         if names:
@@ -265,14 +268,14 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
 
 def _read(file: Path, name: str, known: Known) -> list[Samples]:
     try:
-        found = LOG_FORMATS[name].read(file, known)
+        samples = LOG_FORMATS[name].read(file, known)
     except KeyError as error:
         raise failed("log-field", place=file.name, field=error.args[0]) from error
     except (TypeError, AttributeError) as error:
         raise ValueError(f"the log of {name} is malformed: {error}") from error
-    if not found:
+    if not samples:
         raise ValueError(f"the log of {name} holds no samples")
-    return found
+    return samples
 
 
 def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> ResponseMatrix:
@@ -306,12 +309,12 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         error.finding = replace(error.finding, remedies=_CHOICES)
         raise
     described = list(logs.described.items())
-    about: dict[str, dict[str, Any]] = {name: {} for name in respondents}
+    details: dict[str, dict[str, Any]] = {name: {} for name in respondents}
     for run in runs.index:
-        about[logs.samples[run].respondent] |= logs.samples[run].about
+        details[logs.samples[run].respondent] |= logs.samples[run].about
     return matrix.with_tables(
         _table([_description(*described[k]) for k in items.index], labels),
-        _table([*about.values()], respondents) if any(about.values()) else None,
+        _table([*details.values()], respondents) if any(details.values()) else None,
         _metrics(logs, runs, (row_of, respondents), (column_of, labels)),
     )
 
@@ -379,7 +382,7 @@ def _copies(logs: Logs, runs: pd.DataFrame) -> list[int]:
 
 def _behind(logs: Logs, runs: pd.DataFrame, by: list[str]) -> dict[int, list[int]]:
     """Runs that share items with runs above them that are equal in `by`, and these runs."""
-    found = {}
+    behind = {}
     labels = logs.items["label"].to_numpy()
     for _, group in runs[runs.duplicated(by, keep=False)].groupby(by, sort=False):
         owner: dict[str, int] = {}
@@ -387,10 +390,10 @@ def _behind(logs: Logs, runs: pd.DataFrame, by: list[str]) -> dict[int, list[int
             names = labels[logs.parts[run]]
             above = list(dict.fromkeys(owner[name] for name in names if name in owner))
             if above:
-                found[run] = above
+                behind[run] = above
             else:
                 owner |= dict.fromkeys(names, run)
-    return found
+    return behind
 
 
 def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
@@ -398,11 +401,11 @@ def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataF
     in_time = runs.sort_values("written", ascending=False, kind="stable")
     older = _behind(logs, in_time, _SYSTEM)
     for run, newer in older.items():
-        one, others = runs.loc[run], runs.loc[newer]
+        older_run, others = runs.loc[run], runs.loc[newer]
         status = next(filter(None, others["unfinished"]), "")
-        unknown = not one["written"] or one["written"] in others["written"].tolist()
-        if unknown or (status and not one["unfinished"]):
-            values = {**one[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
+        unknown = not older_run["written"] or older_run["written"] in others["written"].tolist()
+        if unknown or (status and not older_run["unfinished"]):
+            values = {**older_run[_SYSTEM], "files": _files(runs.loc[[*newer, run]])}
             raise failed("runs", *_CHOICES, **values, status=status or None)
     if older:
         values = {"n": len(older), "n_kept": len(runs) - len(older)}
@@ -417,22 +420,22 @@ def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.Data
 
     kinds = [(group, _common(logs, group)) for _, group in runs.groupby(_KIND, sort=False)]
     for argument in ("metric", "filter"):
-        known = pd.concat(common[argument] for _, common in kinds)
-        _check_known(argument, getattr(settings, argument), known)
+        names = pd.concat(common[argument] for _, common in kinds)
+        _check_known(argument, getattr(settings, argument), names)
     chosen: list[pd.DataFrame] = []
     for group, common in kinds:
         task, of_runs = group["task"].iloc[0], logs.marks[logs.marks["run"].isin(group.index)]
         if common.empty:
             systems = group["respondent"].tolist()[:2]
             first = [of_runs.loc[of_runs["run"] == run, "measure"].tolist() for run in group.index]
-            others = [one for one in runs["task"].unique() if one != task]
+            others = [name for name in runs["task"].unique() if name != task]
             remedies = [Remedy({"task": others}, "tasks", safe=False)] if others else []
             values = {"one": systems[0], "ones": first[0], "other": systems[1], "others": first[1]}
             raise failed("no-common-metric", *remedies, task=task, **values)
         name = _metric(group, common, settings)
-        found = common[common["metric"] == name]
-        by = _choice("filter", listed(settings.filter), [*found["filter"]], task=task, of=name)
-        wanted = found.loc[found["filter"] == by, "measure"].iloc[0]
+        of_metric = common[common["metric"] == name]
+        by = _choice("filter", listed(settings.filter), [*of_metric["filter"]], task=task, of=name)
+        wanted = of_metric.loc[of_metric["filter"] == by, "measure"].iloc[0]
         chosen.append(of_runs[of_runs["measure"] == wanted])
     return pd.concat(chosen)
 
@@ -479,12 +482,12 @@ def _choice(argument: str, given: list[str], names: list[str], **values: Any) ->
     return named[0]
 
 
-def _check_known(argument: str, given: Names, known: Iterable[str]) -> None:
-    names = list(dict.fromkeys(filter(None, known)))
+def _check_known(argument: str, given: Names, of_logs: Iterable[str]) -> None:
+    names = list(dict.fromkeys(filter(None, of_logs)))
     for name in listed(given):
         if name not in names:
             close = get_close_matches(name, names, 1)
-            remedies = [Remedy({argument: [one]}, "close", safe=False) for one in close]
+            remedies = [Remedy({argument: [match]}, "close", safe=False) for match in close]
             shown = first_names(names, shown=_SHOWN)
             raise failed("unknown-name", *remedies, argument=argument, name=name, known=shown)
 
@@ -495,13 +498,13 @@ def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     items = logs.items.iloc[np.unique(np.concatenate([*parts.values()]))]
     names = items.drop_duplicates(["task", "name"])["label"]
     check_unique("tasks and items must make unique labels", names)
-    known = items.dropna(subset="content")
-    if (again := known.duplicated("label")).any():
-        label = known.loc[again, "label"].iloc[0]
-        both = known.index[known["label"] == label]
-        found = [next(run for run in runs.index if one in logs.parts[run]) for one in both[:2]]
-        systems = runs.loc[found, "respondent"].tolist()
-        raise failed("different-items", item=label, files=_files(runs.loc[found]), systems=systems)
+    with_content = items.dropna(subset="content")
+    if (again := with_content.duplicated("label")).any():
+        label = with_content.loc[again, "label"].iloc[0]
+        both = with_content.index[with_content["label"] == label]
+        first = [next(run for run in runs.index if item in logs.parts[run]) for item in both[:2]]
+        systems = runs.loc[first, "respondent"].tolist()
+        raise failed("different-items", item=label, files=_files(runs.loc[first]), systems=systems)
     place = items["label"].map({label: place for place, label in enumerate(names)})
     by = items.assign(place=place, unknown=items["content"].isna())
     return by.sort_values(["place", "unknown"], kind="stable").drop_duplicates("label")

@@ -35,31 +35,30 @@ def merge_responses(
     import pandas as pd
 
     labels: Any = [
-        tuple(dict.fromkeys(chain.from_iterable(getattr(one, kind) for one in matrices)))
+        tuple(dict.fromkeys(chain.from_iterable(getattr(matrix, kind) for matrix in matrices)))
         for kind in ("respondents", "items")
     ]
     blocks, synthetic = [], np.zeros(len(labels[0]), np.bool_)
-    for one in matrices:
-        row = pd.Index(labels[0]).get_indexer([*one.respondents])
-        column = pd.Index(labels[1]).get_indexer([*one.items])
-        synthetic[row] |= one.synthetic
-        rows, columns, codes = one.cells.rows()
+    for matrix in matrices:
+        row = pd.Index(labels[0]).get_indexer([*matrix.respondents])
+        column = pd.Index(labels[1]).get_indexer([*matrix.items])
+        synthetic[row] |= matrix.synthetic
+        rows, columns, codes = matrix.cells.rows()
         blocks.append((row[rows], column[columns], codes))
     cells: Any = tuple(map(np.concatenate, zip(*blocks, strict=True)))
-    sparse = any(one.is_sparse for one in matrices)
+    sparse = any(matrix.is_sparse for matrix in matrices)
     merged = ResponseMatrix.of_rows(cells, tuple(labels), repeats=repeats, sparse=sparse)
-    metrics = _together(
-        None if one.metrics is None else one.metrics.set_index(["respondent", "item", "metric"])
-        for one in matrices
-    )
-    answers = [one.predictions for one in matrices if one.predictions is not None]
+    tables = [matrix.metrics for matrix in matrices if matrix.metrics is not None]
+    cell = ["respondent", "item", "metric"]
+    metrics = _together(table.set_index(cell) for table in tables)
+    answers = [matrix.predictions for matrix in matrices if matrix.predictions is not None]
     return merged.with_tables(
-        _together(one.item_table for one in matrices),
-        _together(one.respondent_table for one in matrices),
+        _together(matrix.item_table for matrix in matrices),
+        _together(matrix.respondent_table for matrix in matrices),
         None if metrics is None else metrics.reset_index(),
         synthetic=synthetic,
         predictions=reduce(pd.DataFrame.combine_first, answers) if answers else None,
-        source=Source.merged(one.source for one in matrices),
+        source=Source.merged(matrix.source for matrix in matrices),
     )
 
 
@@ -72,6 +71,6 @@ def _together(tables: Iterable[Any]) -> Any:
     """Rows of all tables, each label's from the first table that has it."""
     import pandas as pd
 
-    known = [table for table in tables if table is not None]
-    together = pd.concat(known) if known else None
+    present = [table for table in tables if table is not None]
+    together = pd.concat(present) if present else None
     return together if together is None else together[~together.index.duplicated()]

@@ -123,9 +123,9 @@ def py_irt_table(path: Path) -> Table:
         rows[str(subject)] = responses
 
     for_each("line", json_lines(path, unique=True), add)
-    known = next((item for responses in rows.values() for item in responses), "")
-    filled = {name: responses or {known: None} for name, responses in rows.items()}
-    cells = [(name, *one) for name, responses in filled.items() for one in responses.items()]
+    item = next((item for responses in rows.values() for item in responses), "")
+    filled = {name: responses or {item: None} for name, responses in rows.items()}
+    cells = [(name, *cell) for name, responses in filled.items() for cell in responses.items()]
     return frame_table(pd.DataFrame(cells, columns=["respondent", "item", "response"]))
 
 
@@ -139,21 +139,23 @@ def records_table(path: Path, head: bytes) -> Table:
 
     first = head.lstrip().split(b"\n")[0].rstrip()
     lines = first.startswith(b"{") and (first.endswith(b"}") or b"\n" not in head)
-    found = [one for _, one in json_lines(path)] if lines else json_document(path)
-    if lines and len(found) == 1 and all(isinstance(one, dict) for one in found[0].values()):
-        (found,) = found
-    index = [*found] if isinstance(found, dict) else None
-    records = entries_of([*found.values()] if isinstance(found, dict) else found)
-    cells = [cell for one in records for cell in fields_of(one).items()]
+    content = [record for _, record in json_lines(path)] if lines else json_document(path)
+    if lines and len(content) == 1:
+        (only,) = content
+        content = only if all(isinstance(row, dict) for row in only.values()) else content
+    index = [*content] if isinstance(content, dict) else None
+    records = entries_of([*content.values()] if isinstance(content, dict) else content)
+    cells = [cell for record in records for cell in fields_of(record).items()]
     nested = {name for name, value in cells if isinstance(value, list | dict)}
     inner = len(records) == 1 and any(dict in map(type, entries_of(value)) for _, value in cells)
-    plain = all(isinstance(one, dict) for one in records)
+    plain = all(isinstance(record, dict) for record in records)
     if inner or not plain or nested == {name for name, _ in cells}:
         raise ValueError(
             "the JSON is not a table: a list of records, a record per line, or an object of records"
         )
-    for one in records if nested else ():
-        one |= {k: json.dumps(one[k]) for k in nested.intersection(one) if one[k] is not None}
+    for record in records if nested else ():
+        filled = [name for name in nested.intersection(record) if record[name] is not None]
+        record |= {name: json.dumps(record[name]) for name in filled}
     table = frame_table(pd.DataFrame(records, index=index), path.name)
 
     def columns(positions: list[int]) -> Any:
