@@ -359,6 +359,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "rows-missing": "{n:row} without a response",
     "runs-named": "{kind!s} such as {label} are perhaps runs of {n:name} such as {name}, and are "
     "read as they are named",
+    "trials-read": "counts of right and all trials are read as repeated trials",
     "runs-joined": "{kind!s} such as {label} are read as runs of {n:name} such as {name}",
     "votes": "the rows are votes between two systems, not responses to items. irtkit does not "
     "read votes: choix, evalica and arena-rank rate systems by them",

@@ -70,10 +70,9 @@ def of_tables(
     all_long = all(table.is_long(settings) for table in tables.values())
     while all_long and tables and not any(map(side_tables, tables)):
         counted = [_counted(table, settings) for table in tables.values()]
-        repeats = next((how.repeats for _, how in counted if how is not settings), settings.repeats)
+        changed = [how for _, how in counted if how is not settings]
         try:
-            settings_of_all = replace(settings, repeats=repeats)
-            matrix, notes = read_long([table for table, _ in counted], settings_of_all)
+            matrix, notes = read_long([table for table, _ in counted], [*changed, settings][0])
         except ReadingError as error:
             if error.file not in tables:
                 raise
@@ -81,6 +80,7 @@ def of_tables(
             del tables[error.file]
         else:
             findings += notes
+            findings += [Finding("trials-read", "note")] * bool(changed)
             return _with_runs(matrix, settings, findings), "long tables"
     matrices = []
     settings_of_parts = replace(settings, repeats=repeats_of_parts(settings.repeats))
@@ -110,7 +110,10 @@ def of_table(
             raise
         trials = _trials_of_cells(table, settings, is_long=is_long)
         matrix, notes = read_long([trials], _with_repeats(settings))
+        how = _with_repeats(settings)
     findings += notes
+    if how is not settings:
+        findings.append(Finding("trials-read", "note"))
     matrix = _with_runs(matrix, settings, findings)
     if is_long or settings.transpose:
         return matrix, "long table" if is_long else "wide table, transposed"
@@ -195,7 +198,7 @@ def _with_system(table: Table, label: str) -> Table:
 
 def _with_repeats(settings: Settings) -> Settings:
     """Settings that count repeated trials, unless they say what else to do with these."""
-    return replace(settings, repeats="count") if settings.repeats == "error" else settings
+    return replace(settings, repeats="count" if settings.repeats == "error" else settings.repeats)
 
 
 def _counted(table: Table, settings: Settings) -> tuple[Table, Settings]:
@@ -205,7 +208,8 @@ def _counted(table: Table, settings: Settings) -> tuple[Table, Settings]:
         raise failed("votes")
     right = [k for k, name in enumerate(names) if name in _N_RIGHT]
     tried = [k for k, name in enumerate(names) if name in _N_TRIALS]
-    if settings.response is None and len(right) == len(tried) == 1:
+    marked = settings.response is not None or usual_columns(table.header, "response")
+    if len(right) == len(tried) == 1 and not marked:
         trials = _in_trials(table, [*right, *tried])
         if trials.is_long(settings):
             return trials, _with_repeats(settings)
@@ -248,9 +252,7 @@ def _in_trials(table: Table, counted: list[int]) -> Table:
             others = (column.iloc[row].reset_index(drop=True) for column in series)
             yield [next(others) if k < len(kept) else response for k in positions], done
 
-    others = usual_columns(table.header, "response")  # shares of what is counted
-    header = ["" if k in others else table.header[k] for k in kept]
-    return replace(table, header=[*header, "correct"], columns=columns)
+    return replace(table, header=[*(table.header[k] for k in kept), "correct"], columns=columns)
 
 
 def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:

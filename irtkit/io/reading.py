@@ -239,7 +239,7 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
 def _array(data: Any) -> Any:
     """Array of lists, of NumPy, SciPy, JAX or another library; None if the data are none."""
     if hasattr(data, "toarray"):
-        if not (data.data != 0).all():
+        if not (data.tocoo().data != 0).all():
             raise failed("sparse-zeros")
         return data.toarray()
     if hasattr(data, "ndim") and not hasattr(data, "iloc"):

@@ -108,7 +108,7 @@ def _header_of_levels(rows: list[list[str]]) -> tuple[list[str], int] | None:
         return None
     if any(third[:1]) and not any(third[1:]):
         return [unguarded(third[0]), *joined_names(pairs)], 3
-    if second[0] == "" or usual_columns(second[:1], "item"):
+    if first[0] == second[0] == "" or usual_columns(second[:1], "item"):
         return ["", *joined_names(pairs)], 2
     return None
 

@@ -370,8 +370,9 @@ FORMS: dict[str, Form] = {
     # Trials
     "columns of counts": reads(LONG.assign(n_correct=2 * LONG["score"], n_samples=2)
                                .drop(columns="score"), DOUBLED),
-    "counts and their share": reads(LONG.assign(n_correct=2 * LONG["score"], n_samples=2), DOUBLED),
-    "more right than trials": refuses("file", csv(LONG.assign(n_correct=3, n_samples=2))),
+    "counts beside marks": reads(LONG.assign(n_passed=5 * LONG["score"], total=7)),
+    "more right than trials": refuses("file", csv(
+        LONG[["model", "item"]].assign(n_correct=3, n_samples=2))),
     "cells 2/2": reads(LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), DOUBLED),
     "wide, cells 2/2": reads(marks("2/2", "0/2"), DOUBLED),
     "wide, cells 2/2 and missing": reads(holed("", "2/2", "0/2"), irtkit.ResponseMatrix.from_counts(
