@@ -77,12 +77,15 @@ def is_long(header: Sequence[str], respondent: Names, item: Names, response: str
     """Whether a table has a row per response: by the columns named, or by usual names."""
     if item is not None or response is not None:
         return True
-    plain = {plain_name(name) for name in header} | ({"respondent"} if respondent else set())
+    plain = {plain_name(name) for name in header}
+    if respondent:
+        plain.add("respondent")
+    roles = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
+    if "item" in roles:
+        return len(roles) > 1
     marks = COLUMNS["respondent"] | COLUMNS["response"]
-    found = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
     usual = [k for k, name in enumerate(header) if plain_name(name) in marks]
-    by_task = {"respondent", "response"} <= found and bool(_tasks_as_items(header, usual))
-    return by_task or ("item" in found and len(found) > 1)
+    return len(roles) == 2 and bool(_tasks_as_items(header, usual))
 
 
 def long_roles(
@@ -97,39 +100,44 @@ def long_roles(
 
     With a key of the items (`keyed`) the response is the column of answers.
     """
-    rows, columns = named(header, "respondent", respondent), named(header, "item", item)
-    cell = next(iter(named(header, "response", response)), None)
-    taken = {*rows, *columns, cell}
-    rows = rows or [recognised(header, "respondent", taken)]
-    if not columns and not usual_columns(header, "item", {*taken, *rows}):
-        marks = cell if cell is not None else recognised(header, "response", {*taken, *rows})
-        columns = _tasks_as_items(header, {*taken, *rows, marks})
-    columns = columns or [recognised(header, "item", {*taken, *rows})]
-    taken = {*rows, *columns, cell}
-    answer, target = (usual_columns(header, role, taken) for role in ("answer", "target"))
-    if cell is None and answer and (keyed or not usual_columns(header, "response", taken)):
-        task = None if item is not None else task_position(header, {*taken, answer[0]})
-        return Roles(rows, columns, answer[0], task, target[0] if target and not keyed else None)
-    if cell is None:
-        cell = recognised(header, "response", taken)
-    if len({*rows, *columns, cell}) < len(rows) + len(columns) + 1:
+    rows = named(header, "respondent", respondent)
+    items = named(header, "item", item)
+    cells = named(header, "response", response)
+    rows = rows or [recognised(header, "respondent", {*items, *cells})]
+    if not items and not usual_columns(header, "item", {*rows, *cells}):
+        marks = cells or usual_columns(header, "response", rows)
+        items = _tasks_as_items(header, {*rows, *marks})
+    items = items or [recognised(header, "item", {*rows, *cells})]
+    taken = {*rows, *items, *cells}
+    answers = usual_columns(header, "answer", taken)
+    compared = bool(answers) and not cells
+    compared &= keyed or not usual_columns(header, "response", taken)
+    if compared:
+        cells = answers[:1]
+    cells = cells or [recognised(header, "response", taken)]
+    if len({*rows, *items, *cells}) < len(rows) + len(items) + 1:
         raise ValueError("respondent, item and response must name different columns")
-    task = None if item is not None else task_position(header, {*rows, *columns, cell})
-    return Roles(rows, columns, cell, task)
+    task = None if item is not None else task_position(header, {*rows, *items, *cells})
+    targets = usual_columns(header, "target", taken) if compared and not keyed else []
+    return Roles(rows, items, cells[0], task, targets[0] if targets else None)
 
 
 def _tasks_as_items(header: Sequence[str], taken: Collection[int | None]) -> list[int]:
     """Column of tasks, which are the items if all other columns number trials."""
     free = [k for k, name in enumerate(header) if k not in taken and not is_nameless(name)]
-    tasks = [k for k in free if kind_of(header[k]) == "task"]
-    return tasks if len(tasks) == 1 and all(kind_of(header[k]) != "other" for k in free) else []
+    kinds = [kind_of(header[k]) for k in free]
+    if kinds.count("task") != 1 or "other" in kinds:
+        return []
+    return [free[kinds.index("task")]]
 
 
 def target_position(header: Sequence[str]) -> int:
     """Position of the right answers in a table of items and answers: by name, else the second."""
+    usual = usual_columns(header, "target")
+    if usual:
+        return usual[0]
     plain = [*map(plain_name, header)]
-    usual = [k for k, name in enumerate(plain) if name in COLUMNS["target"]]
-    return usual[0] if usual else plain.index("answer") if "answer" in plain else 1
+    return plain.index("answer") if "answer" in plain else 1
 
 
 def respondent_position(header: Sequence[str]) -> int | None:
@@ -138,10 +146,10 @@ def respondent_position(header: Sequence[str]) -> int | None:
     This is the one with a usual name, else the first one if it is called id, index or name, or has
     no name.
     """
-    if found := usual_columns(header, "respondent"):
-        return found[0] if len(found) == 1 else recognised(header, "respondent")
-    first = plain_name(header[0])
-    return 0 if is_nameless(header[0]) or first in LABELS | COLUMNS["item"] else None
+    if usual_columns(header, "respondent"):
+        return recognised(header, "respondent")
+    labelled = plain_name(header[0]) in LABELS | COLUMNS["item"]
+    return 0 if labelled or is_nameless(header[0]) else None
 
 
 def is_nameless(name: str) -> bool:
@@ -152,26 +160,21 @@ def is_nameless(name: str) -> bool:
 def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
     """Whether the first column of a wide table holds respondents and is not itself an item.
 
-    It is an item if its values are responses, written in one way each. Numbers that occur once are
-    labels. With words for right and wrong, an item has some of these words.
+    It is an item if its values are responses. Numbers that occur once are labels. With words for
+    right and wrong, an item has some of these words.
     """
-    values = ["" if is_missing_label(value) else value for value in values]
-    distinct = dict.fromkeys(values)
+    plain = [plain_value("" if is_missing_label(value) else value) for value in values]
+    filled = [value for value in plain if marking.code(value) != MISSING]
     if marking.right:
-        plain = {plain_value(value) for value in distinct}
-        return plain.isdisjoint(marking.right | marking.wrong)
-    codes = [marking._replace(threshold=None).code(value) for value in distinct]
-    known = [code for code in codes if code != MISSING]
-    if known and set(known) <= {0, 1} and len(set(known)) == len(known):
-        return False
-    if min(known, default=-1) >= 0 and any(code % 1 for code in known):
-        return False  # scores
-    filled = [plain_value(v) for v in values if marking.code(v) != MISSING]
+        return (marking.right | marking.wrong).isdisjoint(plain)
     if not filled:
-        return any(map(str.strip, map(str, values)))
-    if any(isinstance(one, str) for one in filled):
+        return any(plain)
+    marks = marking._replace(threshold=None)
+    if all(marks.code(value) >= 0 for value in filled):
+        return False
+    if any(isinstance(value, str) for value in filled):
         return True
-    if any(one % 1 for one in filled):
+    if any(value % 1 for value in filled):
         return False  # scores of another range
     if marking.threshold is None:
         return len(set(filled)) == len(filled)
@@ -187,23 +190,27 @@ def item_positions(
     is doubted.
     """
     if keep is not None:
-        found, others = matched(header, keep)
+        kept, others = matched(header, keep)
         if others:
             raise no_column("keep", others[0], header)
-        return [k for k in sorted(found) if k not in labels and k not in out], []
-    unnamed = bool(labels) and 0 not in labels and is_nameless(header[0])
-    kept = [k for k in range(unnamed, len(header)) if k not in labels and k not in out]
-    odd = [k for k in kept if plain_name(header[k]) in METADATA | REPEATS | SUMMARIES]
-    return kept, odd if len(odd) < len(kept) else []
+        return sorted(kept.difference(labels, out)), []
+    first = int(bool(labels) and 0 not in labels and is_nameless(header[0]))
+    items = [k for k in range(first, len(header)) if k not in labels and k not in out]
+    doubted = [k for k in items if plain_name(header[k]) in METADATA | REPEATS | SUMMARIES]
+    return items, doubted if len(doubted) < len(items) else []
 
 
 def matched(header: Sequence[str], names: Names) -> tuple[set[int], list[str]]:
     """Positions of columns that names or patterns such as ``q*`` match, and the other names."""
-    columns = {
-        name: {k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)}
-        for name in listed(names)
-    }
-    return set().union(*columns.values()), [name for name, found in columns.items() if not found]
+    columns, others = set[int](), list[str]()
+    for pattern in listed(names):
+        places = [
+            k for k, name in enumerate(header) if name == pattern or fnmatchcase(name, pattern)
+        ]
+        columns.update(places)
+        if not places:
+            others.append(pattern)
+    return columns, others
 
 
 KINDS = ("repeat", "task", "other")
@@ -213,20 +220,25 @@ KINDS = ("repeat", "task", "other")
 def kind_of(name: str) -> str:
     """Return "repeat" for a column that numbers trials, "task" for a task, else "other"."""
     plain = plain_name(name)
-    return "repeat" if plain in REPEATS else "task" if plain in TASKS else "other"
+    if plain in REPEATS:
+        return "repeat"
+    return "task" if plain in TASKS else "other"
 
 
 def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
     """Whether labels look as if the rows were items and the columns systems."""
-    shares = {}
-    for kind, labels in (("row", respondents), ("column", items)):
-        some = labels[:: -(-len(labels) // _LOOKED_AT)]
-        for what, pattern in (("item", _ITEM_LABEL), ("system", _SYSTEM_LABEL)):
-            found = sum(pattern.fullmatch(label) is not None for label in some)
-            shares[kind, what] = found / len(some)
-    like_items = shares["row", "item"] >= 0.5 > shares["column", "item"] + 0.3
-    like_systems = shares["column", "system"] >= 0.5 > shares["row", "system"] + 0.3
-    return like_items or (like_systems and shares["column", "item"] < 0.5)
+    like_items = _share(respondents, _ITEM_LABEL), _share(items, _ITEM_LABEL)
+    like_systems = _share(respondents, _SYSTEM_LABEL), _share(items, _SYSTEM_LABEL)
+    if like_items[0] >= 0.5 > like_items[1] + 0.3:
+        return True
+    return like_systems[1] >= 0.5 > like_systems[0] + 0.3 and like_items[1] < 0.5
+
+
+def _share(labels: Sequence[str], pattern: re.Pattern[str]) -> float:
+    """Share of the labels that are like a pattern."""
+    step = -(-len(labels) // _LOOKED_AT)
+    looked_at = labels[::step]
+    return sum(pattern.fullmatch(label) is not None for label in looked_at) / len(looked_at)
 
 
 def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
