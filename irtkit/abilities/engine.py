@@ -79,7 +79,9 @@ class Cells:
     @property
     def turned(self) -> Cells:
         """Items × respondents."""
-        weight = None if self.weight is None else np.ascontiguousarray(self.weight.T)
+        weight = self.weight
+        if weight is not None:
+            weight = np.ascontiguousarray(weight.T)
         return Cells(np.ascontiguousarray(self.y.T), weight)
 
     @property
@@ -268,7 +270,7 @@ class _Packed:
         self.times = np.where(rows == columns, np.float32(1), np.float32(2))
         self.mean = side.mean.astype(np.float32)
         self.covariance = self.triangles(side.covariance)
-        self.known = not self.covariance.any()
+        self.certain = not self.covariance.any()
         self.second = self.squares(side.mean) + self.covariance
 
     def triangles(self, matrices: Array) -> NDArray[np.float32]:
@@ -295,9 +297,11 @@ class _Packed:
         """
         half_mean = side.mean.astype(np.float32) @ self.mean.T
         half_mean *= np.float32(0.5)
-        variance = (self.triangles(side.covariance) * self.times) @ self.second.T
-        if not self.known:
-            variance += (self.squares(side.mean) * self.times) @ self.covariance.T
+        covariance = self.triangles(side.covariance) * self.times
+        variance = covariance @ self.second.T
+        if not self.certain:
+            squares = self.squares(side.mean) * self.times
+            variance += squares @ self.covariance.T
         np.maximum(variance, 0, out=variance)
         half_sd = np.sqrt(variance, out=variance)
         half_sd *= np.float32(0.5)
@@ -367,7 +371,7 @@ class _Newton:
                 curvature *= self.cells.weight[rows]
             gradient[rows] = residual @ packed.mean
             information[rows] = packed.unpack(curvature @ packed.second)
-            if not packed.known:
+            if not packed.certain:
                 noise = packed.unpack(curvature @ packed.covariance)
                 gradient[rows] -= np.einsum("nij,nj->ni", noise, of_rows.mean)
         return gradient, information
@@ -392,8 +396,9 @@ def _population(respondents: Normals) -> tuple[Array, Array]:
     """Mean and covariance of the abilities of all respondents."""
     theta = respondents.mean[:, :-1]
     mean = theta.mean(axis=0)
-    covariance = theta.T @ theta / len(theta) - np.outer(mean, mean)
-    covariance += respondents.covariance[:, :-1, :-1].mean(axis=0)
+    second = theta.T @ theta / len(theta)
+    within = respondents.covariance[:, :-1, :-1].mean(axis=0)
+    covariance = second - np.outer(mean, mean) + within
     return mean, covariance
 
 

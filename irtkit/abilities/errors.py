@@ -69,8 +69,8 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     """Covariance by items' own information and the directions in which they move together."""
     precision = item_prior(fitted.items, fitted.design, prior=fitted.prior)[1]
     spanned = _common_directions(fitted, precision)
-    known, missing, missing_along = _information(cells, fitted, spanned)
-    complete = known + precision
+    of_known, missing, missing_along = _information(cells, fitted, spanned)
+    complete = of_known + precision
     alone = _less(complete, missing, fitted.design.estimated)
     if fitted.prior:  # the mean of the prior follows the items
         means = [item_means(direction, fitted.design) for direction in np.moveaxis(spanned, 2, 0)]

@@ -63,16 +63,17 @@ def fitted_abilities(
     asked = _asked(responses, abilities)
     patterns = patterns_of(responses, synthetic_is_real=False)
     counted_anew = patterns.repeated and settings.trial_correlation is None
-    one = of_one() if asked.structure == "auto" or counted_anew else None
-    if one is not None and counted_anew:
-        settings = replace(settings, trial_correlation=one.settings.trial_correlation or 0.0)
+    single = of_one() if asked.structure == "auto" or counted_anew else None
+    if single is not None and counted_anew:
+        correlation = single.settings.trial_correlation or 0.0
+        settings = replace(settings, trial_correlation=correlation)
     cells = cells_of(patterns, settings)
 
     findings = []
-    if one is not None and asked.structure == "auto":
-        asked, finding = _chosen(cells, one, asked.tasks, settings, report)
+    if single is not None and asked.structure == "auto":
+        asked, finding = _chosen(cells, single, asked.tasks, settings, report)
         if asked.structure == "exploratory" and asked.n_abilities == 1:
-            return replace(one, findings=(*one.findings, finding))
+            return replace(single, findings=(*single.findings, finding))
         findings.append(finding)
     design, names = design_of(*asked, responses.n_items)
     tol = _TOL if settings.prior is not None and not design.correlated else _FINE_TOL
@@ -168,10 +169,9 @@ def design_of(
 ) -> tuple[Design, tuple[str, ...]]:
     """What each item may measure, and the names of abilities."""
     names = tuple(dict.fromkeys(tasks or ()))
-    number = {task: k for k, task in enumerate(names)}
     group = np.zeros(n_items, dtype=np.intp)
     if tasks is not None:
-        group = np.array([number[task] for task in tasks], dtype=np.intp)
+        group = np.array([names.index(task) for task in tasks], dtype=np.intp)
     in_task = group[:, None] == np.arange(len(names))
     if structure == "exploratory":
         pattern = np.ones((n_items, n_abilities), bool)
@@ -187,16 +187,17 @@ def design_of(
 
 def _chosen(
     cells: Cells,
-    one: FitResult,
+    single: FitResult,
     tasks: tuple[str, ...] | None,
     settings: Settings,
     report: Callable[[int, float], None],
 ) -> tuple[_Asked, Finding]:
     """Structure and number of abilities that predict held-out answers best, with a finding."""
     n, n_items = cells.y.shape
-    families = np.unique(linked(one, alike_pairs(one, USUAL_EXCESS)), return_inverse=True)[1]
-    few_systems = n < number.FEWEST_SYSTEMS or families.max() + 1 < number.FEWEST_FAMILIES
-    if few_systems or n_items < 6:
+    first_of_family = linked(single, alike_pairs(single, USUAL_EXCESS))
+    _, families = np.unique(first_of_family, return_inverse=True)
+    few_families = families.max() + 1 < number.FEWEST_FAMILIES
+    if n < number.FEWEST_SYSTEMS or few_families or n_items < 6:
         return _Asked("exploratory", 1, tasks), Finding("one-ability", "note", {"n_systems": n})
     most = min(number.MOST_ABILITIES, n_items // 3)
     designs = [design_of("exploratory", k, tasks, n_items)[0] for k in range(1, most + 1)]
@@ -280,10 +281,7 @@ def _of_abilities(result: FitResult) -> Iterator[Finding]:
         values = {"n": n_negative, "n_items": len(slopes), "n_unsure": 0}
         yield Finding("negative-items", "note", {**values, "fdr": FALSE_DISCOVERY_RATE})
     names = result.ability_names
-    pairs = [
-        f"{names[one]} and {names[other]}"
-        for one, other in zip(*np.triu_indices(len(names), 1), strict=True)
-        if fitted.correlations[one, other] >= _ALIKE
-    ]
+    alike = np.argwhere(np.triu(fitted.correlations >= _ALIKE, 1))
+    pairs = [f"{names[row]} and {names[column]}" for row, column in alike]
     if pairs and fitted.design.correlated:
         yield Finding("abilities-alike", "note", {"pairs": pairs, "least": _ALIKE})

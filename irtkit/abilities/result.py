@@ -56,14 +56,14 @@ class SeveralAbilities:
 
     def item_columns(self, result: FitResult) -> dict[str, Any]:
         """MDISC and MDIFF, slope of every ability and intercept, each with its error."""
-        own = result.own_items
+        items = result.own_items
         errors = _own_errors(result)
         measured = np.abs(result.own_weights).argmax(axis=1)
         columns: dict[str, Any] = {
             "ability": np.array(self.names, dtype=object)[measured],
-            "discrimination": own.discrimination,
+            "discrimination": items.discrimination,
             "discrimination_se": errors[0],
-            "difficulty": own.difficulty,
+            "difficulty": items.difficulty,
             "difficulty_se": errors[1],
         }
         names = [*(f"discrimination_{name}" for name in self.names), "intercept"]
@@ -231,13 +231,13 @@ class SeveralAbilities:
 
 def _own_errors(result: FitResult) -> Array:
     """Errors of MDISC and MDIFF by the delta method, (2, n_items); NaN if items have none."""
-    own = result.own_items
+    items = result.own_items
     if result.item_covariance is None:
-        return np.full((2, own.n_items), np.nan)
+        return np.full((2, items.n_items), np.nan)
     rise = result.own_weights @ result.ability_correlation
-    slope = own.discrimination[:, None]
+    slope = items.discrimination[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_slopes = rise * own.intercept[:, None] / slope
+        by_slopes = rise * items.intercept[:, None] / slope
         by_difficulty = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0) / slope
     by_slope = np.pad(rise, ((0, 0), (0, 1)))
     covariance = result.item_covariance.of_items()

@@ -59,7 +59,9 @@ class LevelEngine:
         most_trials = trials[:, self.marks].sum(axis=1).max() + (~self.marks).sum()
         self.answered = max(1.0, float(most_trials) / n_items)
         level = np.where(self.marks, 0, score).astype(np.intp)
-        n_levels = max(int(level.max()) + 1, 2) if reached is None else reached.shape[1]
+        n_levels = max(int(level.max()) + 1, 2)
+        if reached is not None:
+            n_levels = reached.shape[1]
         self.codes = np.where(observed & ~self.marks, level, -1).astype(np.int8)
         self._of_marks = (trials - score)[:, self.marks], score[:, self.marks]
         everyone = slice(None)
@@ -128,14 +130,17 @@ class LevelEngine:
                 of_steps = expected[:, 1:].sum(axis=2)
                 gradient[part, 0] -= (tried[part] * mean[:, 0]) @ theta
                 gradient[part, 1:] = self.counts[part, 1:] - of_steps
-                information[part, 0, 0] = (by_score * (scores - mean)).sum(axis=1) @ theta**2
+                of_scores = (by_score * (scores - mean)).sum(axis=1)
+                information[part, 0, 0] = of_scores @ theta**2
                 information[part, 0, 1:] = by_score[:, 1:] @ theta
                 information[part, 1:, 0] = information[part, 0, 1:]
                 of_pairs = expected[:, 1:] @ p[:, 1:].swapaxes(1, 2)
-                information[part, 1:, 1:] = of_steps[:, :, None] * np.eye(width - 1) - of_pairs
+                by_itself = of_steps[:, :, None] * np.eye(width - 1)
+                information[part, 1:, 1:] = by_itself - of_pairs
                 continue
             _, by_logit, by_step = level_curves(items.chosen(part), theta)
-            functions = np.concatenate([(theta * by_logit)[:, :, None], by_step], axis=2)
+            by_slope = (theta * by_logit)[:, :, None]
+            functions = np.concatenate([by_slope, by_step], axis=2)
             reached = by_level[:, part].swapaxes(0, 1)
             reached[:, 0] = tried[part] - reached.sum(axis=1)
             gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
@@ -169,8 +174,8 @@ class LevelEngine:
         lowest = log_p[:, 0]
         of_all = lowest.sum(axis=0)
         for rows in blocks(self.patterns.n, max(len(lowest), len(theta)), _AT_ONCE):
-            joint = of_all if self.complete else self.seen(rows) @ lowest
-            joint = joint + grid.log_weights[0]
+            log_lowest = of_all if self.complete else self.seen(rows) @ lowest
+            joint = log_lowest + grid.log_weights[0]
             if self.model == "GPCM":
                 least = self.scores[:, 0] * items.slope
                 score = self.scored(rows) @ items.slope - self.seen(rows) @ least

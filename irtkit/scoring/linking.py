@@ -60,10 +60,12 @@ class Linking:
         return _moved(items, self.slope, self.intercept)
 
     def __str__(self) -> str:
-        n, drifting = len(self.items), [*self.items.index[self.items["drifts"]]]
+        n = len(self.items)
+        drifting = [*self.items.index[self.items["drifts"]]]
         counts = {"n": n, "n_drifting": len(drifting), "n_kept": n - len(drifting)}
         values = {**vars(self), **counts, "items": drifting}
-        return in_lines(str(Finding(one, "note", values)) for one in ("linked", "drifting-items"))
+        codes = ("linked", "drifting-items")
+        return in_lines(str(Finding(code, "note", values)) for code in codes)
 
 
 def link(
@@ -137,10 +139,12 @@ def link(
     later = calibrations[1].chosen(places[1])
     (slope, intercept), kept = _without_drifting(method, earlier, later, fdr)
     slope_se, intercept_se = _jackknife(method, earlier.chosen(kept), later.chosen(kept))
-    (unit, mean), (other_unit, other_mean) = earlier.scale_se, later.scale_se
-    slope_se = float(np.linalg.norm([slope_se, slope * unit, slope * other_unit]))
-    of_scales = (mean, slope * other_mean, intercept * unit)
-    intercept_se = float(np.linalg.norm([intercept_se, *of_scales]))
+    unit_se, mean_se = earlier.scale_se
+    later_unit_se, later_mean_se = later.scale_se
+    of_slope = [slope_se, slope * unit_se, slope * later_unit_se]
+    of_intercept = [intercept_se, mean_se, slope * later_mean_se, intercept * unit_se]
+    slope_se = float(np.linalg.norm(of_slope))
+    intercept_se = float(np.linalg.norm(of_intercept))
     first_items = earlier.parameters
     linked = _moved(later.parameters, slope, intercept)
     columns = {
@@ -162,7 +166,8 @@ def _without_drifting(
     """A and B by the items that do not drift, and which these are."""
     from scipy.stats import false_discovery_control
 
-    kept, rounds = np.ones(earlier.parameters.n_items, np.bool_), 0
+    kept = np.ones(earlier.parameters.n_items, np.bool_)
+    rounds = 0
     while True:
         constants = _constants(method, earlier.chosen(kept), later.chosen(kept))
         if not np.isfinite(constants).all() or not 1 / _MOST_SLOPE < constants[0] < _MOST_SLOPE:
@@ -174,10 +179,12 @@ def _without_drifting(
                 ", with slopes of the same sign (mean-sigma: and different difficulties)"
             )
         p_value = _drift(earlier, later, *constants)["p_value"]
+        tested = np.isfinite(p_value)
         drifts = np.zeros(len(kept), np.bool_)
-        if fdr and (tested := np.isfinite(p_value)).any():
+        if fdr and tested.any():
             drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
-        if (rounds := rounds + 1) > _MOST_ROUNDS:
+        rounds += 1
+        if rounds > _MOST_ROUNDS:
             drifts |= ~kept
         if (drifts == ~kept).all():
             return constants, kept
@@ -236,9 +243,11 @@ def _constants(
         if method == "mean-mean":
             slope = second.discrimination.mean() / first.discrimination.mean()
         else:
-            spreads = first.difficulty.std(), second.difficulty.std()
-            slope = spreads[0] / spreads[1] if min(spreads) > 1e-9 else np.nan
-        return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
+            sd = first.difficulty.std()
+            later_sd = second.difficulty.std()
+            slope = sd / later_sd if min(sd, later_sd) > 1e-9 else np.nan
+        intercept = first.difficulty.mean() - slope * second.difficulty.mean()
+        return float(slope), float(intercept)
     if earlier.parameters.n_items < 2:
         return np.nan, np.nan
     ability = earlier.latent_mean + earlier.latent_sd * _NODES

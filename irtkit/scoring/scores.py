@@ -224,7 +224,8 @@ def score_table(
     }
     table = pd.DataFrame(values, index=pd.Index(matrix.respondents, name="respondent"))
 
-    n_items, of = int(calibrated.known.sum()), calibrated.selected_of
+    n_items = int(calibrated.known.sum())
+    of = calibrated.selected_of
     if of is not None and of > n_items:
         findings.append(Finding("selected-items", "warning", {"n": n_items, "of": of}))
         return table.drop(columns=list(columns_of_scores)), findings
@@ -234,8 +235,8 @@ def score_table(
         findings.append(Finding("unknown-misfit", "warning", {"least": _FEWEST}))
     if beyond.any():
         names = list(table.index[beyond])
-        about = {"n": len(names), "of": len(table), "respondents": names}
-        findings.append(Finding("beyond", "warning", about))
+        counts_beyond = {"n": len(names), "of": len(table), "respondents": names}
+        findings.append(Finding("beyond", "warning", counts_beyond))
     return table, findings
 
 
@@ -558,17 +559,17 @@ def _in_common(
     matrix: ResponseMatrix, calibrated: CalibratedItems
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Finding]]:
     """Columns of the responses that are calibrated, which items they are, and what is left out."""
-    known = calibrated.known
+    has_parameters = calibrated.known
     if calibrated.labels is None:
-        if matrix.n_items != len(known):
+        if matrix.n_items != len(has_parameters):
             raise ValueError(
-                f"there are {len(known)} items without labels and {matrix.n_items} in the "
+                f"there are {len(has_parameters)} items without labels and {matrix.n_items} in the "
                 "responses. Give a table of items with their labels as its index"
             )
-        places = np.arange(len(known))
+        places = np.arange(len(has_parameters))
     else:
         places = calibrated.places_of(matrix.items)
-    has_place = (places >= 0) & known[places]
+    has_place = (places >= 0) & has_parameters[places]
     columns = np.flatnonzero(has_place)
     strange = np.flatnonzero(~has_place)
     if not len(columns):
@@ -581,8 +582,8 @@ def _in_common(
         return columns, places[columns], []
     responses = patterns_of(matrix, synthetic_is_real=True).margins.item_responses.sum(axis=0)
     names = [matrix.items[k] for k in strange if responses[k]]
-    about = {"n": len(names), "of": matrix.n_items, "items": names}
-    findings = [Finding("uncalibrated-items", "warning", about)] if names else []
+    left_out = {"n": len(names), "of": matrix.n_items, "items": names}
+    findings = [Finding("uncalibrated-items", "warning", left_out)] if names else []
     return columns, places[columns], findings
 
 
