@@ -147,7 +147,7 @@ def _by_item(given: Any, items: tuple[str, ...], argument: str, value: str) -> A
     if isinstance(given, float | int):
         return np.full(len(items), check_number(argument, given, least=0))
     values = values_by_label(argument, given, items, value=value, kind="item")
-    return as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
+    return as_numbers(argument, [np.nan if is_missing_label(label) else label for label in values])
 
 
 def fitted_difficulties(result: FitResult) -> Array:
@@ -199,10 +199,10 @@ def _on_scale_of(of_all: Array, difficulty: Array) -> Array:
     """Difficulties in their order, with the distribution of those of the fit to all."""
     from scipy.stats import rankdata
 
-    known = np.isfinite(difficulty)
+    measured = np.isfinite(difficulty)
     scale = np.sort(of_all[np.isfinite(of_all)])
     quantiles = (np.arange(len(scale)) + 0.5) / len(scale)
-    order = (rankdata(difficulty[known]) - 0.5) / known.sum()
+    order = (rankdata(difficulty[measured]) - 0.5) / measured.sum()
     scaled = difficulty.copy()
-    scaled[known] = np.interp(order, quantiles, scale)
+    scaled[measured] = np.interp(order, quantiles, scale)
     return scaled

@@ -162,13 +162,13 @@ def characteristic_curves(
 
 def ranges_of(difficulty: Array, bins: int, by: Rule) -> Array:
     """Edges of ranges, fewer if many difficulties are equal. If all are, two equal edges."""
-    known = difficulty[np.isfinite(difficulty)]
-    if not len(known):
+    finite = difficulty[np.isfinite(difficulty)]
+    if not len(finite):
         raise ValueError("no item that was answered has a difficulty")
     if by == "width":
-        edges = np.linspace(known.min(), known.max(), bins + 1)
+        edges = np.linspace(finite.min(), finite.max(), bins + 1)
     else:
-        edges = np.quantile(known, np.linspace(0, 1, bins + 1))
+        edges = np.quantile(finite, np.linspace(0, 1, bins + 1))
     distinct = np.unique(edges)
     return distinct if len(distinct) > 1 else np.repeat(distinct, 2)
 
@@ -255,12 +255,12 @@ def generality_of(edges: Array, share: Array, variance: Array) -> tuple[float, f
     An unknown share is interpolated between its neighbours. A curve that is 1 throughout, or 0,
     falls beyond the difficulties: its spread is unknown.
     """
-    known = np.isfinite(share)
-    if not known.any() or edges[-1] == edges[0]:
+    measured = np.isfinite(share)
+    if not measured.any() or edges[-1] == edges[0]:
         return np.nan, np.nan, np.nan, np.nan
     places = np.arange(len(share))
-    psi = np.interp(places, places[known], share[known])
-    noise = np.where(known, variance, 0.0)
+    psi = np.interp(places, places[measured], share[measured])
+    noise = np.where(measured, variance, 0.0)
     h = edges - edges[0]
     first = np.diff(h)
     second = np.diff(h**2)
@@ -303,7 +303,7 @@ def _best(data: Answered, rows: NDArray[np.intp], edges: Array, level: float) ->
         )
     table = pd.DataFrame(ranges, pd.RangeIndex(1, n_ranges + 1, name="range"))
     # None stays None, whatever type pandas chooses
-    objects = {name: [one[name] for one in ranges] for name in ("best", "winner")}
+    objects = {name: [row[name] for row in ranges] for name in ("best", "winner")}
     return table.assign(**pd.DataFrame(objects, table.index, dtype=object))
 
 

@@ -192,22 +192,22 @@ def learning_surface(
         raise ValueError(f"column {short(covariate)} must be above 0, or be taken with log=False")
     table = table.astype({response: float}).rename(columns={difficulty: DIFFICULTY})
     grouped = table.assign(rows="all").groupby(by or ["rows"], sort=False)
-    known = grouped.agg(
+    systems_table = grouped.agg(
         n_responses=(response, "size"),
         accuracy=(response, "mean"),
         low=(covariate, "min"),
         high=(covariate, "max"),
     )
     if difficulty is not None:
-        known[["easy", "hard"]] = grouped[DIFFICULTY].agg(["min", "max"])
-    known["n_clusters"] = grouped[clusters].nunique().min(axis=1) if clusters else np.nan
+        systems_table[["easy", "hard"]] = grouped[DIFFICULTY].agg(["min", "max"])
+    systems_table["n_clusters"] = grouped[clusters].nunique().min(axis=1) if clusters else np.nan
     fits = {}
-    for system, (_, rows) in zip(known.index, grouped, strict=True):
+    for system, (_, rows) in zip(systems_table.index, grouped, strict=True):
         terms = _terms(rows, covariate, log=log)
         fits[system] = _regression(rows[response], terms, rows[clusters], level)
-    known["status"] = [fit.attrs["status"] for fit in fits.values()]
-    coefficients = pd.concat(fits, names=[*known.index.names, "term"])
-    return LearningSurface(coefficients, known, covariate, log)
+    systems_table["status"] = [fit.attrs["status"] for fit in fits.values()]
+    coefficients = pd.concat(fits, names=[*systems_table.index.names, "term"])
+    return LearningSurface(coefficients, systems_table, covariate, log)
 
 
 def _terms(points: pd.DataFrame, covariate: str, *, log: bool) -> pd.DataFrame:

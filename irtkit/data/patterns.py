@@ -336,8 +336,8 @@ class Patterns:
         """Trials that a score of every item is worth, 1 for items of right and wrong."""
         if self.scored is None:
             return 1.0
-        one = SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * (correlation or 0.0))
-        return np.where(self.scored, one, 1.0)
+        worth = SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * (correlation or 0.0))
+        return np.where(self.scored, worth, 1.0)
 
     def with_most_trials(self, most: int = 100_000) -> Patterns:
         """Return the same proportions, with at most ``most`` trials in a cell.

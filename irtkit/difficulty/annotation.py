@@ -163,22 +163,22 @@ def impact(
     nothing = np.empty((0, len(FIELDS)), dtype=object)
     records = []
     for sample, scale in zip(samples, durations, strict=True):
-        one = of_predicted.get(sample, nothing)
-        other = of_manual.get(sample, nothing)
+        spans = of_predicted.get(sample, nothing)
+        manual_spans = of_manual.get(sample, nothing)
         weight = np.array(list(cost_of.values())) / [1, scale, scale]
-        pairs, cost, fixes = paired(one, other, weight, tolerance)
-        deletes = len(one) - len(pairs[0])
-        adds = len(other) - len(pairs[0])
+        pairs, cost, fixes = paired(spans, manual_spans, weight, tolerance)
+        deletes = len(spans) - len(pairs[0])
+        adds = len(manual_spans) - len(pairs[0])
         records.append(
             {
                 "penalty": fixes + _DELETE * deletes + _ADD * adds,
-                "scratch": _ADD * len(other),
+                "scratch": _ADD * len(manual_spans),
                 "cost": cost,
                 "fixes": fixes,
                 "deletes": deletes,
                 "adds": adds,
-                "n_predicted": len(one),
-                "n_manual": len(other),
+                "n_predicted": len(spans),
+                "n_manual": len(manual_spans),
             }
         )
     table = pd.DataFrame(records, pd.Index(samples, name="sample"))

@@ -81,7 +81,7 @@ class DifficultyComparison(InNotebooks):
     @property
     def summary(self) -> list[str]:
         """The findings as messages."""
-        return [str(one) for one in self.findings]
+        return [str(finding) for finding in self.findings]
 
     def __repr__(self) -> str:
         measures = ", ".join(dict.fromkeys([*self.pairs["measure_1"], *self.pairs["measure_2"]]))
@@ -348,11 +348,11 @@ def of_ranks(systems: pd.DataFrame, n_items: int) -> list[Finding]:
     pairs = int(systems["passes"].sum())
     if not pairs:
         return [Finding("same-places", "note", values)]
-    values |= {"n": pairs, "systems": [str(one) for one in most_moved(systems, _NAMED).index]}
-    found = [Finding("places-changed", "note", values)]
+    values |= {"n": pairs, "systems": [str(label) for label in most_moved(systems, _NAMED).index]}
+    findings = [Finding("places-changed", "note", values)]
     if (systems["n_responses"] < n_items).any():
-        found.append(Finding("item-errors-ignored", "note"))
-    return found
+        findings.append(Finding("item-errors-ignored", "note"))
+    return findings
 
 
 def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:

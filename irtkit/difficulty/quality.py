@@ -185,21 +185,26 @@ def quality_of(
     if not isinstance(metrics, QualityStandard):
         names: Any = [metrics] if isinstance(metrics, str) else metrics
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-            own = responses.metrics
-            known = [] if own is None else list(own["metric"].cat.categories)
-            strange = [name for name in names or [""] if name not in known]
-            if own is None or strange:
+            of_responses = responses.metrics
+            categories = [] if of_responses is None else list(of_responses["metric"].cat.categories)
+            strange = [name for name in names or [""] if name not in categories]
+            if of_responses is None or strange:
                 raise ValueError(
                     f"metrics={short(strange[0])} is neither a file nor a metric of the responses "
-                    f"({first_names(known, shown=20) or 'without metrics'})"
-                    f"{did_you_mean(strange[0], known)}"
+                    f"({first_names(categories, shown=20) or 'without metrics'})"
+                    f"{did_you_mean(strange[0], categories)}"
                 )
-            metrics = own[own["metric"].isin(names)]
+            metrics = of_responses[of_responses["metric"].isin(names)]
         metrics = quality_standard(metrics, higher_is_better or ())
-    known = np.array(responses.respondents)[~responses.synthetic].tolist()
-    labels = (metrics.scores.columns, known), (metrics.scores.index, responses.items)
-    for kind, (found, there) in zip(("respondent", "item"), labels, strict=True):
-        if len(others := found[~found.isin(list(there))]):
+    respondents = np.array(responses.respondents)[~responses.synthetic].tolist()
+    scores = metrics.scores
+    labels = {
+        "respondent": (scores.columns, respondents),
+        "item": (scores.index, responses.items),
+    }
+    for kind, (scored, there) in labels.items():
+        others = scored[~scored.isin(list(there))]
+        if len(others):
             more = and_more(len(others) - 1, kind)
             raise ValueError(
                 f"metrics has values of the {kind} {short(others[0])}{more}, which the responses "
@@ -254,13 +259,13 @@ def _numbers(values: pd.Series[Any], rows: pd.DataFrame) -> Array:
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(found) & values.notna().to_numpy()) | np.isinf(found)
+    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
     if wrong.any():
         k = int(wrong.argmax())
         where = ", ".join(f"{kind} {short(rows[kind].iloc[k])}" for kind in _LABELS)
         raise ValueError(f"value must be a finite number, got {short(plain.iloc[k])} at {where}")
-    return found
+    return numbers
 
 
 def check_columns(table: pd.DataFrame, *needed: str) -> None:
@@ -334,11 +339,11 @@ def misclassifications(answers: pd.DataFrame) -> pd.Series[float]:
     """
     from pandas.api.types import is_numeric_dtype
 
-    known = answers.dropna(subset=["prediction", "truth"]).infer_objects()
-    if is_numeric_dtype(known["prediction"]) != is_numeric_dtype(known["truth"]):
+    complete = answers.dropna(subset=["prediction", "truth"]).infer_objects()
+    if is_numeric_dtype(complete["prediction"]) != is_numeric_dtype(complete["truth"]):
         raise ValueError("prediction and truth must both be numbers or both be text")
-    is_wrong = (known["prediction"] != known["truth"]).astype(float)
-    counts = is_wrong.groupby(known["item"]).transform("sum")
+    is_wrong = (complete["prediction"] != complete["truth"]).astype(float)
+    counts = is_wrong.groupby(complete["item"]).transform("sum")
     return counts.reindex(answers.index).rename("misclassifications")
 
 

@@ -131,8 +131,8 @@ def _embedded(texts: pd.Series[Any], embed: Embedding | None) -> pd.DataFrame:
             "features hold texts: give embed=, a function from a list of texts to an array, such "
             "as irtkit.prediction.text_embedding()"
         )
-    known = texts.dropna()
-    numbers = pd.DataFrame(np.asarray(embed(list(map(str, known)))), known.index)
+    present = texts.dropna()
+    numbers = pd.DataFrame(np.asarray(embed(list(map(str, present)))), present.index)
     return numbers.rename(columns="text{}".format).reindex(texts.index)
 
 

@@ -95,21 +95,24 @@ def feature_importances(
     from sklearn.model_selection import train_test_split
 
     if labels is not None:
-        known = by_label(labels, "labels").reindex(table.index)
-        if known.isna().any():
-            raise ValueError(f"labels lacks a label of item {short(table.index[known.isna()][0])}")
+        classes = by_label(labels, "labels").reindex(table.index)
+        if classes.isna().any():
+            lacking = table.index[classes.isna()][0]
+            raise ValueError(f"labels lacks a label of item {short(lacking)}")
         classifier = RandomForestClassifier(random_state=seed) if task_model is None else task_model
-        models["task"] = (pipeline_of(classifier, seed), known)
+        models["task"] = (pipeline_of(classifier, seed), classes)
     train, held = train_test_split(np.arange(len(table)), test_size=held_out, random_state=seed)
     importances = pd.DataFrame(index=table.columns.rename("feature"))
     for name, (model, wanted) in models.items():
         outside = table.iloc[held], wanted.iloc[held]
         with one_thread(user_api=None):
             model.fit(table.iloc[train], wanted.iloc[train])
-            found = permutation_importance(model, *outside, n_repeats=repeats, random_state=seed)
+            importance = permutation_importance(
+                model, *outside, n_repeats=repeats, random_state=seed
+            )
             importances.attrs[name] = float(model.score(*outside))
-        importances[name] = found.importances_mean
-        importances[f"{name}_sd"] = found.importances_std
+        importances[name] = importance.importances_mean
+        importances[f"{name}_sd"] = importance.importances_std
     if labels is not None:
         ranks = importances["difficulty"].corr(importances["task"], "spearman")
         importances.attrs["spearman"] = ranks

@@ -201,16 +201,16 @@ class DifficultyPredictor:
         table, self.targets_ = training_of(
             features, target, self.target, embed=self.embed, allow=self.allow
         )
-        known = self.targets_[self.target].astype(float)
-        held = np.full(len(known), np.nan)
+        target = self.targets_[self.target].astype(float)
+        held = np.full(len(target), np.nan)
         with one_thread(user_api=None):
             if self.folds:
                 folds = KFold(self.folds, shuffle=True, random_state=self.seed)
-                held = cross_val_predict(model, table, known, cv=folds)
-            self.model_ = model.fit(table, known)
+                held = cross_val_predict(model, table, target, cv=folds)
+            self.model_ = model.fit(table, target)
         self.features_ = list(table.columns)
-        self.cross_validated_ = pd.DataFrame({"target": known, "predicted": held})
-        self.rmse_ = float(np.sqrt(np.mean((known - held) ** 2)))
+        self.cross_validated_ = pd.DataFrame({"target": target, "predicted": held})
+        self.rmse_ = float(np.sqrt(np.mean((target - held) ** 2)))
         return self
 
     def predict(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:

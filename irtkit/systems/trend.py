@@ -130,22 +130,22 @@ def trend(
     else:
         per = "doubling of compute"
         values = np.log2(_values(result, "compute", compute, _amount))
-    found = latent_regression(result, values)
-    reach = _reach(len(found.x) - 2, level) * found.se
-    correlation, low, high = np.tanh([found.z, found.z - reach, found.z + reach])
+    regression = latent_regression(result, values)
+    reach = _reach(len(regression.x) - 2, level) * regression.se
+    correlation, low, high = np.tanh([regression.z, regression.z - reach, regression.z + reach])
     columns = {
-        "x": values[found.places],
-        "expected": correlation * found.x,
-        "ability": found.ability,
-        "ability_sd": found.ability_sd,
+        "x": values[regression.places],
+        "expected": correlation * regression.x,
+        "ability": regression.ability,
+        "ability_sd": regression.ability_sd,
     }
-    labels = np.array(result.respondent_labels, object)[found.places]
+    labels = np.array(result.respondent_labels, object)[regression.places]
     residual_variance = 1 - correlation**2
     return Trend(
-        float(correlation / found.x_sd),
-        float(found.se * residual_variance / found.x_sd),
-        float(low / found.x_sd),
-        float(high / found.x_sd),
+        float(correlation / regression.x_sd),
+        float(regression.se * residual_variance / regression.x_sd),
+        float(low / regression.x_sd),
+        float(high / regression.x_sd),
         float(residual_variance**0.5),
         level,
         per,
