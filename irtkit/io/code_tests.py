@@ -29,8 +29,8 @@ from irtkit.io.json_text import (
     json_document,
 )
 from irtkit.io.samples import (
+    Described,
     Item,
-    Known,
     Samples,
     metadata_of,
     name_of,
@@ -65,7 +65,7 @@ _MANY = 20
 """Fewest instances for `no-contrast`. At 14 % resolved, 1 run of 20 with 20 resolves none."""
 
 
-def read_evalplus(path: Path, _: Known) -> list[Samples]:
+def read_evalplus(path: Path, _: Described) -> list[Samples]:
     """Read ``<samples>.eval_results.json`` of evalplus, of as many tasks as it has.
 
     The metric ``plus`` (the default) is right if the original tests and the tests that evalplus
@@ -86,7 +86,7 @@ def read_evalplus(path: Path, _: Known) -> list[Samples]:
     return list(by_task.values())
 
 
-def read_bigcodebench(path: Path, _: Known) -> list[Samples]:
+def read_bigcodebench(path: Path, _: Described) -> list[Samples]:
     """Read ``<samples>_eval_results.json`` of BigCodeBench.
 
     Problems of "hard" are items of the whole. https://github.com/bigcode-project/bigcodebench
@@ -119,7 +119,7 @@ def is_beside_livecodebench(path: Path, _: bytes) -> bool:
     return path.suffix == ".json" and path.with_name(f"{stem}_eval_all.json").exists()
 
 
-def read_livecodebench(path: Path, _: Known) -> list[Samples]:
+def read_livecodebench(path: Path, _: Described) -> list[Samples]:
     """Read ``<model>/<scenario>_<n>_<temperature>_eval_all.json`` of LiveCodeBench.
 
     If the test runner failed, an attempt is wrong. https://github.com/LiveCodeBench/LiveCodeBench
@@ -151,7 +151,7 @@ def is_swe_bench(path: Path, head: bytes) -> bool:
     return head.lstrip().startswith(b"{") and (keys or of_submission)
 
 
-def read_swe_bench(path: Path, _: Known) -> list[Samples]:
+def read_swe_bench(path: Path, _: Described) -> list[Samples]:
     """Read one report of SWE-bench."""
     report = json_document(path)
     respondent, run = _names(path)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import head_of
 from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
-from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import (
+    Described,
+    Item,
+    Measure,
+    Samples,
+    metadata_of,
+    name_of,
+    score_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +54,7 @@ def _samples_beside(path: Path) -> Path | None:
     return next((name for name in names if name.exists()), None)
 
 
-def read(path: Path, known: Known) -> list[Samples]:
+def read(path: Path, described: Described) -> list[Samples]:
     """Read one file of samples, with all its models and evaluations."""
     if is_companion(path, head_of(path)):
         samples_beside = _samples_beside(path)
@@ -54,25 +63,27 @@ def read(path: Path, known: Known) -> list[Samples]:
             raise ValueError(
                 f"this is a summary, and its samples, in {names}, are not in its folder"
             )
-        return read(samples_beside, known)
+        return read(samples_beside, described)
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
     aggregate = fields_of(companion(path.with_name(f"{stem}.json")))
     marks = _marks_of(aggregate)
-    found: dict[Any, Samples] = {}
+    by_run: dict[Any, Samples] = {}
 
     def add(record: dict[str, Any]) -> None:
         get = record.get
         key = get("model_id"), get("evaluation_name"), get("evaluation_id")
-        samples = found.get(key)
+        samples = by_run.get(key)
         if samples is None:
-            samples = found[key] = _begun(path, aggregate, known, record)
+            samples = by_run[key] = _begun(path, aggregate, described, record)
         _add(samples, record, marks)
 
     for_each("line", json_lines(path), add)
-    for one in found.values():
-        if len({measure.filter for measure in one.scores.keys() - one.not_marks}) == 1:
-            one.scores = {Measure(measure.metric): kept for measure, kept in one.scores.items()}
-    return _of_one_task(list(found.values()))
+    for samples in by_run.values():
+        if len({measure.filter for measure in samples.scores.keys() - samples.not_marks}) == 1:
+            samples.scores = {
+                Measure(measure.metric): kept for measure, kept in samples.scores.items()
+            }
+    return _of_one_task(list(by_run.values()))
 
 
 def _add(samples: Samples, record: dict[str, Any], marks: _Marks) -> None:
@@ -106,14 +117,14 @@ def _add(samples: Samples, record: dict[str, Any], marks: _Marks) -> None:
     samples.add_numbers(position, get("performance"), _LATENCY)
 
 
-def _of_one_task(found: list[Samples]) -> list[Samples]:
+def _of_one_task(evaluations: list[Samples]) -> list[Samples]:
     """Join evaluations ``task/filter`` on the same samples, as converters write each filter."""
     tasks: dict[object, list[Samples]] = {}
-    for samples in found:
+    for samples in evaluations:
         task, _, by = samples.task.rpartition("/")
         key: object = samples
-        if task and len(found) > 1:
-            contents = frozenset((item, one.content) for item, one in samples.items.items())
+        if task and len(evaluations) > 1:
+            contents = frozenset((name, item.content) for name, item in samples.items.items())
             if all(content is not None for _, content in contents):
                 key = samples.respondent, samples.run, task, contents
         tasks.setdefault(key, []).append(samples)
@@ -125,26 +136,29 @@ def _of_one_task(found: list[Samples]) -> list[Samples]:
         for samples in (first, *others):
             by = samples.task.rpartition("/")[2]
             numbers = [places[item] for item in samples.items]
-            for one, (positions, values) in samples.scores.items():
-                marked = Measure(one.metric, f"{by}, {one.filter}" if one.filter else by)
-                measure = one if one in samples.not_marks else marked
-                scores[measure] = [numbers[k] for k in positions], values
+            for measure, (positions, values) in samples.scores.items():
+                filters = f"{by}, {measure.filter}" if measure.filter else by
+                is_mark = measure not in samples.not_marks
+                key_of_score = Measure(measure.metric, filters) if is_mark else measure
+                scores[key_of_score] = [numbers[k] for k in positions], values
         first.task, first.scores = first.task.rpartition("/")[0], scores
-        first.n_samples += sum(one.n_samples for one in others)
-        first.n_failed += sum(one.n_failed for one in others)
-        first.doubt = next((one.doubt for one in (first, *others) if one.doubt), None)
+        first.n_samples += sum(samples.n_samples for samples in others)
+        first.n_failed += sum(samples.n_failed for samples in others)
+        first.doubt = next((samples.doubt for samples in (first, *others) if samples.doubt), None)
     return [first for first, *_ in tasks.values()]
 
 
-def _begun(path: Path, aggregate: dict[str, Any], known: Known, record: dict[str, Any]) -> Samples:
+def _begun(
+    path: Path, aggregate: dict[str, Any], described: Described, record: dict[str, Any]
+) -> Samples:
     version = str(record.get("schema_version"))
     if not version.startswith(("0.2.", "0.3.")):
         raise ValueError(f"schema_version must be 0.2 or 0.3, got {version!r:.40}")
     run = text_of(record.get("evaluation_id")) or ""
     written = aggregate.get("evaluation_timestamp") or aggregate.get("retrieved_timestamp")
     respondent = name_of(record.get("model_id"), "model_id")
-    about = fields_of(aggregate.get("model_info"))
-    about = about if about.get("id") == respondent else {}
+    model = fields_of(aggregate.get("model_info"))
+    model = model if model.get("id") == respondent else {}
     return Samples(
         *(path, respondent),
         name_of(record.get("evaluation_name"), "evaluation_name"),
@@ -153,8 +167,8 @@ def _begun(path: Path, aggregate: dict[str, Any], known: Known, record: dict[str
         run=run if "/" in run else "",
         not_marks=frozenset(_TOKENS + _LATENCY),
         default=_CORRECT,
-        about=metadata_of(about, ("id", "name")) | metadata_of(about.get("additional_details")),
-        known=known,
+        details=metadata_of(model, ("id", "name")) | metadata_of(model.get("additional_details")),
+        described=described,
     )
 
 

@@ -23,8 +23,8 @@ from irtkit.io.json_text import (
     json_lines,
 )
 from irtkit.io.samples import (
+    Described,
     Item,
-    Known,
     Measure,
     Samples,
     hash_of,
@@ -71,7 +71,7 @@ _SCORE = re.compile(r"<p>Score: (.*?)</p>")
 _WORDS = {"True": 1.0, "False": 0.0, "None": None}
 
 
-def read_helm(path: Path, known: Known) -> list[Samples]:
+def read_helm(path: Path, described: Described) -> list[Samples]:
     """Read one run of HELM: ``per_instance_stats.json``.
 
     ``run_spec.json`` names the model, and ``instances.json`` has the texts. An entry holds the
@@ -88,7 +88,7 @@ def read_helm(path: Path, known: Known) -> list[Samples]:
     kept = [pair for pair in pairs if pairs[pair][0] not in {"model", "model_deployment"}]
     respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
     task = f"{scenario}:{','.join(kept)}" if kept else scenario
-    samples = Samples(path, respondent, task, "per_instance_stats", known=known)
+    samples = Samples(path, respondent, task, "per_instance_stats", described=described)
     listed = entries_of(companion(path.with_name("instances.json")))
     plain = (instance for instance in listed if at(instance, "perturbation") is None)
     instances = {str(at(instance, "id")): _helm_item(instance) for instance in plain}
@@ -141,7 +141,7 @@ def is_open_llm(path: Path, head: bytes) -> bool:
     return of_leaderboard or names >= {"doc", "metric"}
 
 
-def read_open_llm(path: Path, known: Known) -> list[Samples]:
+def read_open_llm(path: Path, described: Described) -> list[Samples]:
     """Read Parquet of the Open LLM Leaderboard, first version, or of lighteval.
 
     The files lack an item id, and the order of their rows changed over time: a hash of the prompt
@@ -153,7 +153,7 @@ def read_open_llm(path: Path, known: Known) -> list[Samples]:
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
     names = _respondent(path), task.replace("|", "/").strip(), "details", written
-    samples = Samples(path, *names, known=known)
+    samples = Samples(path, *names, described=described)
     again: Counter[str] = Counter()
     with parquet_file(path) as file:
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
@@ -194,7 +194,7 @@ def _respondent(path: Path) -> str:
     return (named or folders)[-1].replace("__", "/")
 
 
-def read_openml(path: Path, known: Known) -> list[Samples]:
+def read_openml(path: Path, described: Described) -> list[Samples]:
     """Read the predictions of an OpenML run, in ARFF.
 
     A row has the prediction for one row of a data set. Its column ``correct`` holds the true class
@@ -219,7 +219,7 @@ def read_openml(path: Path, known: Known) -> list[Samples]:
         elif word.lower() == "@relation":
             task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
             system = named_by_file(path, "[._-]?predictions")
-            runs.append(Samples(path, system, task, "ARFF", known=known))
+            runs.append(Samples(path, system, task, "ARFF", described=described))
         elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
             names.extend(filter(None, attribute.groups()))
         elif word.lower() == "@data":
@@ -253,7 +253,7 @@ def _cells(line: str) -> list[str]:
     return cells
 
 
-def read_openai_evals(path: Path, _: Known) -> list[Samples]:
+def read_openai_evals(path: Path, _: Described) -> list[Samples]:
     """Read a log of OpenAI evals: a specification, events of samples and a final report.
 
     ``match`` events say what is right. Numbers in ``metrics`` events are further marks, and several
@@ -295,7 +295,7 @@ def read_openai_evals(path: Path, _: Known) -> list[Samples]:
     return [samples] if samples.items else []
 
 
-def read_promptfoo(path: Path, _: Known) -> list[Samples]:
+def read_promptfoo(path: Path, _: Described) -> list[Samples]:
     """Read the JSON file of ``promptfoo eval -o results.json``.
 
     The system is the provider, with the label of the prompt if it answers several. A hash of
@@ -337,7 +337,7 @@ def read_promptfoo(path: Path, _: Known) -> list[Samples]:
     return list(by_system.values())
 
 
-def read_livebench(path: Path, _: Known) -> list[Samples]:
+def read_livebench(path: Path, _: Described) -> list[Samples]:
     """Read ``ground_truth_judgment.jsonl`` of LiveBench, one line per question and model.
 
     The score is a share. If a question was judged again, the last line counts, as in LiveBench.
@@ -361,7 +361,7 @@ def read_livebench(path: Path, _: Known) -> list[Samples]:
     return runs
 
 
-def read_opencompass(path: Path, _: Known) -> list[Samples]:
+def read_opencompass(path: Path, _: Described) -> list[Samples]:
     """Read ``<time>/results/<model>/<dataset>.json`` of OpenCompass, with details.
 
     ``correct`` says what is right, or ``is_correct`` or ``cascade_correct``. Later versions list
@@ -402,7 +402,7 @@ def is_beside_simple_evals(path: Path, _: bytes) -> bool:
     return path.suffix in {".html", ".json"} and path.with_name(f"{path.stem}{_ALL}").exists()
 
 
-def read_simple_evals(path: Path, _: Known) -> list[Samples]:
+def read_simple_evals(path: Path, _: Described) -> list[Samples]:
     """Read ``<eval>_<model>.html`` or ``…_allresults.json`` of OpenAI simple-evals.
 
     Both hold a section with prompt, answer and score for each sample. A hash of the prompt names

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
 from irtkit.io.json_text import at, entries_of, fields_of, for_each, json_document, parse
-from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import (
+    Described,
+    Item,
+    Measure,
+    Samples,
+    metadata_of,
+    name_of,
+    score_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +50,7 @@ def recognise(path: Path, head: bytes) -> bool:
     return head.lstrip().startswith(b"{") and all(name in head for name in names)
 
 
-def read(path: Path, known: Known) -> list[Samples]:
+def read(path: Path, described: Described) -> list[Samples]:
     """Read one log."""
     if head_of(path).startswith(_ZIP):
         header, summaries = _unzipped(path)
@@ -63,7 +72,7 @@ def read(path: Path, known: Known) -> list[Samples]:
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else math.nan,
         not_marks=frozenset(_TOKENS + _SECONDS),
-        known=known,
+        described=described,
     )
     places = {str(name): place for place, name in enumerate(entries_of(ids))}
 
@@ -139,7 +148,7 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
                 raise ValueError("the archive has neither header.json nor _journal/start.json")
             if "summaries.json" in names:
                 return content(start), content("summaries.json")
-            journal = [(int(found[1]), name) for name in names if (found := _JOURNAL.match(name))]
+            journal = [(int(part[1]), part[0]) for part in map(_JOURNAL.match, names) if part]
             parts = [content(name) for _, name in sorted(journal)]
             listed = [part if isinstance(part, list) else [part] for part in parts]
             return content(start), [*chain.from_iterable(listed)]

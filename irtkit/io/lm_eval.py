@@ -14,7 +14,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
-from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import (
+    Described,
+    Item,
+    Measure,
+    Samples,
+    metadata_of,
+    name_of,
+    score_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,9 +52,9 @@ def is_companion(path: Path, _: bytes) -> bool:
     return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
 
 
-def read(path: Path, known: Known) -> list[Samples]:
+def read(path: Path, described: Described) -> list[Samples]:
     """Read one file of samples."""
-    samples, results = _begun(path, known)
+    samples, results = _begun(path, described)
     measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
     turns: Counter[int] = Counter()
 
@@ -72,7 +81,7 @@ def read(path: Path, known: Known) -> list[Samples]:
     filters = {f"{_TURN}1": ""}
     if max(turns.values(), default=0) > 1:
         listed = entries_of(at(results, "configs", samples.task, "filter_list"))
-        named = enumerate((text_of(at(one, "name")) for one in listed), start=1)
+        named = enumerate((text_of(at(entry, "name")) for entry in listed), start=1)
         filters = {f"{_TURN}{turn}": name for turn, name in named if name}
     samples.scores = {
         Measure(metric, filters.get(by, by)): kept for (metric, by), kept in samples.scores.items()
@@ -96,7 +105,7 @@ def _prompt(arguments: Any) -> str | None:
     return arguments if isinstance(arguments, str) else None
 
 
-def _begun(path: Path, known: Known) -> tuple[Samples, Any]:
+def _begun(path: Path, described: Described) -> tuple[Samples, Any]:
     """Samples of the respondent and task that the results or the names of files give."""
     respondent, results = path.absolute().parent.name.replace("__", "/") or "model", None
     task, written, version = path.name.partition(".json")[0].removeprefix("samples_"), "", "unknown"
@@ -107,11 +116,14 @@ def _begun(path: Path, known: Known) -> tuple[Samples, Any]:
         results = next(filter(None, map(companion, others)), None)
         respondent = text_of(at(results, "model_name")) or respondent
         version = text_of(at(results, "lm_eval_version")) or "0.4.3 or later"
-    details = at(results, "config")
-    about = {"size": "model_num_parameters", "revision": "model_revision"}
-    known_about = metadata_of({name: at(details, key) for name, key in about.items()})
-    about = {name: value for name, value in known_about.items() if value != -1}
-    return Samples(path, respondent, task, version, written, about=about, known=known), results
+    config = at(results, "config")
+    keys = {"size": "model_num_parameters", "revision": "model_revision"}
+    model = metadata_of({name: at(config, key) for name, key in keys.items()})
+    details = {name: value for name, value in model.items() if value != -1}
+    samples = Samples(
+        path, respondent, task, version, written, details=details, described=described
+    )
+    return samples, results
 
 
 READER = recognise, read, is_companion

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.io.samples import Item, Known, Samples
+    from irtkit.io.samples import Described, Item, Samples
     from irtkit.responses.columns import Names
     from irtkit.responses.tables import Settings
 
@@ -47,7 +47,7 @@ class Reader(NamedTuple):
 
     recognise: Callable[[Path, bytes], bool]
     """Whether a file that begins with some bytes is a log of the format."""
-    read: Callable[[Path, Known], list[Samples]]
+    read: Callable[[Path, Described], list[Samples]]
     is_companion: Callable[[Path, bytes], bool] = lambda _path, _head: False
     """Whether a file describes the logs next to it and is not a log itself."""
 
@@ -109,7 +109,7 @@ class Logs:
                 mark = len(self.samples), len(scores), *measure, str(measure), is_mark, binary
                 wrong = np.isin(positions, samples.errors)
                 self._scores.append((mark, part[positions], scores, wrong))
-        self.samples.append(replace(samples, items={}, scores={}, known={}))
+        self.samples.append(replace(samples, items={}, scores={}, described={}))
         self.parts.append(part)
         self.notes += samples.findings
 
@@ -266,9 +266,9 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
     return logs
 
 
-def _read(file: Path, name: str, known: Known) -> list[Samples]:
+def _read(file: Path, name: str, described: Described) -> list[Samples]:
     try:
-        samples = LOG_FORMATS[name].read(file, known)
+        samples = LOG_FORMATS[name].read(file, described)
     except KeyError as error:
         raise failed("log-field", place=file.name, field=error.args[0]) from error
     except (TypeError, AttributeError) as error:
@@ -311,7 +311,7 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     described = list(logs.described.items())
     details: dict[str, dict[str, Any]] = {name: {} for name in respondents}
     for run in runs.index:
-        details[logs.samples[run].respondent] |= logs.samples[run].about
+        details[logs.samples[run].respondent] |= logs.samples[run].details
     return matrix.with_tables(
         _table([_description(*described[k]) for k in items.index], labels),
         _table([*details.values()], respondents) if any(details.values()) else None,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def of_paths(path: Any, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
     """Matrix of a file, a folder, a pattern or a list of them, and what was read."""
     paths = [path] if isinstance(path, str | os.PathLike) else path
-    places = [as_path(one).expanduser() for one in paths]
+    places = [as_path(place).expanduser() for place in paths]
     files = [*dict.fromkeys(file for place in places for file in logs.files_of(place))]
     several = paths is path or logs.stands_for_several(places[0])
     name = Path(f"{len(places)} paths" if paths is path else str(path)) if several else files[0]
@@ -65,7 +65,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         raise ValueError(
             "the file belongs to evaluation logs and is not a log itself. Pass the folder"
         )
-    for form, found in (
+    for form, fits in (
         (harness or "", harness is not None),
         ("parquet", head.startswith(table_files.MAGIC)),
         ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
@@ -74,10 +74,10 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
         ("json", file.suffix.lower() == ".json" or begins in {b"[", b"{"}),
         ("text", b"\0" not in head),
     ):
-        if found:
+        if fits:
             return form
-    known = ", ".join((*TABLE_FORMATS, *logs.LOG_FORMATS))
-    raise ValueError(f"the format of the content is unknown ({known}). Save text as UTF-8")
+    formats = ", ".join((*TABLE_FORMATS, *logs.LOG_FORMATS))
+    raise ValueError(f"the format of the content is unknown ({formats}). Save text as UTF-8")
 
 
 def _table(file: Path, form: str, head: bytes) -> Table:
@@ -108,12 +108,12 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
 
 
 def of_logs(
-    found: logs.Logs, settings: Settings, findings: list[Finding]
+    read: logs.Logs, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
     """Matrix of logs that are read, and their formats."""
     settings.refuse(FOR_TABLES, "tables, but these are evaluation logs")
-    matrix = logs.matrix_of(found, settings, findings)
-    return matrix, ", ".join(found.runs["format"].unique())
+    matrix = logs.matrix_of(read, settings, findings)
+    return matrix, ", ".join(read.runs["format"].unique())
 
 
 def _of_files(
@@ -121,13 +121,13 @@ def _of_files(
 ) -> tuple[ResponseMatrix, str]:
     """Matrix of all logs among the files, or of all tables if none is a log."""
     form = settings.format if settings.format in logs.LOG_FORMATS else None
-    found = logs.read_logs(files, form=form, strict=settings.strict)
-    if found.samples:
+    read = logs.read_logs(files, form=form, strict=settings.strict)
+    if read.samples:
         if settings.format is not None:
             check_one_of("format", settings.format, logs.LOG_FORMATS)
-        return of_logs(found, settings, findings)
-    beside = {file for file in found.skipped if is_side_table(file) or file.name in DESCRIPTIONS}
-    others = [file for file in found.skipped if file not in beside]
+        return of_logs(read, settings, findings)
+    beside = {file for file in read.skipped if is_side_table(file) or file.name in DESCRIPTIONS}
+    others = [file for file in read.skipped if file not in beside]
     tables = [file for file in others if is_table(file)]
     tables = tables or [file for file in others if file.suffix.lower() == ".json"]
     if not tables or form is not None:

@@ -116,7 +116,7 @@ def read_responses(
             "key is for answers, and threshold, right and score_range are for marks. Pass one"
         )
     declared, others = score_range, (key, threshold, right)
-    if levels and any(one is not None for one in others):
+    if levels and any(setting is not None for setting in others):
         raise ValueError(
             "levels=True is for numbers, and key, threshold and right are for other marks"
         )
@@ -192,7 +192,7 @@ def _finished(
 
 def _is_list_of(given: Any, *kinds: type) -> bool:
     several = isinstance(given, list | tuple) and bool(given)
-    return several and all(isinstance(one, kinds) for one in given)
+    return several and all(isinstance(entry, kinds) for entry in given)
 
 
 def _key(key: Any) -> Any:
@@ -206,14 +206,14 @@ def _key(key: Any) -> Any:
     return {str(item): value for item, value in dict(key).items()}
 
 
-def matrix_of_logs(found: Logs, findings: list[Finding], **given: Any) -> ResponseMatrix:
+def matrix_of_logs(read: Logs, findings: list[Finding], **given: Any) -> ResponseMatrix:
     """Response matrix of logs that are read, as `read_responses` gives it. Findings are added."""
     from irtkit.io.paths import of_logs
 
     settings = Settings(**given)
     check_repeats(settings.repeats)
-    files = tuple(dict.fromkeys(map(str, found.runs["path"])))
-    logs_read = of_logs(found, settings, findings)
+    files = tuple(dict.fromkeys(map(str, read.runs["path"])))
+    logs_read = of_logs(read, settings, findings)
     return _finished(*logs_read, files, settings, findings, settings.score_range)
 
 

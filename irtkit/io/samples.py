@@ -50,7 +50,7 @@ class Item(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
 
-Known = Mapping[tuple[str, str, str | None], Item]
+Described = Mapping[tuple[str, str, str | None], Item]
 """Items that earlier logs describe, by task, name and content."""
 
 
@@ -74,7 +74,7 @@ class Samples:
     default: str | None = None  # The metric that the format itself uses as right or wrong.
     doubt: tuple[str, bool | None, float] | None = None
     """A sample whose default mark is absent or contradicts its score: its name and both."""
-    about: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     """Details of the respondent: release date, size, family."""
     unfinished: str = ""  # Status of a run that did not end well.
     n_samples: int = 0
@@ -84,7 +84,7 @@ class Samples:
     """Positions of items that ended in an error and that the harness marks as wrong."""
     n_planned: float = math.nan
     """Number of samples that the run should have, NaN if the log does not say."""
-    known: Known = field(default_factory=dict)
+    described: Described = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)  # Warnings about the file.
 
     def __post_init__(self) -> None:
@@ -106,14 +106,14 @@ class Samples:
             if not item.strip():
                 raise ValueError("a sample has an empty id")
             position = self._positions[item] = len(self.items)
-            found = self.known.get((self.task, item, content))
-            self.items[item] = found or (describe(record) if describe else Item(content))
+            described = self.described.get((self.task, item, content))
+            self.items[item] = described or (describe(record) if describe else Item(content))
         return position
 
-    def sample(self, item: str, metric: str, score: Any, about: Item | None = None) -> int:
+    def sample(self, item: str, metric: str, score: Any, described: Item | None = None) -> int:
         """Add a sample with one mark. It failed if the score is not a number."""
         position = self.position(item)
-        self.items[item] = about or self.items[item]
+        self.items[item] = described or self.items[item]
         value = score_of(score)
         failed = value is None or math.isnan(value)
         self.n_samples += 1
@@ -172,8 +172,8 @@ def scores_of(measure: Measure, values: list[Any]) -> NDArray[np.float64]:
             return scores
     except (ValueError, TypeError):
         pass
-    found = map(score_of, values)
-    return np.array([math.nan if one is None else one for one in found])
+    numbers = map(score_of, values)
+    return np.array([math.nan if number is None else number for number in numbers])
 
 
 def text_of(value: Any) -> str | None:

@@ -109,7 +109,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         if form in SEPARATORS:
             return _from_csv(file, SEPARATORS[form])
         records = json_document(file)
-        if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
             raise ValueError("a table in JSON is a list of records")
         return _indexed(pd.DataFrame(records))
 

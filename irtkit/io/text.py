@@ -180,22 +180,22 @@ def _column_blocks(
         read = pc.ReadOptions(column_names=names, skip_rows_after_names=first, block_size=size)
         try:
             sound = b'"' not in block or _is_sound(block, separator)
-            found = pc.read_csv(pa.BufferReader(block), read, parse, convert) if sound else None
+            columns = pc.read_csv(pa.BufferReader(block), read, parse, convert) if sound else None
         except pa.ArrowInvalid:
-            found = None
-        if found is None:  # the csv module reads the rest, or names the fault
+            columns = None
+        if columns is None:  # the csv module reads the rest, or names the fault
             handle.seek(handle.tell() - len(block) - len(rest))
             break
-        for batch in found.to_batches():
+        for batch in columns.to_batches():
             yield batch.columns
         n_lines, first = n_lines + block.count(b"\n"), 0
     else:
         return
     with io.TextIOWrapper(handle, encoding="utf-8", newline="") as text:
-        found_rows = rows_of(text, separator, width, n_lines)
-        found_rows = islice(found_rows, first, None)
-        while some := [*islice(found_rows, 2**16)]:
-            yield [pa.array([row[k] or None for row in some], pa.string()) for k in positions]
+        further = rows_of(text, separator, width, n_lines)
+        further = islice(further, first, None)
+        while rows := [*islice(further, 2**16)]:
+            yield [pa.array([row[k] or None for row in rows], pa.string()) for k in positions]
 
 
 def _is_sound(block: bytes, separator: str) -> bool:
@@ -227,6 +227,6 @@ def read_text_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     table = text_table(path, head_of(path))
-    found = chain.from_iterable(table.rows())
-    cells = [[*map(unguarded, row)] for row in found]
+    rows = chain.from_iterable(table.rows())
+    cells = [[*map(unguarded, row)] for row in rows]
     return pd.DataFrame(cells, columns=table.header, dtype=object)

@@ -77,11 +77,11 @@ def write_responses(
     tasks = _tasks(responses) if form == "every-eval-ever" else []
     labels = [*map("/".join, tasks)] if tasks else [*responses.items]
     check_unique("tasks and items must make unique labels", labels)
-    known = _known(responses, labels)
+    tables = _known(responses, labels)
     for kind, beside in side_tables(file).items():
-        if kind not in known:
+        if kind not in tables:
             raise ValueError(f"{beside} is not of these responses and would be read: remove it")
-    for kind, table in known.items():
+    for kind, table in tables.items():
         write_table(table, _side(file, kind))
     if file.suffix.lower() == ".parquet":
         with replacing(file) as temporary:
@@ -132,34 +132,34 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
                 f"{side} lacks a row for {label}, so it is not of this file: remove it"
             )
     items: Any = tables.get("items", responses.item_table)
-    about: Any = tables.get("respondents", responses.respondent_table)
+    systems: Any = tables.get("respondents", responses.respondent_table)
     synthetic = None
-    if "respondents" in tables and "synthetic" in about:
-        synthetic = about.pop("synthetic")[[*responses.respondents]].to_numpy(bool)
-        about = about if about.shape[1] else responses.respondent_table
+    if "respondents" in tables and "synthetic" in systems:
+        synthetic = systems.pop("synthetic")[[*responses.respondents]].to_numpy(bool)
+        systems = systems if systems.shape[1] else responses.respondent_table
     if "items" in tables and responses.item_table is not None:
         items = items.join(responses.item_table.drop(columns=items.columns, errors="ignore"))
     metrics = tables.get("metrics", responses.metrics)
-    return responses.with_tables(items, about, metrics, synthetic=synthetic)
+    return responses.with_tables(items, systems, metrics, synthetic=synthetic)
 
 
 def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
     """What is known besides, for items as they will be read. Mixed columns are text."""
     import pandas as pd
 
-    items, about, metrics = responses.item_table, responses.respondent_table, responses.metrics
+    items, systems, metrics = responses.item_table, responses.respondent_table, responses.metrics
     if responses.synthetic.any():
-        about = pd.DataFrame(index=[*responses.respondents]) if about is None else about
-        about = about.rename_axis("respondent").assign(synthetic=responses.synthetic)
+        systems = pd.DataFrame(index=[*responses.respondents]) if systems is None else systems
+        systems = systems.rename_axis("respondent").assign(synthetic=responses.synthetic)
     items = None if items is None else items.set_axis(labels)
     if metrics is not None:
         metrics = metrics.assign(item=metrics["item"].cat.rename_categories(labels))
-    known = {}
-    for kind, table in zip(_SIDES, (items, about, metrics), strict=True):
+    tables = {}
+    for kind, table in zip(_SIDES, (items, systems, metrics), strict=True):
         if table is not None:
             mixed = table.select_dtypes(exclude=["number", "bool"]).astype(object)
-            known[kind] = table.assign(**mixed.map(str, na_action="ignore"))
-    return known
+            tables[kind] = table.assign(**mixed.map(str, na_action="ignore"))
+    return tables
 
 
 def _trials(responses: ResponseMatrix) -> tuple[NDArray[Any], ...]:
@@ -207,25 +207,25 @@ def _texts(codes: NDArray[Any]) -> Iterable[str]:
 
 def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
     """Task and sample of every item of Every Eval Ever."""
-    known, labels = responses.item_table, responses.items
+    table, labels = responses.item_table, responses.items
     before = [label.partition("/")[0] if "/" in label else "" for label in labels]
-    named = [None] * len(labels) if known is None or "task" not in known else known["task"]
+    named = [None] * len(labels) if table is None or "task" not in table else table["task"]
     given = ["" if name is None or name != name else str(name) for name in named]  # noqa: PLR0124
-    tasks = [one or other or "responses" for one, other in zip(given, before, strict=True)]
+    tasks = [task or other or "responses" for task, other in zip(given, before, strict=True)]
     return [(task, item.removeprefix(f"{task}/")) for task, item in zip(tasks, labels, strict=True)]
 
 
 def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
-    known, fixed = responses.item_table, list[dict[str, Any]]()
-    columns = {} if known is None else known.astype(object).where(known.notna(), None).T.to_dict()
+    table, fixed = responses.item_table, list[dict[str, Any]]()
+    columns = {} if table is None else table.astype(object).where(table.notna(), None).T.to_dict()
     for item, (task, sample) in zip(responses.items, tasks, strict=True):
-        about = {str(k): str(v) for k, v in columns.get(item, {}).items() if v is not None}
-        _, text, target = (about.pop(name, "") for name in ("task", "text", "target"))
+        metadata = {str(k): str(v) for k, v in columns.get(item, {}).items() if v is not None}
+        _, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
         hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
         names = {"evaluation_name": task, "evaluation_result_id": task, "sample_id": sample}
         texts: dict[str, Any] = {"input": {"raw": text, "reference": [target] if target else []}}
-        texts |= {"output": {"raw": []}, "answer_attribution": [], "metadata": about}
+        texts |= {"output": {"raw": []}, "answer_attribution": [], "metadata": metadata}
         fixed.append({**names, "sample_hash": hashed, "interaction_type": "single_turn", **texts})
     now = int(time.time())
     for row, column, code in zip(*(part.tolist() for part in _trials(responses)), strict=True):
