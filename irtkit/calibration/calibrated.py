@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 
 _SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with ten digits keeps.
 LEVEL = 0.01  # Chance of a false warning if no anchor has drifted.
-_FEWEST = 3  # Anchors for a test: of two that disagree either may have drifted.
-_AT_ONCE = 0.5  # Share of the largest z down to which items are set aside in one round.
-_MOST_VARIANCE = 1e6  # Of an earlier estimate, and of a later one that is tested.
-_MOST_LEVERAGE = 0.9  # Share of the variance of a score that the estimate of η takes off it.
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
 _COLUMNS = {  # Names that columns of item tables have, here and in other programs.
     "discrimination": ("discrimination", "a", "a1", "slope"),
@@ -53,6 +49,20 @@ _COLUMNS = {  # Names that columns of item tables have, here and in other progra
     "guessing": ("guessing", "c", "g"),
     "intercept": ("intercept", "d"),
 }
+
+
+@dataclass(frozen=True)
+class _Drift:
+    """How items that drifted are told (``benchmarks/anchors.py``)."""
+
+    fewest: int = 3  # Anchors for a test: of two that disagree either may have drifted.
+    at_once: float = 0.5  # Share of the largest z down to which items are set aside in one round.
+    most_variance: float = 1e6  # Of an earlier estimate, and of a later one that is tested.
+    # Share of the variance of a score that the estimate of η takes off it.
+    most_leverage: float = 0.9
+
+
+_DRIFT = _Drift()
 
 
 @dataclass(frozen=True)
@@ -277,9 +287,9 @@ def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
     """
     a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
     of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
-    of_a, of_d = (np.minimum(values, _MOST_VARIANCE) for values in (of_a, of_d))
+    of_a, of_d = (np.minimum(values, _DRIFT.most_variance) for values in (of_a, of_d))
     both = np.nan_to_num((a**2 * of_b - of_d - b**2 * of_a) / (2 * b))
-    of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _MOST_VARIANCE)
+    of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _DRIFT.most_variance)
     both = np.clip(both, -np.sqrt(of_a * of_d), np.sqrt(of_a * of_d))
     by_logit = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
     if result.model != "3PL":
@@ -342,7 +352,7 @@ def drift_of(
         responding = part_of(patterns, rows, columns)
         engine = engine_of(responding, with_guessing=logits is not None)
         terms = MarginalLikelihood(engine, GridSchedule().nodes(items, responding)).terms(items)
-        tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _MOST_VARIANCE)
+        tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _DRIFT.most_variance)
         score = terms.gradient[tested]
         information = terms.information[tested]
         places = columns[tested]
@@ -356,7 +366,7 @@ def drift_of(
             plain: Any = moves.swapaxes(1, 2) @ information
             effect = np.linalg.pinv((plain @ moves).sum(axis=0)) @ plain
             variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
-        if len(places) < _FEWEST:
+        if len(places) < _DRIFT.fewest:
             break
         weighted = moves.swapaxes(1, 2) @ np.linalg.inv(
             copies * np.eye(size) + information @ errors
@@ -378,13 +388,13 @@ def drift_of(
             inverse = np.linalg.pinv(of_moves[staying].sum(axis=0))
             step = inverse @ of_score[staying].sum(axis=0)
             leverage = np.einsum("jr,rs,js->j", by, inverse, by) / (copies / of_intercept + earlier)
-            left = np.where(staying, 1 - np.minimum(leverage, _MOST_LEVERAGE), 1 + leverage)
+            left = np.where(staying, 1 - np.minimum(leverage, _DRIFT.most_leverage), 1 + leverage)
             z[places] = (off - by @ step) / np.sqrt(skewed * left)
             sizes = np.where(staying, np.abs(z[places]), 0.0)
             worst = int(sizes.argmax())
             n = int(staying.sum())
-            significant = n >= _FEWEST and n * 2 * ndtr(-sizes[worst]) < LEVEL
-            if not significant or sizes[worst] < _AT_ONCE * largest:
+            significant = n >= _DRIFT.fewest and n * 2 * ndtr(-sizes[worst]) < LEVEL
+            if not significant or sizes[worst] < _DRIFT.at_once * largest:
                 break
             staying[worst], largest = False, max(largest, float(sizes[worst]))
         if staying.all():

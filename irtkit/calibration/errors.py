@@ -61,7 +61,7 @@ def clustered(result: FitResult, families: Places | None, clusters: Places | Non
 class _Cells(NamedTuple):
     """Answers of some respondents, in 32 bits. Sparse rows have observed cells only."""
 
-    some: slice
+    rows: slice
     right: Any
     answered: Any  # 1 with complete data.
     items: Any  # Slope, intercept and guessing of each cell.
@@ -135,8 +135,8 @@ def _by_items(
     """g, from the normal posterior at the two points of the three-point rule off its centre."""
     for cells in _cells(result, patterns):
         above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
-        step = (_POINT / 6 * result.posterior_sd[cells.some, None]).astype(np.float32)
-        yield cells.some, [(high - low) * step for high, low in zip(above, below, strict=True)]
+        step = (_POINT / 6 * result.posterior_sd[cells.rows, None]).astype(np.float32)
+        yield cells.rows, [(high - low) * step for high, low in zip(above, below, strict=True)]
 
 
 def board_covariance(result: FitResult, places: Places) -> Array:
@@ -208,7 +208,7 @@ def _added_by_dispersion(result: Calibration, patterns: Patterns) -> Array:
         return added
     beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
     for cells in _cells(result, patterns):
-        added[cells.some] = cells.by_ability()[1] @ beyond
+        added[cells.rows] = cells.by_ability()[1] @ beyond
     variance = result.posterior_sd**2
     return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
 
@@ -235,9 +235,9 @@ def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
         slope, intercept, _ = cells.items
         p = logistic(slope * cells.respondents[0] + intercept)
         w = _dense(cells.table(cells.answered * p * (1 - p))).astype(np.float64)
-        w *= result.answering[cells.some, None]
-        v = result.posterior_sd[cells.some, None] ** 2
-        theta = np.broadcast_to(result.ability[cells.some, None], w.shape)
+        w *= result.answering[cells.rows, None]
+        v = result.posterior_sd[cells.rows, None] ** 2
+        theta = np.broadcast_to(result.ability[cells.rows, None], w.shape)
         x = np.stack([theta, np.ones_like(w)], axis=2)
         extra = (beyond * w)[..., None]
         blocks += np.einsum("njk,njl->jkl", extra * x, x)
@@ -305,9 +305,9 @@ def widened(result: Calibrated, patterns: Patterns, families: Places | None = No
         for point, weight in NORMAL_POINTS:
             parts = [_dense(part) for part in cells.scores(point, size)]
             scores = scores + weight * np.stack(parts, axis=1)
-        z = defined.times(scores.T, of_population[:, cells.some])[0]
+        z = defined.times(scores.T, of_population[:, cells.rows])[0]
         flat = z.reshape(variances.size, -1).T
-        of_family = member[:, cells.some]
+        of_family = member[:, cells.rows]
         single += of_family.sum(axis=0) @ flat**2
         together += of_family @ flat
     alone = n / max(n - 1, 1) * single.reshape(variances.shape)
@@ -342,9 +342,9 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
     by_cluster = np.empty((len(variance), n_clusters), np.float32)
     for cells in _cells(result, result.patterns):
         score, information = cells.by_ability()
-        v = variance[cells.some, None].astype(np.float32)
-        counted = weight[cells.some]
-        by_cluster[cells.some] = of_cluster = _dense(information @ member)
+        v = variance[cells.rows, None].astype(np.float32)
+        counted = weight[cells.rows]
+        by_cluster[cells.rows] = of_cluster = _dense(information @ member)
         together += counted @ (_dense(score @ member) ** 2 + v * of_cluster**2)
         apart += counted @ _dense((score * score + information * information * v) @ member)
     effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,14 +35,28 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
 
-_UNBOUNDED_INFORMATION = 0.05  # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
-_FLAT = 1 / 3  # Of the median slope. Of log slopes of SD 0.4 up to 2 % are below (n 60 to 130).
-_FEWEST_FOR_SEVERAL = 30  # Systems from which on abilities="auto" looks for several.
-_FEW = 4  # Respondents below which there is one way to split them, one against one or two.
-_UNSURE = 8  # With fewer systems, slopes correlate 0.1 to 0.2 with the true ones (SD of logs 0.3).
-_WITH_ACCURACY = 0.5  # Rank correlation of ability and accuracy: above it for one ability.
-_SAID_BELOW = 0.9  # Share of the information in repeated trials below which it is said: 5 % wider.
 _METHODS = {"em": "EM", "vi": "Variational"}  # Classes of `irtkit` by the method of a result.
+
+
+@dataclass(frozen=True)
+class _Caution:
+    """What makes a finding of a fit (``benchmarks/warnings_of_fit.py``)."""
+
+    # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
+    unbounded_information: float = 0.05
+    # Of the median slope. Of log slopes of SD 0.4 up to 2 % are below (n 60 to 130).
+    flat: float = 1 / 3
+    fewest_for_several: int = 30  # Systems from which on abilities="auto" looks for several.
+    few: int = 4  # Respondents below which there is one way to split them, one against one or two.
+    # With fewer systems, slopes correlate 0.1 to 0.2 with the true ones (SD of logs 0.3).
+    unsure: int = 8
+    # Rank correlation of ability and accuracy: above it for one ability.
+    with_accuracy: float = 0.5
+    # Share of the information in repeated trials below which it is said: 5 % wider.
+    said_below: float = 0.9
+
+
+_CAUTION = _Caution()
 
 
 class Specification(NamedTuple):
@@ -344,7 +358,7 @@ def unbounded_items(
         slope_held, intercept_held = prior.holds(items)
     endless = ~slope_held & (np.abs(items.slope) > WeakPrior.steep)
     if information is not None:
-        endless |= ~(slope_held & intercept_held) & (information < _UNBOUNDED_INFORMATION)
+        endless |= ~(slope_held & intercept_held) & (information < _CAUTION.unbounded_information)
     return np.asarray(endless)
 
 
@@ -382,8 +396,8 @@ def _flat(
     steep = usual * information.sum() ** 0.5 >= Z95
     if estimates.common_slope:
         return np.full(len(slope), not steep)
-    no_slope = by_chance or (answering.sum() < _FEW and not steep)
-    small = True if no_slope else slope < _FLAT * usual
+    no_slope = by_chance or (answering.sum() < _CAUTION.few and not steep)
+    small = True if no_slope else slope < _CAUTION.flat * usual
     return np.asarray(small & (slope * information**0.5 < Z95))
 
 
@@ -534,9 +548,11 @@ def of_any_systems(
 
     For any number of abilities. ``remedies`` are those of near-duplicates.
     """
-    if (n := result.n_answering) < _UNSURE:
+    if (n := result.n_answering) < _CAUTION.unsure:
         slopes = {"model": result.model} if result.model in {"2PL", "3PL"} else {}
-        yield _warning("few-systems", n=n, least=_UNSURE, error=float(0.98 / np.sqrt(n)), **slopes)
+        yield _warning(
+            "few-systems", n=n, least=_CAUTION.unsure, error=float(0.98 / np.sqrt(n)), **slopes
+        )
     if no_differences:
         yield _warning("no-differences")
     if counted_anew:
@@ -548,7 +564,7 @@ def of_any_systems(
         typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
         correlation = result.settings.trial_correlation or 0.0
         effective = typical / (1 + (typical - 1) * correlation)
-        if 0 < effective <= _SAID_BELOW * typical:
+        if 0 < effective <= _CAUTION.said_below * typical:
             values = {"correlation": correlation, "trials": typical, "effective": effective}
             yield _warning("correlated-trials", model=result.model, **values)
     if duplicates.matter:
@@ -591,12 +607,12 @@ def _of_systems(
         counted_anew=counted_anew,
     )
     rho = 1.0
-    if result.model in {"2PL", "3PL"} and result.n_answering >= _UNSURE and not by_chance:
+    if result.model in {"2PL", "3PL"} and result.n_answering >= _CAUTION.unsure and not by_chance:
         who: Any = result.answering
         both = np.stack([proportion_score(patterns).value[who], result.ability[who]]).round(9)
         ranks = both.argsort(axis=1, kind="stable").argsort(axis=1)
         rho = float(np.corrcoef(*ranks)[0, 1])
-    if rho < _WITH_ACCURACY:
+    if rho < _CAUTION.with_accuracy:
         remedy = Remedy({"abilities": "auto"}, "several-abilities")
         values = {"n": result.n_answering, "rho": rho}
         yield _warning("ability-not-accuracy", remedy, **values)
@@ -608,7 +624,7 @@ def _of_systems(
         table = None if result.responses is None else result.responses.item_table
         several = table is not None and "task" in table and table["task"].nunique() > 1
         remedies = [Remedy({"task": ...}, "each-task")] if several else []
-        if result.model == "2PL" and duplicates.n_eff >= _FEWEST_FOR_SEVERAL:
+        if result.model == "2PL" and duplicates.n_eff >= _CAUTION.fewest_for_several:
             remedies.append(Remedy({"abilities": "auto"}, "several-abilities"))
         yield _warning("further-ability", *remedies, z=dimensions.eigenvalue, bound=BOUND, **copies)
     else:

@@ -205,7 +205,7 @@ def level_problem(
 class LevelCells(NamedTuple):
     """Levels that some respondents reached, and their abilities."""
 
-    some: slice
+    rows: slice
     engine: LevelEngine
     items: Items
     ability: Array
@@ -216,14 +216,14 @@ class LevelCells(NamedTuple):
         theta = self.ability + point * self.sd
         _, by_logit, by_step = level_curves(self.items, theta)
         of_levels = theta * by_logit, *np.moveaxis(by_step, 2, 0)
-        return [self.engine.reached_of(values, self.some) for values in of_levels][:size]
+        return [self.engine.reached_of(values, self.rows) for values in of_levels][:size]
 
     def by_ability(self) -> tuple[Array, Array]:
         """Scores and information by ability, as tables."""
         by_logit = level_curves(self.items, self.ability)[1]
-        score = self.engine.reached_of(by_logit, self.some) * self.items.slope
+        score = self.engine.reached_of(by_logit, self.rows) * self.items.slope
         information = level_information(self.items, self.ability).T
-        return score, information * self.engine.seen(self.some)
+        return score, information * self.engine.seen(self.rows)
 
 
 def level_cells(
