@@ -74,8 +74,8 @@ class Cells:
             kind = count_type(int(trials.data.max(initial=0)))
             inner = trials.indices, trials.indptr
             marks, trials = (
-                csr_array((one.data.astype(of, copy=False), *inner), shape=trials.shape)
-                for one, of in (
+                csr_array((table.data.astype(of, copy=False), *inner), shape=trials.shape)
+                for table, of in (
                     (marks, np.float32 if marks.dtype.kind == "f" else kind),
                     (trials, kind),
                 )
@@ -126,8 +126,8 @@ class Cells:
         if not self.has_scores:
             return None
         if self.is_sparse:
-            found = self.stored[0].indices[self.stored[0].data % 1 > 0]
-            return np.bincount(found, minlength=self.shape[1]) > 0
+            columns = self.stored[0].indices[self.stored[0].data % 1 > 0]
+            return np.bincount(columns, minlength=self.shape[1]) > 0
         return np.asarray(np.any(self.stored[0] % 1 > 0, axis=0))
 
     @property
@@ -209,7 +209,7 @@ class Cells:
     def transposed(self) -> Cells:
         """Return the cells with rows and columns exchanged."""
         tables = [table.T for table in self.stored if table is not None]
-        return Cells(*(one.tocsr() if self.is_sparse else one.copy() for one in tables))
+        return Cells(*(table.tocsr() if self.is_sparse else table.copy() for table in tables))
 
     def below(self, other: Cells) -> Cells:
         """Return these cells with the rows of another matrix below, sparse if these are."""
@@ -246,7 +246,7 @@ class Cells:
         if not (self.is_sparse or other.is_sparse):
             return all(map(np.array_equal, self.stored, other.stored))
         pairs = zip(self.observed, other.observed, strict=True)
-        return not any((one != two).nnz for one, two in pairs)
+        return not any((mine != theirs).nnz for mine, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -335,8 +335,8 @@ class CellBuilder:
         have = self._table.shape[:2]
         if self.sparse or (n_rows <= have[0] and n_columns <= have[1]):
             return
-        known = zip((n_rows, n_columns), have, self._shape, strict=True)
-        room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in known]
+        sizes = zip((n_rows, n_columns), have, self._shape, strict=True)
+        room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in sizes]
         needed = 2.0 * math.prod(room) * self._table.itemsize
         check_memory(needed, "the table of all cells", "sparse=True keeps the observed ones")
         larger = np.zeros((*room, 2), self._table.dtype)
@@ -422,16 +422,16 @@ def counts_of(
     import pandas as pd
 
     right, tried = (
-        pd.to_numeric(pd.Series(one.ravel()), errors="coerce")
+        pd.to_numeric(pd.Series(table.ravel()), errors="coerce")
         .to_numpy(np.float64, na_value=np.nan)
-        .reshape(one.shape)
-        for one in (successes, trials)
+        .reshape(table.shape)
+        for table in (successes, trials)
     )
     with np.errstate(invalid="ignore"):
         bad = (tried < 0) | (tried > MOST_TRIALS) | (tried % 1 > 0) | (right < 0) | (right % 1 > 0)
         bad |= (right > tried) | (np.isnan(right) & (tried > 0))
-    for one, given in ((right, successes), (tried, trials)):  # what is no number and not missing
-        bad |= np.isnan(one) & ~pd.isna(given)
+    for table, given in ((right, successes), (tried, trials)):  # what is no number and not missing
+        bad |= np.isnan(table) & ~pd.isna(given)
     if bad.any():
         row, column = divmod(int(bad.argmax()), bad.shape[1])
         shown = f"{short(successes[row, column])} out of {short(trials[row, column])}"

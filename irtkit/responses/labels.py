@@ -56,7 +56,7 @@ def label_names(
     given = list(labels)
     if len(given) != n:
         raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")
-    if (k := next((k for k, one in enumerate(given, 1) if is_missing_label(one)), 0)) > 0:
+    if (k := next((k for k, label in enumerate(given, 1) if is_missing_label(label)), 0)) > 0:
         raise ValueError(f"{kind} {k} has no label")
     names = tuple(map(str, given))
     if unique:
@@ -73,7 +73,7 @@ def values_by_label(
         allowed = f"a mapping or Series from {kind} to {value}, or a list with {one_each}"
         raise TypeError(f"{argument} must be {allowed}, got {type(given).__name__}")
     if hasattr(given, "items"):
-        pairs = [(str(label), one) for label, one in given.items()]
+        pairs = [(str(label), entry) for label, entry in given.items()]
         check_unique(f"{argument} must have {one_each}", (label for label, _ in pairs))
         by_label = dict(pairs)
         if by_label.keys().isdisjoint(labels):
@@ -96,26 +96,28 @@ def matrix_names(
     **tables: Any,
 ) -> Names:
     """Labels of respondents and items as given, else from the DataFrames, which must agree."""
-    frames = {name: one for name, one in tables.items() if hasattr(one, "columns")}
-    found = []
+    frames = {name: table for name, table in tables.items() if hasattr(table, "columns")}
+    axes_names = []
     axes = ("respondent", "index", respondents), ("item", "columns", items)
     for n, (kind, axis, given) in zip(shape, axes, strict=True):
-        own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
-        check_same_labels(kind, own)
+        of_frames = {
+            name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()
+        }
+        check_same_labels(kind, of_frames)
         names = label_names(given, n, kind)
-        found.append(next(iter(own.values()), names) if given is None else names)
-    return found[0], found[1]
+        axes_names.append(next(iter(of_frames.values()), names) if given is None else names)
+    return axes_names[0], axes_names[1]
 
 
 def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
     """Refuse labels that differ from the first argument's, or are in another order."""
     first, wanted = next(iter(labels.items()), ("", ()))
-    for argument, own in labels.items():
-        if own == wanted:
+    for argument, names in labels.items():
+        if names == wanted:
             continue
-        seen = f"{first} has {len(wanted)} and {argument} {len(own)}"
-        if len(own) == len(wanted):
-            k, a, b = next((k, a, b) for k, (a, b) in enumerate(zip(wanted, own), 1) if a != b)  # noqa: B905
+        seen = f"{first} has {len(wanted)} and {argument} {len(names)}"
+        if len(names) == len(wanted):
+            k, a, b = next((k, a, b) for k, (a, b) in enumerate(zip(wanted, names), 1) if a != b)  # noqa: B905
             seen = f"{kind} {k} is {short(a)} in {first} and {short(b)} in {argument}"
         same = f"{first} and {argument} must have the same {kind}s in the same order"
         raise ValueError(f"{same}: {seen}")
@@ -146,8 +148,8 @@ class Labels:
     def numbers(self, columns: Sequence[Any], place: str, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table."""
         which, distinct = _factorised(columns[0]) if len(columns) == 1 else _joined(columns)
-        known = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
-        if not known:
+        is_same = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
+        if not is_same:
             self._dictionary = distinct
             self._known = np.full(len(distinct) + 1, _NO_LABEL, np.int32)
         numbers: NDArray[np.int32] = self._known[which]
@@ -212,13 +214,13 @@ def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     """Place of every row's tuple of values among the distinct tuples, and these."""
     import pandas as pd
 
-    found = [_factorised(column) for column in columns]
-    which = np.zeros(len(found[0][0]), np.int64)
-    for places, _ in found:
+    factorised = [_factorised(column) for column in columns]
+    which = np.zeros(len(factorised[0][0]), np.int64)
+    for places, _ in factorised:
         which = pd.factorize(which * (1 << 31) + places)[0]
     first = np.unique(which, return_index=True)[1]
     values = []
-    for places, distinct in found:
+    for places, distinct in factorised:
         listed = distinct.to_pylist() if hasattr(distinct, "to_pylist") else distinct.tolist()
         listed.append(None)  # of place −1
         values.append([listed[k] for k in places[first].tolist()])
@@ -237,10 +239,11 @@ def by_label(
     if not isinstance(given, str):
         return values_by_label(argument, given, labels, value=value, kind=kind)
     table = None if responses is None else getattr(responses, f"{kind}_table")
-    known = [] if table is None else list(map(str, table.columns))
-    if table is None or given not in known:
+    columns = [] if table is None else list(map(str, table.columns))
+    if table is None or given not in columns:
+        names = first_names(columns) or "empty"
         raise ValueError(
-            f"{argument} must be a column of the {kind} table ({first_names(known) or 'empty'}) or "
-            f"a mapping from {kind} to {value}, got {short(given)}{did_you_mean(given, known)}"
+            f"{argument} must be a column of the {kind} table ({names}) or a mapping from "
+            f"{kind} to {value}, got {short(given)}{did_you_mean(given, columns)}"
         )
-    return list(table.iloc[:, known.index(given)].reindex(labels))
+    return list(table.iloc[:, columns.index(given)].reindex(labels))

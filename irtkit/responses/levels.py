@@ -71,29 +71,29 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     )
     cells = Cells(points, np.where(seen, span, 0).astype(np.uint8))
     names = matrix.respondents, matrix.items
-    found = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
+    leveled = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
     kinds = np.where(span > 1, "levels", np.where(scored, "fraction", "binary"))
-    table = found.item_table
+    table = leveled.item_table
     if table is None:
         import pandas as pd
 
-        table = pd.DataFrame(index=found.items)
+        table = pd.DataFrame(index=leveled.items)
     if not declared:
         lowest = np.where(scored, 0, 1 if np.nanmin(exact) > 0 else 0)
         ends = np.stack([lowest, lowest + span], axis=1)
     worst, best = ends.T
     table = table.assign(kind=kinds, worst_score=worst, best_score=best)
-    found.item_table = table.rename_axis("item")
-    return found
+    leveled.item_table = table.rename_axis("item")
+    return leveled
 
 
 def score_ranges(matrix: ResponseMatrix | None) -> Ranges | None:
     """Worst and best score of the items, None if levels were not read."""
-    known = None if matrix is None else matrix.item_table
-    if known is None or not {"worst_score", "best_score"} <= {*known.columns}:
+    table = None if matrix is None else matrix.item_table
+    if table is None or not {"worst_score", "best_score"} <= {*table.columns}:
         return None
-    pairs = zip(known["worst_score"], known["best_score"], strict=True)
-    return Ranges(zip(known.index, pairs, strict=True))
+    pairs = zip(table["worst_score"], table["best_score"], strict=True)
+    return Ranges(zip(table.index, pairs, strict=True))
 
 
 def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
@@ -103,9 +103,9 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
     """
     require(model, matrix)
     tried, scored = matrix.trials, matrix.cells.scored
-    top, known = tried.max(axis=0), kinds_of(matrix)
+    top, kinds = tried.max(axis=0), kinds_of(matrix)
     scored = np.zeros(matrix.n_items, bool) if scored is None else scored
-    levels = (known == "levels") | ((known == "") & (top > 1))
+    levels = (kinds == "levels") | ((kinds == "") & (top > 1))
     several, unequal = tried > 1, (tried > 0) & (tried != top)
     part = matrix.successes % 1 > 0
     of_levels = (
@@ -113,14 +113,14 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
         f"{MOST_POINTS}, as from_counts(levels, highest) takes"
     )
     for which, odd, rule in (
-        (known == "binary", several | part, "1 right, 0 wrong, of one trial"),
-        (known == "fraction", several, "a score from 0 to 1, of one trial"),
-        (known == "counts", part, "right trials out of all, as from_counts takes"),
+        (kinds == "binary", several | part, "1 right, 0 wrong, of one trial"),
+        (kinds == "fraction", several, "a score from 0 to 1, of one trial"),
+        (kinds == "counts", part, "right trials out of all, as from_counts takes"),
         (levels, unequal | part | (top > MOST_POINTS), of_levels),
     ):
         if (odd := odd & which & (tried > 0)).any():
             row, k = divmod(int(odd.argmax()), matrix.n_items)
-            kind = known[k] or "levels"
+            kind = kinds[k] or "levels"
             raise ValueError(
                 f'cells of an item of kind "{kind}" must be {rule}: respondent '
                 f"{short(matrix.respondents[row])}, item {short(matrix.items[k])} has "
@@ -132,15 +132,15 @@ def level_items(matrix: ResponseMatrix, model: str) -> NDArray[np.bool_]:
 
 def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:
     """Kinds that the item table declares, "" where it does not. Other words declare nothing."""
-    table, found = matrix.item_table, np.full(matrix.n_items, "", dtype="<U8")
+    table, kinds = matrix.item_table, np.full(matrix.n_items, "", dtype="<U8")
     if table is None or "kind" not in table or not table["kind"].isin(KINDS).any():
-        return found
-    known = table["kind"].isin(KINDS).to_numpy()
-    if (odd := ~known & table["kind"].notna().to_numpy()).any():
+        return kinds
+    declared = table["kind"].isin(KINDS).to_numpy()
+    if (odd := ~declared & table["kind"].notna().to_numpy()).any():
         k = int(odd.argmax())
         raise ValueError(
             f"kind in the item_table must be {', '.join(KINDS)} or missing, and that of "
             f"{short(matrix.items[k])} is {short(table['kind'].iloc[k])}"
         )
-    found[known] = table["kind"][known]
-    return found
+    kinds[declared] = table["kind"][declared]
+    return kinds

@@ -165,7 +165,7 @@ class ResponseMatrix(InNotebooks):
         ResponseMatrix(2 respondents × 2 items, 25.0% missing, 5 trials a cell on average)
         """
         given: dict[str, Any] = {"successes": successes, "trials": trials}
-        right, tried = (_as_table(one, name) for name, one in given.items())
+        right, tried = (_as_table(table, name) for name, table in given.items())
         if right.shape != tried.shape:
             shapes = f"{right.shape} and {tried.shape}"
             raise ValueError(f"successes and trials must be tables of the same shape, got {shapes}")
@@ -317,9 +317,9 @@ class ResponseMatrix(InNotebooks):
 
     def with_known(self, other: ResponseMatrix) -> Self:
         """Return the matrix with what is known of the answers in another one."""
-        known: Any = {"predictions": other.predictions, "source": other.source}
+        answers: Any = {"predictions": other.predictions, "source": other.source}
         tables = other.item_table, other.respondent_table, other.metrics
-        copy = self.with_tables(*tables, **known)
+        copy = self.with_tables(*tables, **answers)
         copy.trial_correlation = other.trial_correlation
         return copy
 
@@ -458,8 +458,8 @@ def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
     """Text and target of the items, as far as they are known, else None."""
     if responses is None or responses.item_table is None:
         return None
-    known = responses.item_table
-    return known[[name for name in ("text", "target") if name in known.columns]]
+    table = responses.item_table
+    return table[[name for name in ("text", "target") if name in table.columns]]
 
 
 def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) -> Any:

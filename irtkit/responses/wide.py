@@ -57,11 +57,11 @@ class Layout(NamedTuple):
 
 def of_tasks(matrix: ResponseMatrix, tasks: Names) -> ResponseMatrix:
     """Return the items of some tasks, and the respondents that answered them."""
-    known = [] if matrix.item_table is None else [*matrix.item_table.get("task", [])]
-    if unknown := [name for name in listed(tasks) if name not in known]:
-        raise failed("no-task", task=unknown[0], tasks=[*dict.fromkeys(known)])
+    of_items = [] if matrix.item_table is None else [*matrix.item_table.get("task", [])]
+    if unknown := [name for name in listed(tasks) if name not in of_items]:
+        raise failed("no-task", task=unknown[0], tasks=[*dict.fromkeys(of_items)])
     every = np.arange(matrix.n_respondents)
-    kept = matrix.part(every, np.flatnonzero(np.isin(known, listed(tasks))))
+    kept = matrix.part(every, np.flatnonzero(np.isin(of_items, listed(tasks))))
     return kept.part(np.flatnonzero(np.diff(kept.observed.trials.indptr))).with_known(matrix)
 
 
@@ -296,6 +296,8 @@ def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
         marks = marking.right | marking.wrong or {0.0, 1.0}
         held = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
     else:
-        held = all(isinstance(one, float) for one in plain) and any(one % 1 for one in plain)
+        held = all(isinstance(value, float) for value in plain) and any(
+            value % 1 for value in plain
+        )
     if held and len(plain) > 1:
         raise failed("no-header", names=header[1:])
