@@ -40,6 +40,9 @@ def names_table(names: str) -> str:
     return "\n".join(rows) + "\n"
 
 
+_NAMED = 3  # Functions of a limit up to which it names them.
+
+
 def capabilities() -> str:
     """Which function is for which data, and what to do where it is not, by the table of limits."""
     traits = {
@@ -52,13 +55,17 @@ def capabilities() -> str:
         capabilities_of.UNSAVED: "no responses",
     }
     rows = [f"| function | {' | '.join(traits.values())} |", "| --- |" + " --- |" * len(traits)]
-    reasons = {}
+    reasons: dict[Any, list[str]] = {}
     for function, limits in capabilities_of.FUNCTIONS.items():
         refused = {limit.trait for limit in limits}
         marks = ["no" if trait in refused else "" for trait in traits]
         rows.append(f"| `{function}` | {' | '.join(marks)} |")
-        reasons |= dict.fromkeys(limits)
-    lines = [f"- {limit.trait}: {limit.reason}. {limit.instead}." for limit in reasons]
+        for limit in limits:
+            reasons.setdefault(limit, []).append(f"`{function}`")
+    lines = []
+    for limit, functions in reasons.items():
+        of = f" ({', '.join(functions)})" if len(functions) <= _NAMED else ""
+        lines.append(f"- {limit.trait}{of}: {limit.reason}. {limit.instead}.")
     return "\n".join([*rows, "", *lines, ""])
 
 
