@@ -94,8 +94,8 @@ def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axe
     curves = fitted.category_curves(result, item)
     ax = _draw(curves, _one(ax))
     for level in dict.fromkeys(mark.name for mark in curves.marks):
-        own = [mark for mark in curves.marks if mark.name == level]
-        x, y = (np.concatenate([getattr(mark, axis) for mark in own]) for axis in "xy")
+        of_level = [mark for mark in curves.marks if mark.name == level]
+        x, y = (np.concatenate([getattr(mark, axis) for mark in of_level]) for axis in "xy")
         peak = int(y.argmax())
         ax.annotate(level, (x[peak], y[peak]), (0, 3), textcoords="offset points", ha="center")
     ax.set(ylabel="probability", title=_label(item))
@@ -270,16 +270,26 @@ def characteristic_curves(
         The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_type("curves", curves, CharacteristicCurves)
-    known = curves.table.index.unique(0)
-    chosen = [systems] if isinstance(systems, str) else list(systems or known[:_MOST_CURVES])
-    if strange := [name for name in chosen if name not in known]:
+    names = curves.table.index.unique(0)
+    chosen = [systems] if isinstance(systems, str) else list(systems or names[:_MOST_CURVES])
+    if strange := [name for name in chosen if name not in names]:
         raise ValueError(f"systems: {short(strange[0])} lacks a curve")
     ax = _one(ax)
     for name in chosen:
-        one = curves.table.loc[name]
-        reach = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
+        curve = curves.table.loc[name]
+        reach = [
+            curve["accuracy"] - curve["accuracy_low"],
+            curve["accuracy_high"] - curve["accuracy"],
+        ]
         ax.errorbar(
-            one["difficulty"], one["accuracy"], reach, fmt="o-", ms=4, lw=1, capsize=2, label=name
+            curve["difficulty"],
+            curve["accuracy"],
+            reach,
+            fmt="o-",
+            ms=4,
+            lw=1,
+            capsize=2,
+            label=name,
         )
     ax.legend(frameon=False)
     ax.set(xlabel="difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))

@@ -342,13 +342,13 @@ def by_saddlepoint(p: Array, weights: Array, scores: Array) -> Array:
     distance = np.abs(scores[:, None] - mean) / sd
     near = (distance < _REACH) | (distance == distance.min(axis=1, keepdims=True))
     logits = np.log(p) - np.log1p(-p)
-    one = np.ones(len(p))
+    unit = np.ones(len(p))
     used = np.flatnonzero(near.any(axis=0))
     log_density = np.full(near.shape, -np.inf)
     tilts = np.zeros(near.shape)
     for q in used:
         rows = near[:, q]
-        tilt, tilted = _tilted(logits[:, q], one, scores[rows])
+        tilt, tilted = _tilted(logits[:, q], unit, scores[rows])
         variance = (tilted * (1 - tilted)).sum(axis=1)
         ratio = p[:, q] * np.expm1(tilt)[:, None]
         log_sum = np.log1p(ratio).sum(axis=1)

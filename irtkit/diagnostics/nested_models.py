@@ -147,7 +147,7 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     for name, result in (("smaller", smaller), ("larger", larger)):
         require("likelihood_ratio_test", result)
         check_type(name, result, FitResult)
-    ranks = [_RANK.get(one.model, np.nan) for one in (smaller, larger)]  # NaN of ordered levels
+    ranks = [_RANK.get(fit.model, np.nan) for fit in (smaller, larger)]  # NaN of ordered levels
     nested = ranks[0] < ranks[1]
     if not nested or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
@@ -161,8 +161,8 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
 def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     """Refuse fits of different responses or settings, as far as results know them."""
     labels = {"item": smaller.item_labels, "respondent": smaller.respondent_labels}
-    for kind, own in labels.items():
-        check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
+    for kind, of_kind in labels.items():
+        check_same_labels(kind, {"smaller": of_kind, "larger": getattr(larger, f"{kind}_labels")})
     rule = "smaller and larger must be fitted to the same responses"
     for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
         raise ValueError(f"{rule}: {short(labels['respondent'][k])} is synthetic in one of them")
@@ -171,18 +171,18 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     differs |= smaller.counts.item_right != counts.item_right
     for k in np.flatnonzero(differs):
         raise ValueError(f"{rule}: responses to item {short(labels['item'][k])} differ")
-    known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
-    if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
+    saved = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
+    if len(saved) == 2 and saved[0] is not saved[1] and saved[0].cells != saved[1].cells:
         raise ValueError(f"{rule}: their counts agree and single responses do not")
     for name, remedy in (
         ("quadrature", "quadrature="),
         ("trial_correlation", "responses.with_trial_correlation()"),
     ):
-        one, other = (getattr(fit.settings, name) or 0.0 for fit in (smaller, larger))
-        if one != other:
+        of_smaller, of_larger = (getattr(fit.settings, name) or 0.0 for fit in (smaller, larger))
+        if of_smaller != of_larger:
             raise ValueError(
-                f"smaller and larger must be fitted with the same {name}. smaller has {one!r} and "
-                f"larger {other!r}. {remedy} sets it"
+                f"smaller and larger must be fitted with the same {name}. smaller has "
+                f"{of_smaller!r} and larger {of_larger!r}. {remedy} sets it"
             )
 
 
@@ -206,12 +206,12 @@ def _findings(
     if larger.model == "3PL":
         yield Finding("guessing-at-edge", "note", {"smaller": smaller.model})
     statuses = zip(smaller.status, larger.status, strict=True)
-    if n := sum(not {"no variance", "unbounded"}.isdisjoint(one) for one in statuses):
+    if n := sum(not {"no variance", "unbounded"}.isdisjoint(status) for status in statuses):
         yield Finding("few-finite-items", "note", {"n": n, "of": len(larger.status)})
     if larger.evidence < 1:
-        found = larger.near_duplicates
-        about = {"n": found.n, "n_eff": round(found.n_eff)}
-        yield Finding("weighted-evidence", "note", {**about, "evidence": larger.evidence})
+        duplicates = larger.near_duplicates
+        values = {"n": duplicates.n, "n_eff": round(duplicates.n_eff)}
+        yield Finding("weighted-evidence", "note", {**values, "evidence": larger.evidence})
     elif larger.n_answering < larger.n_parameters:
-        about = {"n": larger.n_answering, "n_parameters": larger.n_parameters}
-        yield Finding("few-for-parameters", "note", about)
+        values = {"n": larger.n_answering, "n_parameters": larger.n_parameters}
+        yield Finding("few-for-parameters", "note", values)

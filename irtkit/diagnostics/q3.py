@@ -194,18 +194,18 @@ def _block(parts: Fitted, start: int, *, complete: bool) -> _Block:
     return _Block(start, (residual / size).astype(np.float32), None)
 
 
-def _of_blocks(one: _Block, other: _Block, least: float) -> Array:
+def _of_blocks(block: _Block, other: _Block, least: float) -> Array:
     """Item, other item, Q3 and number of respondents of pairs of two blocks, (4, n)."""
-    if one.answered is None or other.answered is None:
-        q3 = one.residual.T @ other.residual
-        n = np.full(q3.shape, len(one.residual), dtype=np.float32)
+    if block.answered is None or other.answered is None:
+        q3 = block.residual.T @ other.residual
+        n = np.full(q3.shape, len(block.residual), dtype=np.float32)
     else:
-        q3, n = _over_common(one.residual, one.answered, other.residual, other.answered)
+        q3, n = _over_common(block.residual, block.answered, other.residual, other.answered)
     large = np.abs(q3) >= least  # not where it is NaN
-    if one.start == other.start:
+    if block.start == other.start:
         large &= ~np.tri(len(q3), dtype=np.bool_)
     j, k = np.nonzero(large & (n >= _LEAST_COMMON))
-    values = (one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k])
+    values = (block.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k])
     return np.stack(values, dtype=np.float64)
 
 

@@ -184,8 +184,8 @@ def information(
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
     weights = result.weights_of(ability)
-    known = result.parameters.known
-    items = Along.of(result, weights, known, result.answer_worth)
+    estimated = result.parameters.known
+    items = Along.of(result, weights, estimated, result.answer_worth)
     mean = result.latent_mean
     sd = result.latent_sd
     theta = mean + sd * _ABILITIES
@@ -233,21 +233,21 @@ def _item_table(
     """Information of every item, in the population and among the most able."""
     import pandas as pd
 
-    known = result.parameters.known
+    estimated = result.parameters.known
     density = np.exp(-0.5 * _GRID[::10] ** 2)
     population = result.latent_mean + result.latent_sd * _GRID[::10]
-    of_top = np.full(len(known), np.nan)
-    of_top[known] = _mean_information(items, ability[ablest], np.ones(len(ablest)))
+    of_top = np.full(len(estimated), np.nan)
+    of_top[estimated] = _mean_information(items, ability[ablest], np.ones(len(ablest)))
     of_top *= result.answer_worth
-    of_population = np.full(len(known), np.nan)
-    of_population[known] = _mean_information(items, population, density)
-    right_top = np.full(len(known), np.nan)
+    of_population = np.full(len(estimated), np.nan)
+    of_population[estimated] = _mean_information(items, population, density)
+    right_top = np.full(len(estimated), np.nan)
     if result.responses is not None:
         margins = result.patterns.chosen(ablest).margins
         tried = margins.item_responses.sum(axis=0)
         right = margins.item_right.sum(axis=0)
         np.divide(right, tried, out=right_top, where=tried > 0)
-    separates = np.zeros(len(known), dtype=bool)
+    separates = np.zeros(len(estimated), dtype=bool)
     separates[_fewest(np.nan_to_num(of_top))] = True
     columns = {
         "information": of_population * result.answer_worth,
@@ -262,7 +262,7 @@ def _mean_information(items: ItemParameters, theta: Array, weight: Array) -> Arr
     """Weighted mean over abilities of the information of one trial of every item."""
     share = weight / weight.sum()
     rows = blocks(len(theta), items.n_items)
-    return np.asarray(sum(share[some] @ items.information(theta[some]) for some in rows))
+    return np.asarray(sum(share[part] @ items.information(theta[part]) for part in rows))
 
 
 def _fewest(information: Array) -> NDArray[np.intp]:

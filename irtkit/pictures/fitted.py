@@ -152,8 +152,8 @@ def category_curves(result: FitResult, item: str) -> Picture:
     parts = ("dashes", before), ("line", inside), ("dashes", after)
     for level in np.flatnonzero(reached):
         curve, colour = curves[level], _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-        for shape, some in parts:
-            marks.append(Mark(shape, colour, ability[some], curve[some], name=str(level)))
+        for shape, part in parts:
+            marks.append(Mark(shape, colour, ability[part], curve[part], name=str(level)))
     title = f"Probability of the levels of {item} by ability"
     return Picture(title, axes.x, axes.y, tuple(marks))
 
@@ -166,7 +166,7 @@ def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     return kind
 
 
-def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, some: Any) -> Picture:
+def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, shown: Any) -> Picture:
     """Some items as points, with the zero line of the vertical axis."""
     marks = []
     if y.low < 0 < y.high:
@@ -177,7 +177,7 @@ def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, som
         ("triangles", "odd", "negative discrimination"),
     )
     for k, (shape, colour, name) in enumerate(looks):
-        items = np.flatnonzero(some & (kind == k))
+        items = np.flatnonzero(shown & (kind == k))
         marks.append(Mark(shape, colour, xs[items], ys[items], name=name, items=items))
     return Picture(title, x, y, tuple(marks))
 
@@ -193,13 +193,13 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     """
     a = result.own_items.discrimination
     b = result.own_items.difficulty
-    some = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
+    shown = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
     kind = kinds_of(result, suspects)
-    usual = usual_axis("", np.append(a[some], 0.0))
-    lowest = a[some & (kind > 0)].min(initial=0.0)  # suspects are looked for
+    usual = usual_axis("", np.append(a[shown], 0.0))
+    lowest = a[shown & (kind > 0)].min(initial=0.0)  # suspects are looked for
     y = axis_over("discrimination", [usual.low, usual.high, max(lowest, -usual.high)])
-    x = _difficulty_axis(result, b[some], "difficulty")
-    return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, some)
+    x = _difficulty_axis(result, b[shown], "difficulty")
+    return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown)
 
 
 def error_map(
@@ -214,20 +214,20 @@ def error_map(
     if predicted is not None:
         values = np.asarray(predicted.reindex(result.item_labels), np.float64)
         name = "predicted difficulty"
-    some = np.isfinite(difficulty) & np.isfinite(values)
-    x = axis_over(name, [0.0, 1.0]) if predicted is None else usual_axis(name, values[some])
-    y = _difficulty_axis(result, difficulty[some], "difficulty")
+    shown = np.isfinite(difficulty) & np.isfinite(values)
+    x = axis_over(name, [0.0, 1.0]) if predicted is None else usual_axis(name, values[shown])
+    y = _difficulty_axis(result, difficulty[shown], "difficulty")
     title = f"{name.capitalize()} and difficulty of items"
-    return _of_items(title, x, y, values, difficulty, kind, some)
+    return _of_items(title, x, y, values, difficulty, kind, shown)
 
 
 def _readable(result: FitResult) -> Array:
     return np.asarray(readable_difficulty(result.items), np.float64)
 
 
-def ranking(board: pd.DataFrame, some: slice = slice(None)) -> Picture:
+def ranking(board: pd.DataFrame, systems: slice = slice(None)) -> Picture:
     """Some systems of ``result.leaderboard()``, and the ranks that items like these allow."""
-    rows = board.iloc[some]
+    rows = board.iloc[systems]
     rank, low, high = (
         rows[name].to_numpy(np.float64) for name in ("rank", "rank_low", "rank_high")
     )

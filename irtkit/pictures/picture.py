@@ -97,9 +97,9 @@ class Picture:
 
 def axis_over(name: str, *values: ArrayLike, least: float = 1e-9) -> Axis:
     """An axis over all finite numbers, at least so long."""
-    found = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
-    found = found[np.isfinite(found)]
-    low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
+    numbers = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
+    numbers = numbers[np.isfinite(numbers)]
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     wider = max(least - (high - low), 0.0) / 2
     margin = wider + _MARGIN * (high - low + 2 * wider)
     return Axis(low - margin, high + margin, name)
@@ -107,8 +107,8 @@ def axis_over(name: str, *values: ArrayLike, least: float = 1e-9) -> Axis:
 
 def usual_axis(name: str, values: Array, mean: float = 0.0, reach: float = math.inf) -> Axis:
     """An axis over all numbers but the outermost hundredth, hardly beyond ``reach`` of ``mean``."""
-    found = values[np.isfinite(values)]
-    ends = np.quantile(found, _ENDS) if len(found) else np.array([mean - 1, mean + 1])
+    numbers = values[np.isfinite(values)]
+    ends = np.quantile(numbers, _ENDS) if len(numbers) else np.array([mean - 1, mean + 1])
     return axis_over(name, np.clip(ends, mean - reach, mean + reach), least=_SHORTEST)
 
 

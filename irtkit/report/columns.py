@@ -71,7 +71,7 @@ def data_block(
         "reasons": [str(word) for word in words],
         "reason": column(codes.astype(np.uint16)),
         "kind": column(fitted.kinds_of(result, audited.suspects).astype(np.uint8)),
-        "maps": [[column(half) for half in _half_pixels(one, len(labels))] for one in maps],
+        "maps": [[column(half) for half in _half_pixels(picture, len(labels))] for picture in maps],
         **_curves(result),
         **_answers(result),
         "texts": _texts(result, suspects) | {"strong": strong},
@@ -95,10 +95,10 @@ def column(values: NDArray[Any]) -> Any:
 
 def _half_pixels(picture: Picture, n_items: int) -> NDArray[np.uint16]:
     """Where items are drawn, from the left and from above."""
-    frame, found = Frame(picture, "wide"), np.full((2, n_items), _NOWHERE, np.uint16)
+    frame, pixels = Frame(picture, "wide"), np.full((2, n_items), _NOWHERE, np.uint16)
     for mark in picture.points:
-        found[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
-    return found
+        pixels[:, mark.items] = np.round(2 * np.stack([frame.px(mark.x), frame.py(mark.y)]))
+    return pixels
 
 
 def _curves(result: FitResult) -> dict[str, Any]:

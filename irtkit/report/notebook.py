@@ -143,7 +143,7 @@ def of_board(board: Board) -> str:
     table = board_table(board.table, _SYSTEMS)
     caption = f"the first {len(table)} of {counted(len(board.table), 'system')}"
     legend = board_legend(board.table, board.level, [str(name) for name in table], board.of)
-    return _shown((caption, table), [f"{one}." for one in legend])
+    return _shown((caption, table), [f"{sentence}." for sentence in legend])
 
 
 def _shown(*parts: Iterable[str] | tuple[Any, ...]) -> str:

@@ -65,7 +65,7 @@ def page_of(
     board, limits = ranked(result, level=_LEVEL) if rankable else (None, [])
     tasks = rankable and bool(sizes_of_tasks(result))
     board_by_task, more = ranked(result, level=_LEVEL, by="task") if tasks else (None, [])
-    limits += [one for one in more if one not in limits]
+    limits += [finding for finding in more if finding not in limits]
     maps = [fitted.item_map(result, suspects), fitted.error_map(result, suspects)]
     rho = None
     if difficulties is not None:
@@ -87,11 +87,11 @@ def page_of(
         result=result,
         audit=audited,
         fdr=fdr,
-        first=[f"{one}." for one in result.findings if one.code == AT_CHANCE],
+        first=[f"{finding}." for finding in result.findings if finding.code == AT_CHANCE],
         called=called if audited.n_negative else None,
-        cautions=[*audited.limits, *audited.details, *(f"{one}." for one in limits)],
+        cautions=[*audited.limits, *audited.details, *(f"{finding}." for finding in limits)],
         health=measured,
-        limits=[f"{one}." for one in measured.findings if one not in result.findings],
+        limits=[f"{finding}." for finding in measured.findings if finding not in result.findings],
         alike=measured.first_pairs(_SUSPECTS),
         unread=audited.to_read(),
         cards=_cards(result, suspects),
@@ -159,8 +159,8 @@ def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
     """Suspects as they are shown, with links."""
-    known = [name for name in _EVIDENCE if name in suspects and suspects[name].notna().any()]
-    shown = suspects[known].copy()
+    names = [name for name in _EVIDENCE if name in suspects and suspects[name].notna().any()]
+    shown = suspects[names].copy()
     shown.insert(0, "reasons", suspects["reasons"].map(reasons_text))
     if "strong_answer" in suspects:
         shown["strong_answer"] = [strong_answer(row) for _, row in suspects.iterrows()]

@@ -104,8 +104,10 @@ def _by_item(difficulties: Any, result: FitResult) -> pd.Series[float]:
     import pandas as pd
 
     if isinstance(difficulties, pd.DataFrame):
-        one = "predicted" in difficulties
-        difficulties = difficulties["predicted"] if one else difficulties.squeeze("columns")
+        has_predicted = "predicted" in difficulties
+        difficulties = (
+            difficulties["predicted"] if has_predicted else difficulties.squeeze("columns")
+        )
     if not isinstance(difficulties, pd.Series):
         raise TypeError(
             "difficulties must be a Series by item, or a table by item with a column 'predicted', "

@@ -161,8 +161,8 @@ class AdaptiveTest:
         self._level = level
         items = selection.covariance.items
         labels = selection.result.item_labels
-        self._labels = [labels[place] for place in selection.covariance.known[selection.pool]]
-        self._n_items = len(selection.covariance.known)
+        self._labels = [labels[place] for place in selection.covariance.places[selection.pool]]
+        self._n_items = len(selection.covariance.places)
         self._state, self._p = begun(items, selection.pool)
         if order == "adaptive":
             self._misfit = selection.tried.misfit

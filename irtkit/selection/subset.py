@@ -32,7 +32,6 @@ from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted
-from irtkit.irf import logistic
 from irtkit.printed import in_lines
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
@@ -66,7 +65,7 @@ _ONE_FAMILY = "the error is cross-validated between families: at least two are n
 class ItemCovariance(NamedTuple):
     """The parts of Σ, of the items of a fit with known parameters."""
 
-    known: Places  # Which items of the fit they are.
+    places: Places  # Which items of the fit they are.
     allowed: NDArray[np.bool_]  # Which of them may be chosen: not suspect.
     items: Any  # ItemParameters in SDs of ability in the population, None of several abilities.
     rising: NDArray[np.bool_]  # Which of them have slopes above 0.
@@ -78,24 +77,23 @@ class ItemCovariance(NamedTuple):
     def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
         """Return the covariance of a fit, for the items of another covariance if given."""
         if like is None:
-            answered = result.counts.item_responses > 0
-            of_one = isinstance(result, FitResult)
-            known = np.flatnonzero(result.parameters.known if of_one else answered)
+            places = np.flatnonzero(result.parameters.known)
             settings: Any = flag_items.__kwdefaults__
             suspect = set(flagged(result, **settings)[0].index)
-            allowed = np.array([result.item_labels[place] not in suspect for place in known])
+            allowed = np.array([result.item_labels[place] not in suspect for place in places])
         else:
-            known, allowed = like.known, like.allowed
+            places = like.places
+            allowed = like.allowed
         of_population = _one_ability if result.n_abilities == 1 else _several_abilities
-        items, rising, p, weight = of_population(result, known)
+        items, rising, p, weight = of_population(result, places)
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
-        cells = Cells.of(patterns, rows, known)
+        cells = Cells.of(patterns, rows, places)
         answers = np.asarray(cells.right, dtype=np.float32)
         for row in np.flatnonzero((cells.tried == 0).any(axis=1)):
             missing = cells.tried[row] == 0
-            answers[row, missing] = result.expected(rows[row : row + 1], known[missing])[0]
-        return cls(known, allowed, items, rising, p, weight, answers)
+            answers[row, missing] = result.expected(rows[row : row + 1], places[missing])[0]
+        return cls(places, allowed, items, rising, p, weight, answers)
 
     def factored(self) -> tuple[Single, Array]:
         """F and the diagonal of D."""
@@ -137,24 +135,21 @@ class ItemCovariance(NamedTuple):
         return np.array(taken, dtype=np.intp)
 
 
-def _one_ability(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
+def _one_ability(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Items in SDs of ability, which of them rise, P(right) at abilities, and their weights."""
-    items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(known)
+    items = result.parameters.standardised(result.latent_sd, result.latent_mean).chosen(places)
     theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
     weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
     return items, items.discrimination > 0, items.probability(theta), weight / weight.sum()
 
 
-def _several_abilities(result: Any, known: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
+def _several_abilities(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
     """Return the same of several abilities, but for the items, at draws of abilities."""
-    b, root = (
-        result.several.fitted.items.mean[known],
-        np.linalg.cholesky(result.several.fitted.correlations),
-    )
+    root = np.linalg.cholesky(result.ability_correlation)
     drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
-    p = logistic(drawn @ b[:, :-1].T + b[:, -1])
+    p = result.parameters.chosen(places).probability(drawn)
     weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
-    return None, result.verdict.p_negative[known] < _MAY_RISE, p, weight
+    return None, result.verdict.p_negative[places] < _MAY_RISE, p, weight
 
 
 def refits(
@@ -253,7 +248,7 @@ class Selection:
         """
         table = self.result.items.loc[list(self.items)]
         table.insert(0, "rank", range(1, len(table) + 1))
-        return table.assign(selected_of=len(self.covariance.known))
+        return table.assign(selected_of=len(self.covariance.places))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
@@ -291,17 +286,17 @@ class Selection:
     def cells(self) -> Cells:
         """Answers of all respondents to the known items."""
         patterns = self.result.patterns
-        return Cells.of(patterns, np.arange(patterns.n), self.covariance.known)
+        return Cells.of(patterns, np.arange(patterns.n), self.covariance.places)
 
     @cached_property
     def held(self) -> list[Held]:
         """Items and ranking without each fold, and rankings of twice as many items if possible."""
-        found = []
+        folds = []
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             covariance = ItemCovariance.of(fold, self.covariance)
             ranking = covariance.ranking(2 * len(self.items))
-            found.append(Held(rows, covariance.items, ranking))
-        return found
+            folds.append(Held(rows, covariance.items, ranking))
+        return folds
 
     @property
     def _sizes(self) -> list[int]:
@@ -309,31 +304,31 @@ class Selection:
 
     def _errors(self) -> tuple[Array, Array]:
         """Errors of held-out scores and their variances under the model, (n_sizes, n) each."""
-        found = []
+        errors_of_folds = []
         for rows, items, ranking in self.held:
             cells = self.cells.chosen(rows)
             for size in self._sizes:
                 expected, variance = expected_scores(items, cells, ranking[:size])
-                found.append(np.stack([expected - cells.score, variance]))
-        by_size = [found[k :: len(self._sizes)] for k in range(len(self._sizes))]
+                errors_of_folds.append(np.stack([expected - cells.score, variance]))
+        by_size = [errors_of_folds[k :: len(self._sizes)] for k in range(len(self._sizes))]
         errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
         return errors, variances
 
     def _errors_of_several(self) -> Array:
         """Errors of held-out scores with several abilities, (n_sizes, n)."""
         responses = self.result.saved_responses
-        found = []
+        errors = []
         for fold, rows in refits(self.result, self.families, self.folds, self.seed):
             ranking = ItemCovariance.of(fold, self.covariance).ranking(len(self.items))
             score_of = self.cells.chosen(rows).score
             answers = (
-                responses.part(rows, self.covariance.known[ranking[:size]]) for size in self._sizes
+                responses.part(rows, self.covariance.places[ranking[:size]]) for size in self._sizes
             )
             scores = [
                 fold.several.scored(fold, part)["expected_score"].to_numpy() for part in answers
             ]
-            found.append(np.array(scores) - score_of)
-        return np.concatenate(found, axis=1)
+            errors.append(np.array(scores) - score_of)
+        return np.concatenate(errors, axis=1)
 
     def _misfit(self, asked: Places) -> float:
         """Variance that the model does not explain, if the first of the items were asked.
@@ -351,8 +346,8 @@ class Selection:
     def __str__(self) -> str:
         errors = self._table["expected_error"]
         listed = ", ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
-        about = f"error of the score in percentage points, cross-validated (RMSE): {listed}"
-        return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items", about])
+        sentence = f"error of the score in percentage points, cross-validated (RMSE): {listed}"
+        return in_lines([f"{len(self.items)} of {len(self.covariance.places)} items", sentence])
 
 
 def select_items(
@@ -424,17 +419,18 @@ def select_items(
         if len(np.unique(codes)) < 2:
             raise ValueError(_ONE_FAMILY)
     covariance = ItemCovariance.of(result)
-    places = covariance.ranking(k)
-    if not len(places):
+    ranking = covariance.ranking(k)
+    if not len(ranking):
         raise ValueError(
             "no item can be chosen: all are suspect (irtkit.flag_items lists them), or their "
             "slopes are not above 0"
         )
-    if k > len(places):
+    if k > len(ranking):
         raise ValueError(
-            f"k must be at most {len(places)}, the number of items fit to be chosen, got {short(k)}"
+            f"k must be at most {len(ranking)}, the number of items fit to be chosen, "
+            f"got {short(k)}"
         )
-    labels = tuple(result.item_labels[place] for place in covariance.known[places])
+    labels = tuple(result.item_labels[place] for place in covariance.places[ranking])
     return Selection(labels, result, covariance, families, folds, seed)
 
 

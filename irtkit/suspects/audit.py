@@ -87,7 +87,7 @@ class Audit(InNotebooks):
             "uninformative": self.uninformative.index,
             "all_wrong": self.all_wrong,
         }
-        which = pd.DataFrame({kind: labels.isin(some) for kind, some in kinds.items()})
+        which = pd.DataFrame({kind: labels.isin(items) for kind, items in kinds.items()})
         tasks = list(sections_of(self.result).items())[1:]
         counts = [which.iloc[places].sum() for _, places in tasks]
         index = pd.Index([name for name, _ in tasks], name="task", dtype=object)
@@ -113,25 +113,27 @@ class Audit(InNotebooks):
     @property
     def limits(self) -> list[str]:
         """What keeps the audit from being sharp."""
-        return [f"Warning: {one}." for one in self.findings if one.severity == "warning"]
+        return [
+            f"Warning: {finding}." for finding in self.findings if finding.severity == "warning"
+        ]
 
     @property
     def details(self) -> list[str]:
         """Silent and uninformative items, findings of the fit, and respondents that are alike."""
         result, others = self.result, self.uninformative
-        found = [*map(str, silent_items(result))]
+        sentences = [*map(str, silent_items(result))]
         if len(others):
-            found.append(str(_counted("uninformative-items", others, result)))
+            sentences.append(str(_counted("uninformative-items", others, result)))
         settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
-        fit = [one for one in result.findings if one.code not in settled]
-        found += [f"{one.severity.capitalize()}: {one}" for one in fit]
-        found += [str(one) for one in self.findings if one.severity == "note"]
-        return [f"{one}." for one in found]
+        fit = [finding for finding in result.findings if finding.code not in settled]
+        sentences += [f"{finding.severity.capitalize()}: {finding}" for finding in fit]
+        sentences += [str(finding) for finding in self.findings if finding.severity == "note"]
+        return [f"{finding}." for finding in sentences]
 
     @property
     def summary(self) -> list[str]:
         """The sentences that are printed."""
-        first = [f"{one}." for one in self.result.findings if one.code == AT_CHANCE]
+        first = [f"{finding}." for finding in self.result.findings if finding.code == AT_CHANCE]
         return [*first, self.headline, *self.limits, *self.details]
 
     def shown(self, top: int = _SHOWN) -> Group:
@@ -277,7 +279,7 @@ def audit(
     if predictions is None and responses is not None:
         predictions = responses.predictions
     check_thresholds(fdr, extreme_difficulty, chance)
-    keys = prior = known = None
+    keys = prior = family = None
     limits: list[Finding] = []
     first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
     if limit_of("wrong_keys", result) is None:
@@ -296,11 +298,11 @@ def audit(
         pairs = similar_respondents(result)
         names = family_names(result, SIMILAR, pairs)
         index = pd.Index(result.respondent_labels, name="respondent")
-        known = pd.Series(names, index, name="family", dtype=object)[~result.synthetic]
+        family = pd.Series(names, index, name="family", dtype=object)[~result.synthetic]
         if len(pairs):
             most: Any = pairs.iloc[0].to_dict()
             findings.append(Finding("similar", "note", {"n": len(pairs), **most}))
-    return Audit(items, known, tuple(findings), families is not None, prior, result, first)
+    return Audit(items, family, tuple(findings), families is not None, prior, result, first)
 
 
 def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
@@ -316,17 +318,17 @@ def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
         "only the best are wrong": failed.any(axis=0) & ~failed[quarter:].any(axis=0),
     }
     kind = np.select([*kinds.values()], [*kinds], "")
-    found = keys[["p_wrong_key"]].copy()
-    found.insert(0, "kind", kind)
+    table = keys[["p_wrong_key"]].copy()
+    table.insert(0, "kind", kind)
     texts = item_texts(result.responses)
-    return found if texts is None else found.join(texts)
+    return table if texts is None else table.join(texts)
 
 
 def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
     """How many items there are of a kind, for which reasons, and the first of them."""
     counts = Counter(chain.from_iterable(items["reasons"]))
-    about = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}
-    return Finding(code, "note", {**about, **counts})
+    values = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}
+    return Finding(code, "note", {**values, **counts})
 
 
 def _asked(items: pd.DataFrame) -> list[str]:

@@ -217,8 +217,8 @@ def flagged(
     if keys is not None:
         keys = keys.loc[list(result.item_labels)]
         evidence = first = keys["log_bayes_factor"].to_numpy()
-        known = keys["p_wrong_key"].notna().to_numpy()
-        wrong = np.where(known, keys["called"].to_numpy(), wrong)
+        judged = keys["p_wrong_key"].notna().to_numpy()
+        wrong = np.where(judged, keys["called"].to_numpy(), wrong)
     scored: Any = False if result.dispersion is None else ~np.isnan(result.dispersion)
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     reasons = {

@@ -86,7 +86,7 @@ class Health(InNotebooks):
     @property
     def summary(self) -> list[str]:
         """What limits the benchmark and what to add, in sentences."""
-        return [*(f"Warning: {one}." for one in self.findings), *self.advice]
+        return [*(f"Warning: {finding}." for finding in self.findings), *self.advice]
 
     @property
     def advice(self) -> list[str]:
@@ -273,8 +273,8 @@ def _row(
     which: NDArray[np.intp],
 ) -> dict[str, Any]:
     """One row of the table: the numbers of some items, whose mean error variance is given."""
-    some = items.iloc[which]
-    grouped = some["group"] != ""
+    rows = items.iloc[which]
+    grouped = rows["group"] != ""
     chosen = np.zeros(len(items))
     chosen[which] = 1
     ablest = result.patterns.chosen(best)
@@ -282,10 +282,10 @@ def _row(
     score = right / tried if tried else math.nan
     return {
         "n_items": len(which),
-        "ceiling": int((some["place"] == "ceiling").sum()),
-        "floor": int((some["place"] == "floor").sum()),
-        "separating": int(some["separates_best"].sum()),
-        "near_duplicates": int(grouped.sum() - some["group"][grouped].nunique()),
+        "ceiling": int((rows["place"] == "ceiling").sum()),
+        "floor": int((rows["place"] == "floor").sum()),
+        "separating": int(rows["separates_best"].sum()),
+        "near_duplicates": int(grouped.sum() - rows["group"][grouped].nunique()),
         "reliability": max(0.0, 1 - error),
         "best_score": score,
         "headroom": 1 - score,
@@ -317,7 +317,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     order = np.argsort(right, kind="stable")
     starts = range(0, len(order), _ITEMS_AT_ONCE)
     parts = [order[start : start + _ITEMS_AT_ONCE] for start in starts]
-    found: list[Array] = []
+    pairs: list[Array] = []
     for k, first in enumerate(parts):
         for second in parts[k:]:
             n: Any = len(who) if complete else answered[:, first].T @ answered[:, second]
@@ -339,8 +339,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
             chance = bdtr(unlike, count.astype(np.int64), np.clip((1 - expected / count) / 2, 0, 1))
             kept = (chance <= level) & (2 * unlike <= _FEWER * (count - expected))
             pair = np.sort([places[first[j]], places[second[m]]], axis=0)
-            found.append(np.vstack([pair, count - unlike, count])[:, kept])
-    one_item, other_item, same, n = np.hstack([np.empty((4, 0)), *found])
+            pairs.append(np.vstack([pair, count - unlike, count])[:, kept])
+    one_item, other_item, same, n = np.hstack([np.empty((4, 0)), *pairs])
     order = np.lexsort((other_item, one_item, -n, n - same))
     columns = {
         "item": labels[one_item[order].astype(np.intp)],
@@ -351,14 +351,14 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _most_unlike(n: int, one: Array, other: Array, level: float) -> int:
+def _most_unlike(n: int, mean: Array, other_mean: Array, level: float) -> int:
     """Most of n systems that answer near-duplicates of two parts differently, −1 if there are none.
 
     Two items with means 2p − 1 and 2q − 1 are expected to differ on at most 1 − |p + q − 1|.
     """
     from scipy.special import bdtr
 
-    nearest = max(one.min() + other.min(), -(one.max() + other.max()), 0.0)
+    nearest = max(mean.min() + other_mean.min(), -(mean.max() + other_mean.max()), 0.0)
     differ = 1 - nearest / 2
     unlike = np.arange(int(min(_DIFFERENT, _FEWER * differ) * n) + 1)
     return int((bdtr(unlike, n, differ) <= level).sum()) - 1
@@ -383,8 +383,10 @@ def _groups(pairs: pd.DataFrame, labels: pd.Index) -> NDArray[np.object_]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    one, other = (labels.get_indexer(pd.Index(pairs[name])) for name in ("item", "other"))
-    links = coo_array((np.ones(len(one)), (one, other)), shape=(len(labels), len(labels)))
+    first_item, other = (labels.get_indexer(pd.Index(pairs[name])) for name in ("item", "other"))
+    links = coo_array(
+        (np.ones(len(first_item)), (first_item, other)), shape=(len(labels), len(labels))
+    )
     group = connected_components(links, directed=False)[1]
     _, first, size = np.unique(group, return_index=True, return_counts=True)
     names = labels.to_numpy(dtype=object)[first]
@@ -400,8 +402,8 @@ def _weights(result: FitResult) -> Array:
 def _information(result: FitResult, weights: Array, worth: Array, which: NDArray[np.intp]) -> Array:
     """Information of some items along the grid, in 1/variance of a composite, (n_grid,)."""
     theta = result.latent_mean + result.latent_sd * _GRID
-    known = which[result.parameters.known[which]]
-    items = Along.of(result, weights, known, worth)
+    places = which[result.parameters.known[which]]
+    items = Along.of(result, weights, places, worth)
     return result.latent_sd**2 * items.information(theta)
 
 
@@ -410,12 +412,12 @@ def _information_of_new(result: FitResult, worth: Array) -> Array:
 
     A row has the difficulty of its place on the grid.
     """
-    known = np.flatnonzero(result.parameters.known)
-    order = np.argsort(np.abs(result.own_items.discrimination[known]), kind="stable")
-    item = result.own_items.chosen(known[order[[(len(known) - 1) // 2]]])
+    places = np.flatnonzero(result.parameters.known)
+    order = np.argsort(np.abs(result.own_items.discrimination[places]), kind="stable")
+    item = result.own_items.chosen(places[order[[(len(places) - 1) // 2]]])
     distance = result.latent_sd * (_GRID - _GRID[:, None])
     information = item.information(distance.ravel() + np.nan_to_num(item.difficulty[0]))
-    weight = result.latent_sd**2 * np.median(worth[known])
+    weight = result.latent_sd**2 * np.median(worth[places])
     return np.asarray(weight * information.reshape(distance.shape))
 
 

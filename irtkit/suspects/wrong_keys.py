@@ -105,18 +105,18 @@ class _Bank(NamedTuple):
         binomial, n_wrong = np.isinf(self.precision), n - n_right
         logs = np.log(self.curves.T), np.log1p(-self.curves.T)
         tables = [] if binomial else [*map(self._of_counts, counts.occurring, self.curves.T)]
-        found = np.empty(len(n))
-        for some in blocks(len(n), len(self.curves)):
+        log_likelihood = np.empty(len(n))
+        for block in blocks(len(n), len(self.curves)):
             if binomial:
-                total = n_right[some] @ logs[0] + n_wrong[some] @ logs[1]
+                total = n_right[block] @ logs[0] + n_wrong[block] @ logs[1]
             else:
-                total = np.zeros((some.stop - some.start, len(self.curves)))
-                for table, code in zip(tables, counts.codes[some].T, strict=True):
+                total = np.zeros((block.stop - block.start, len(self.curves)))
+                for table, code in zip(tables, counts.codes[block].T, strict=True):
                     total += table[code]
             top = total.max(axis=1, keepdims=True)
             total -= top
-            found[some] = top[:, 0] + np.log(np.exp(total, out=total).sum(axis=1))
-        return np.asarray(found[counts.of_item] - np.log(len(self.curves)))
+            log_likelihood[block] = top[:, 0] + np.log(np.exp(total, out=total).sum(axis=1))
+        return np.asarray(log_likelihood[counts.of_item] - np.log(len(self.curves)))
 
     def _of_counts(self, counts: Array, p: Array) -> Array:
         """Beta-binomial log likelihood of some counts under each curve of a group."""
@@ -126,8 +126,8 @@ class _Bank(NamedTuple):
         n_wrong = n - n_right
         a, b = self.precision * p, self.precision * (1 - p)
         free = gammaln(self.precision) - gammaln(self.precision + n)
-        found = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
-        return np.asarray(found + free)
+        log_p = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
+        return np.asarray(log_p + free)
 
 
 @one_thread()
@@ -313,9 +313,9 @@ class _Groups(NamedTuple):
         np.put_along_axis(number, order, in_order[:, None].astype(np.int8), axis=0)
         return cls(rows, number, composite.ravel(), n)
 
-    def members(self, composite: int, some: slice = slice(None)) -> Array:
+    def members(self, composite: int, block: slice = slice(None)) -> Array:
         """1 where a respondent is in a group, (n_groups, n)."""
-        of_group = self.number[some, composite] == np.arange(self.n)[:, None]
+        of_group = self.number[block, composite] == np.arange(self.n)[:, None]
         return np.asarray(of_group, dtype=np.float64)
 
 
@@ -328,12 +328,12 @@ def _grouped(result: FitResult, groups: _Groups, *, own_shares: bool) -> tuple[A
     spread = replace(items, discrimination=slopes, intercept=items.intercept + by_intercept)
     sums = np.zeros((3, groups.n, items.n_items))
     measuring = [np.flatnonzero(groups.composite == k) for k in range(groups.number.shape[1])]
-    for some in blocks(len(groups.rows), items.n_items):
-        rows = groups.rows[some]
+    for block in blocks(len(groups.rows), items.n_items):
+        rows = groups.rows[block]
         p = np.nan_to_num(spread.probability(result.ability[rows]))
         tables = (*result.patterns.dense(rows), p)
         for composite, places in enumerate(measuring):
-            members = groups.members(composite, some)
+            members = groups.members(composite, block)
             for total, table in zip(sums, tables, strict=True):
                 total[:, places] += members @ table[:, places]
     right, tried, expected = sums.transpose(0, 2, 1)
