@@ -1,17 +1,25 @@
-"""How well few items tell the score of a new system on all, beside what subsets should reach.
+"""How well few items tell the score of a new system on all.
 
-Identical rows are dropped, and a quarter of the systems is held out by whole families, those who
-answer alike being one (joined by the transformer or the learner in what is known of them). The
-rest is fitted by the 2PL with defaults; items are selected by `irtkit.select_items` and asked of
-the held-out systems, at once (`irtkit.score`) or one by one (`irtkit.adaptive`). Errors are root
-mean squares over all held-out systems of all splits, in percentage points of the share right of
-all items; beside them the bounds of "must hold". Intervals are of 95 %: share that hold the score,
-mean width. Rank correlations are means over splits. Baselines: the share right of random items,
-and of one random item of each stratum of difficulty.
+`few_items`: identical rows are dropped, and a quarter of the systems is held out by whole families,
+those who answer alike being one (joined by the transformer or the learner in what is known of
+them). The rest is fitted by the 2PL with defaults; items are selected by `irtkit.select_items` and
+asked of the held-out systems, at once (`irtkit.score`) or one by one (`irtkit.adaptive`). Errors
+are root mean squares over all held-out systems of all splits, in percentage points of the share
+right of all items. Intervals are of 95 %: share that hold the score, mean width. Rank correlations
+are means over splits. Baselines: the share right of random items, and of one random item of each
+stratum of difficulty.
 
-"Stronger systems": the tenth with the highest scores is held out, and random items are asked of
-them. "warned" is the share of them whose status is "beyond" where the model alone tells the score,
-and of those held out in the splits above.
+`beyond`: whether scores from few items cover systems that are better than the calibration set.
+Three groups of at most 200 systems are held out. "best" is the best tenth and "rest" a random
+quarter of the others; the remaining systems, at most 800, are fitted. "any" is a random quarter of
+all systems, so that the best systems are also fitted. 20 and 50 items are selected, and systems
+held out are scored. Measured are the share of 95 % intervals that cover the score on all items
+("closed" if no interval is opened upwards), their mean width in percentage points, and the share of
+systems with the status "beyond". "outlier": a system with all answers right is added to those that
+are fitted. Simulated boards have 200 items. "bent" gives the best tenth of the systems an ability
+of its own on half of the items, so that calibrated curves end below them; "two abilities" loads
+half of the items on a second ability (correlation 0.5). "ordinary": 30, 60 and 200 calibrated
+systems and 200 new ones of the same population, who answer 50 of 200 items drawn at random.
 
 The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``;
 what is not there is left out.
@@ -20,98 +28,40 @@ what is not there is left out.
 from __future__ import annotations
 
 import time
-import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from machine import SHARED, arguments, part, store, whole
+from machine import SHARED, part
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
+from study import run
 
 import irtkit
 from irtkit import ResponseMatrix
 from irtkit.data.families import linked
+from irtkit.scoring import items_for_scores
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
+    from study import Record, Tables
 
 SHARE, LARGEST = 0.25, 0.3
 """Share of the systems that is held out, and the largest that a last family may make it."""
 DRAWS = 5
 """Random subsets a split."""
-TOP, TOP_DRAWS = 0.9, 100
 
-
-class Board(NamedTuple):
-    """A matrix, how it is split, and what should be reached, in percentage points by size."""
-
-    splits: int
-    fixed: dict[int, float]
-    adaptive: dict[int, float]
-    spearman: dict[int, float]
-    cover: tuple[float, float]
-    width: float | None = None
-    """Of the intervals of 50 items, in percentage points."""
-
-
-BOARDS = {
-    "metabench_arc": Board(
-        5,
-        {10: 6.1, 20: 4.5, 50: 2.4},
-        {10: 5.4, 20: 3.8, 50: 2.0},
-        {10: 0.95, 20: 0.97, 50: 0.99},
-        (0.93, 0.97),
-        9.5,
-    ),
-    "nlu_commonsenseqa": Board(
-        20,
-        {20: 6.0, 50: 4.5, 100: 3.6},
-        {20: 4.8, 50: 4.0, 100: 3.4},
-        {20: 0.84, 50: 0.88, 100: 0.91},
-        (0.90, 0.98),
-        18.0,
-    ),
-    "digits crowd": Board(
-        20, {20: 6.3, 50: 4.3}, {20: 6.2, 50: 4.0}, {20: 0.90, 50: 0.94}, (0.90, 0.98)
-    ),
-    "aid_optdigits": Board(20, {20: 4.1, 50: 2.8}, {}, {20: 0.70, 50: 0.80}, (0.90, 0.98)),
+BOARDS: dict[str, tuple[int, tuple[int, ...]]] = {
+    "metabench_arc": (5, (10, 20, 50)),
+    "nlu_commonsenseqa": (20, (20, 50, 100)),
+    "digits crowd": (20, (20, 50)),
+    "aid_optdigits": (20, (20, 50)),
 }
-
-
-def main() -> None:
-    """Print the tables; store all figures where asked to."""
-    parser = arguments(__doc__)
-    parser.add_argument("--data", type=Path, default=SHARED, help="Folder of the matrices")
-    parser.add_argument("--boards", nargs="*", default=part([*BOARDS], 1), help="Matrices to take")
-    parser.add_argument("--splits", type=int, help="At most so many of each")
-    options = parser.parse_args()
-    found = {}
-    warnings.simplefilter("ignore", UserWarning)
-    for name in options.boards:
-        table, family = _read(name, options.data)
-        if table is None:
-            print(f"{name}: not in {options.data}")
-            continue
-        board = BOARDS[name]
-        board = board._replace(fixed=part(board.fixed, *list(board.fixed)[:1]))
-        n_splits = min(board.splits, options.splits or board.splits)
-        begun = time.perf_counter()
-        rows = [row for seed in range(n_splits) for row in _split(board, table, family, seed)]
-        figures = {
-            "splits": n_splits,
-            "by_size": _summary(board, rows),
-            "stronger": _stronger(table),
-        }
-        found[name] = {**figures, "seconds": time.perf_counter() - begun}
-        _show(name, board, table, found[name])
-    timings = _timings(options.data) if whole() else {}
-    print("\nSeconds, one process")
-    for what, seconds in timings.items():
-        print(f"  {what:60s} {seconds:8.4f}")
-    store(options, boards=found, seconds=timings)
+"""Matrices, the number of splits, and numbers of items."""
 
 
 def _read(name: str, data: Path) -> tuple[Any, Any]:
@@ -152,14 +102,14 @@ def _held_out(family: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
     return held
 
 
-def _split(board: Board, table: Any, family: Any, seed: int) -> list[dict[str, Any]]:
+def _split(sizes: tuple[int, ...], table: Any, family: Any, seed: int) -> list[dict[str, Any]]:
     """Errors of one split, a record per method and size."""
     held = _held_out(family, seed)
     result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
     new, families = table[held], pd.Series(family[~held], table.index[~held])
     truth = new.mean(axis=1).to_numpy()
     generator, rows = np.random.default_rng(seed), []
-    for k in board.fixed:
+    for k in sizes:
         selection = irtkit.select_items(result, k, families=families)
         scores = irtkit.score(ResponseMatrix.from_frame(new[list(selection.items)]), selection)
         rows.append(_row("fixed", k, truth, scores))
@@ -203,10 +153,10 @@ def _row(method: str, k: int, truth: Any, scores: Any) -> dict[str, Any]:
     return row
 
 
-def _summary(board: Board, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _summary(sizes: tuple[int, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Figures by method and size, errors and widths in percentage points."""
     found = []
-    for k in board.fixed:
+    for k in sizes:
         for method in dict.fromkeys(row["method"] for row in rows):
             some = [row for row in rows if row["method"] == method and row["k"] == k]
             record = {"method": method, "k": k, "rmse": 100 * _rms([row["error"] for row in some])}
@@ -224,111 +174,144 @@ def _rms(errors: list[Any]) -> float:
     return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
 
 
-def _stronger(table: Any) -> list[dict[str, Any]]:
-    """The best tenth held out, and asked random items."""
-    truth = table.mean(axis=1)
-    held = truth >= truth.quantile(TOP)
-    result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
-    new, found = table[held], []
-    truth = truth[held].to_numpy()
-    for k in part((20, 50), 0):
-        rows = []
-        for seed in range(TOP_DRAWS):
-            generator = np.random.default_rng(seed)
-            answers = new[generator.choice(new.columns, k, replace=False)]
-            scores = irtkit.score(ResponseMatrix.from_frame(answers), result)
-            rows.append(_row("model", k, truth, scores))
-            raw = answers.mean(axis=1).to_numpy()
-            rows.append({"method": "raw", "error": raw - truth})
-        by = {m: [r for r in rows if r["method"] == m] for m in ("model", "raw")}
-        record: dict[str, Any] = {"k": k, "systems": int(held.sum())}
-        record["model_holds"] = float(np.mean([row["holds"].mean() for row in by["model"]]))
-        for name, some in by.items():
-            record[f"{name}_rmse"] = 100 * _rms([row["error"] for row in some])
-        bias = np.mean([row["error"].mean() for row in by["model"]])
-        record |= {"model_bias": 100 * float(bias)}
-        record["warned"] = float(np.mean([row["warned"].mean() for row in by["model"]]))
-        found.append(record)
-    return found
-
-
-def _show(name: str, board: Board, table: Any, found: dict[str, Any]) -> None:
-    shape = " × ".join(map(str, table.shape))
-    print(f"\n{name}, {shape}, {found['splits']} splits, {found['seconds']:.0f} s")
-    by = {(row["method"], row["k"]): row for row in found["by_size"]}
-    print("  items  method                 RMSE  bound  Spearman  bound  hold  width  warned")
-    for (method, k), row in by.items():
-        bound = {"fixed": board.fixed, "adaptive": board.adaptive}.get(method, {}).get(k)
-        rank = board.spearman[k] if method == "fixed" else None
-        cells = (row["rmse"], bound, row.get("spearman"), rank, row.get("holds"), row.get("width"))
-        widths = ("6.2f", "6.1f", "9.3f", "6.2f", "6.3f", "6.1f", "7.2f")
-        text = " ".join(
-            " " * int(width.split(".")[0]) if cell is None else f"{cell:{width}}"
-            for cell, width in zip((*cells, row.get("warned")), widths, strict=True)
-        )
-        print(f"  {k:5d}  {method:21s} {text}")
-    for k in board.fixed:
-        fixed, least = by["fixed", k], by["stratified, mean", k]
-        less = 100 * (1 - fixed["rmse"] / least["rmse"])
-        print(
-            f"  {k} items: {less:.0f} % less than the mean of a stratified sample; expected error "
-            f"{fixed['expected_error']:.2f}; cross-validation prefers the fixed order in "
-            f"{by['adaptive', k]['prefers_fixed']:.0%} of the splits"
-        )
-    print(f"  bounds of what intervals hold: {board.cover}; of their width at 50: {board.width}")
-    for row in found["stronger"]:
-        print(
-            f"  stronger systems ({row['systems']}), {row['k']} random items: RMSE "
-            f"{row['model_rmse']:.2f} (raw mean {row['raw_rmse']:.2f}), bias "
-            f"{row['model_bias']:.1f}, intervals hold {row['model_holds']:.2f}, warned "
-            f"{row['warned']:.2f} (0.90)"
-        )
-
-
-def _seconds(work: Any, repeats: int = 5) -> float:
-    """Least time of some runs."""
-    times = []
-    for _ in range(repeats):
+def few_items(data: Path = SHARED) -> Tables:
+    """Errors by how items were chosen."""
+    boards = {}
+    for name in part(list(BOARDS), 1):
+        table, family = _read(name, data)
+        if table is None:
+            continue
+        splits, sizes = BOARDS[name]
+        sizes = part(sizes, 0)
         begun = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begun)
-    return min(times)
+        rows = [row for seed in range(splits) for row in _split(sizes, table, family, seed)]
+        figures = {"splits": splits, "by_size": _summary(sizes, rows)}
+        boards[name] = figures | {"seconds": time.perf_counter() - begun}
+    return {"boards": boards}
 
 
-def _timings(data: Path) -> dict[str, float]:
-    """What selection, scores and tests take, with the fit in hand."""
-    found = {}
-    table, _ = _read("aid_optdigits", data)
-    if table is not None:
-        result = irtkit.fit(ResponseMatrix.from_frame(table), standard_errors=False)
-        found["50 of 5,620 items selected, aid_optdigits"] = _seconds(
-            lambda: irtkit.select_items(result, 50)
-        )
-    generator = np.random.default_rng(0)
-    for n, n_items in ((200, 80_000), (200, 6_000)):
-        slopes = generator.lognormal(0, 0.3, n_items)
-        items = irtkit.ItemParameters(slopes, generator.normal(size=n_items), np.zeros(n_items))
-        responses = irtkit.simulate_responses(items, generator.normal(size=n), seed=0)
-        result = irtkit.fit(responses, standard_errors=False)
-        if n_items == 80_000:
-            name = f"100 of {n_items:,} items selected, {n} systems"
-            found[name] = _seconds(lambda fitted=result: irtkit.select_items(fitted, 100), 2)
-    selection = irtkit.select_items(result, 100)
-    _ = selection.table
-    new = irtkit.simulate_responses(items, generator.normal(size=1000), seed=1)
-    asked = ResponseMatrix.from_frame(new.to_frame()[list(selection.items)])
-    found["1,000 systems scored by 100 of 6,000 items"] = _seconds(
-        lambda: irtkit.score(asked, selection)
-    )
-    found["the same by the result"] = _seconds(lambda: irtkit.score(asked, result))
-    test = irtkit.adaptive(selection, order="adaptive")
+REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits": 1}
+"""Matrices, and how many splits of each."""
+ORDINARY, ORDINARY_SETS = (30, 60, 200), 50
+SIZES = (20, 50)
+HELD, CALIBRATED = 200, 800
+"""Most systems held out in a group, and most calibrated."""
+SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
 
-    def one_item() -> None:
-        test.answer(len(test.next_item or "") % 2 == 1)
 
-    found["the next of 100 items out of 6,000 asked, and its answer taken"] = _seconds(one_item, 50)
+def of_ordinary(n: int) -> dict[str, Any]:
+    """Shares of new systems like the calibrated ones that are called beyond, and covered."""
+    beyond, covers = [], []
+    for seed in range(ORDINARY_SETS):
+        generator = np.random.default_rng([seed, n])
+        slope, difficulty = generator.lognormal(0, 0.3, 200), generator.normal(-0.5, 1, 200)
+        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+        abilities = generator.normal(size=n + HELD)
+        values = irtkit.simulate_responses(items, abilities, seed=generator).values
+        names = [f"q{j}" for j in range(200)]
+        result = irtkit.fit(ResponseMatrix(values[:n], items=names), standard_errors=False)
+        asked = generator.permutation(200)[:50]
+        answers = ResponseMatrix(values[n:, asked], items=[names[j] for j in asked])
+        scores, truth = irtkit.score(answers, result), values[n:].mean(axis=1)
+        beyond.append((scores["status"] == "beyond").mean())
+        low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
+        covers.append(np.mean((low <= truth) & (truth <= high)))
+    record = {"calibrated": n, "sets": ORDINARY_SETS, "beyond": float(np.mean(beyond))}
+    record["coverage"] = float(np.mean(covers))
+    return record
+
+
+def board(name: str, data: Path, seed: int) -> pd.DataFrame:
+    """Distinct response patterns of a real board, or a simulated board."""
+    if name in REAL:
+        table = pd.read_csv(data / f"{name}.csv.gz", index_col=0)
+        return table[~table.duplicated()]
+    generator = np.random.default_rng([seed, *map(ord, name)])
+    n, n_items = 60 if name == "few systems" else 500, 200
+    first, other = generator.normal(size=(2, n))
+    difficulty, slope = generator.normal(-0.5, 1, n_items), generator.lognormal(0, 0.3, n_items)
+    second = np.arange(n_items) % 2 * (name in {"two abilities", "bent"})
+    if name == "bent":
+        other = first + 2 * (first > np.quantile(first, 0.9))
+    else:
+        other = 0.5 * first + 0.75**0.5 * other
+    theta = np.where(second, other[:, None], first[:, None])
+    p = 1 / (1 + np.exp(-slope * (theta - difficulty)))
+    values = (generator.random(p.shape) < p).astype(int)
+    return pd.DataFrame(values, range(n), [f"q{j}" for j in range(n_items)])
+
+
+def split(name: str, data: Path, seed: int, *, outlier: bool) -> list[dict[str, Any]]:
+    """Figures of one split, a record per group, size and way."""
+    table = board(name, data, seed)
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(table))
+    score = table.mean(axis=1).to_numpy()[order]
+    is_best = score >= np.quantile(score, 0.9)
+    others, quarter = order[~is_best], len(order) // 4
+    held = {"best": order[is_best][:HELD], "rest": others[: len(others) // 4][:HELD]}
+    found = scored(table, others[len(others) // 4 :], held, outlier=outlier)
+    held = {"any": order[:quarter][:HELD]}
+    return found + scored(table, order[quarter:], held, outlier=outlier)
+
+
+def scored(
+    table: pd.DataFrame, rows: Any, held: dict[str, Any], *, outlier: bool
+) -> list[dict[str, Any]]:
+    """Figures of the systems held out when others are fitted."""
+    known, found = table.iloc[rows[:CALIBRATED]], []
+    if outlier:
+        known = pd.concat([known, pd.DataFrame(1, ["outlier"], known.columns)])
+    result = irtkit.fit(ResponseMatrix.from_frame(known), standard_errors=False)
+    for k in SIZES:
+        selection = irtkit.select_items(result, k, folds=5)
+        is_asked = table.columns.isin(selection.items)
+        for group, places in held.items():
+            new = table.iloc[places]
+            asked = ResponseMatrix.from_frame(new.loc[:, is_asked])
+            ways = {
+                "": irtkit.score(asked, selection),
+                "closed_": irtkit.score(asked, replace(items_for_scores(selection), best=None)),
+            }
+            truth = new.mean(axis=1).to_numpy()
+            for way, scores in ways.items():
+                low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
+                covers, width = (low <= truth) & (truth <= high), 100 * (high - low)
+                beyond = (ways[""]["status"] == "beyond").to_numpy()
+                record = {"coverage": covers, "width": width, "beyond": beyond}
+                found.append({"group": group, "k": k, "way": way, **record})
     return found
+
+
+def summary(rows: list[dict[str, Any]], **about: Any) -> list[dict[str, Any]]:
+    """Means over systems and splits, printed as they are found."""
+    found = []
+    for group in ("best", "rest", "any"):
+        for k in SIZES:
+            record: dict[str, Any] = {**about, "group": group, "k": k}
+            for way in ("", "closed_"):
+                some = [r for r in rows if (r["group"], r["k"], r["way"]) == (group, k, way)]
+                beyond = np.concatenate([row["beyond"] for row in some])
+                for figure in ("coverage", "width"):
+                    values = np.concatenate([row[figure] for row in some])
+                    record[way + figure] = float(np.mean(values)) if len(values) else None
+                record["systems"], record["beyond"] = len(beyond), float(beyond.mean())
+            found.append(record)
+    return found
+
+
+def beyond(data: Path = SHARED) -> Tables:
+    """Systems better than those calibrated, and ordinary ones."""
+    there = [name for name in REAL if (data / f"{name}.csv.gz").exists()]
+    records: list[Record] = []
+    for name in part([*there, *SIMULATED], -1):
+        for outlier in (False, True):
+            splits = 1 if outlier else (REAL | SIMULATED)[name]
+            several = [split(name, data, seed, outlier=outlier) for seed in range(splits)]
+            about = {"board": name, "outlier": outlier, "splits": splits}
+            records += summary([row for rows in several for row in rows], **about)
+    return {"records": records, "ordinary": map(of_ordinary, part(ORDINARY, 0))}
 
 
 if __name__ == "__main__":
-    main()
+    run(few_items, beyond)

@@ -106,7 +106,8 @@ def store(options: argparse.Namespace, **figures: Any) -> None:
 
 def write(out: Path, content: dict[str, Any]) -> None:
     """Write figures as they are stored."""
-    out.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1, ensure_ascii=False, default=lambda value: value.tolist())
+    out.write_text(text + "\n", encoding="utf-8")
 
 
 def now() -> dict[str, str | None]:

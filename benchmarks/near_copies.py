@@ -1,19 +1,21 @@
 """False discoveries of negative slopes where respondents answer alike, and where they do not.
 
-A random 2 % of the items is inverted in data sets drawn anew for every setting. Items are called
-negative as `irtkit.flag_items` calls them, at a false-discovery rate of 5 %, twice: with every
-respondent counted as independent ("alone"), and with evidence weighed by near-duplicates
-(`irtkit.data.near_duplicates`), as is done by default. Printed: the number of items called; the
+A random 2 % of the items is inverted in data sets drawn anew for every setting. Families: parents
+with abilities and answers of their own; children copy the answers and flip each with the
+probability given. Items are 500 where nothing else is said.
+
+`near_copies` and `few_families` (of at most 60 respondents): items are called negative as
+`irtkit.flag_items` calls them, at a false-discovery rate of 5 %, twice: with every respondent
+counted as independent ("alone"), and with evidence weighed by near-duplicates
+(`irtkit.data.near_duplicates`), as is done by default. Measured are the number of items called; the
 share of them that is false (0 where none is called), the mean of which over data sets the rate is
 meant to hold, and that of all calls together; the share of the inverted items called; the share
 that evidence counts for; the effective number of respondents; how far the largest eigenvalue lies
-above that of one ability (`irtkit.data.limits`); and the share of the data sets with a
-finding about that ("warned"). Stored as well: the share with near-duplicates found ("said").
+above that of one ability (`irtkit.data.limits`); the share of the data sets with a finding about
+that ("warned"), and with near-duplicates found ("said").
 
-Families: parents with abilities and answers of their own; children copy the answers and flip each
-with the probability given. Slopes are lognormal (SD 0.3), difficulties and abilities normal, items
-500 where nothing else is said. ``--constants`` shows instead what the constants do: each is
-changed, and the mean share of six data sets printed, or that of the matrices in ``--data``.
+`named_families`: `irtkit.flag_items` is called without families, with ``families="similar"``, and
+with the true families, where similar respondents miss many pairs and where there are few families.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from machine import arguments, part, store
+from machine import part
+from simulated import flipped, inverted, responses, two_abilities, with_missing
+from study import run
 
 import irtkit
 from irtkit.data.limits import dimensionality
@@ -32,40 +36,12 @@ from irtkit.data.slopes import called_negative, slope_signs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from study import Tables
+
     Drawn = tuple[Any, Any]
     Draw = Callable[[np.random.Generator], Drawn]
 
 SHARE, SEED = 0.02, 41
-
-
-def responses(
-    g: np.random.Generator,
-    theta: Any,
-    m: int,
-    *,
-    spread: float = 0.3,
-    easier: float = 0.0,
-    guess: Any = 0.0,
-    dimension: Any = None,
-) -> Any:
-    """Responses of respondents with these abilities, by dimension where there are two."""
-    a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
-    ability = theta[:, None] if dimension is None else theta[:, dimension]
-    p = guess + (1 - guess) / (1 + np.exp(-a * (ability - b)))
-    return (g.random(p.shape) < p).astype(np.int8)
-
-
-def inverted(g: np.random.Generator, y: Any, share: float = SHARE) -> Drawn:
-    """Invert some items."""
-    m = y.shape[1]
-    wrong = np.zeros(m, bool)
-    wrong[g.choice(m, max(round(share * m), 1), replace=False)] = True
-    return np.where(wrong & (y >= 0), 1 - y, y).astype(np.int8), wrong
-
-
-def flipped(g: np.random.Generator, y: Any, noise: Any) -> Any:
-    """Flip responses with a probability."""
-    return np.where(g.random(y.shape) < noise, 1 - y, y).astype(np.int8)
 
 
 def planted(draw: Callable[[np.random.Generator], Any], share: float = SHARE) -> Draw:
@@ -73,9 +49,16 @@ def planted(draw: Callable[[np.random.Generator], Any], share: float = SHARE) ->
     return lambda g: inverted(g, draw(g), share)
 
 
-def independent(n: int, m: int = 500, share: float = SHARE, **how: Any) -> Draw:
-    """Independent respondents."""
-    return planted(lambda g: responses(g, g.normal(size=n), m, **how), share)
+def independent(
+    n: int,
+    m: int = 500,
+    share: float = SHARE,
+    *,
+    ability: Callable[[np.random.Generator, int], Any] = lambda g, n: g.normal(size=n),
+    **how: Any,
+) -> Draw:
+    """Independent respondents, with abilities of any distribution."""
+    return planted(lambda g: responses(g, ability(g, n), m, **how), share)
 
 
 def families(groups: int, size: int, noise: float, m: int = 500, **how: Any) -> Draw:
@@ -88,13 +71,12 @@ def families(groups: int, size: int, noise: float, m: int = 500, **how: Any) -> 
     return planted(draw)
 
 
-def lump(size: int, at: float, n: int = 200) -> Draw:
-    """One family at an ability among independent respondents."""
+def beside_singles(size: int, n: int, noise: float, at: float, m: int = 200) -> Draw:
+    """One family at an ability, and independent respondents."""
 
     def draw(g: np.random.Generator) -> Any:
-        y = responses(g, np.append(at, g.normal(size=n - size)), 500)
-        copies = flipped(g, np.repeat(y[:1], size, axis=0), 0.02)
-        return np.concatenate([copies, y[1:]])
+        y = responses(g, np.append(at, g.normal(size=n - size)), m)
+        return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
 
     return planted(draw)
 
@@ -129,8 +111,8 @@ def two_dimensions(r: float, n: int = 200, m: int = 500) -> Draw:
     """80 % of the items on one ability, 20 % on another."""
 
     def draw(g: np.random.Generator) -> Any:
-        theta = g.multivariate_normal([0, 0], [[1, r], [r, 1]], size=n)
-        return responses(g, theta, m, dimension=(g.random(m) < 0.2).astype(int))
+        theta = two_abilities(g, n, r)
+        return responses(g, theta[:, (g.random(m) < 0.2).astype(int)], m)
 
     return planted(draw)
 
@@ -147,17 +129,12 @@ def two_kinds(r: float, n: int = 200, m: int = 500) -> Draw:
     return planted(draw)
 
 
-def skewed(ability: Callable[[np.random.Generator], Any], share: float = SHARE) -> Draw:
-    """Independent respondents with abilities of any distribution."""
-    return planted(lambda g: responses(g, ability(g), 500), share)
-
-
-def with_missing(draw: Draw, share: float = 0.7) -> Draw:
+def holed(draw: Draw, share: float = 0.7) -> Draw:
     """The same, with cells missing at random."""
 
     def holes(g: np.random.Generator) -> Drawn:
         y, wrong = draw(g)
-        return np.where(g.random(y.shape) < share, -1, y).astype(np.int8), wrong
+        return with_missing(g, y, share), wrong
 
     return holes
 
@@ -183,6 +160,10 @@ def benchmark(n: int) -> Draw:
     return draw
 
 
+def _exponential(g: np.random.Generator, n: int) -> Any:
+    return g.exponential(size=n) - 1
+
+
 SETTINGS: dict[str, Draw] = {
     "independent 200 × 500": independent(200),
     **{f"planted_wrong_keys {n} × 1,000": benchmark(n) for n in (200, 100, 60, 30, 12)},
@@ -192,15 +173,18 @@ SETTINGS: dict[str, Draw] = {
     "40 × 5, 20 %": families(40, 5, 0.2),
     "60 × 3, 2 %": families(60, 3, 0.02),
     "60 × 3, 20 %": families(60, 3, 0.2),
-    "abilities exponential": skewed(lambda g: g.exponential(size=200) - 1),
-    "abilities −exponential": skewed(lambda g: 1 - g.exponential(size=200)),
-    "abilities in two heaps": skewed(
-        lambda g: np.where(g.random(200) < 0.8, g.normal(0.5, 0.4, 200), g.normal(-2, 0.4, 200))
+    "abilities exponential": independent(200, ability=_exponential),
+    "abilities −exponential": independent(200, ability=lambda g, n: -_exponential(g, n)),
+    "abilities in two heaps": independent(
+        200,
+        ability=lambda g, n: np.where(
+            g.random(n) < 0.8, g.normal(0.5, 0.4, n), g.normal(-2, 0.4, n)
+        ),
     ),
-    "guessing 0.25": independent(200, guess=0.25),
-    "guessing 0.5": independent(200, guess=0.5),
+    "guessing 0.25": independent(200, guessing=0.25),
+    "guessing 0.5": independent(200, guessing=0.5),
     "accuracy 0.95": independent(200, easier=3.75),
-    "70 % missing": with_missing(independent(200)),
+    "70 % missing": holed(independent(200)),
     "8 respondents": independent(8),
     "30 respondents": independent(30),
     "nothing planted": nothing(independent(200)),
@@ -216,7 +200,7 @@ SETTINGS: dict[str, Draw] = {
     "independent 1,000 × 30": independent(1000, 30),
     "slopes with an SD of 0.8": independent(200, spread=0.8),
     "20 % inverted": independent(200, share=0.2),
-    "20 % inverted, exponential": skewed(lambda g: g.exponential(size=200) - 1, 0.2),
+    "20 % inverted, exponential": independent(200, share=0.2, ability=_exponential),
     "accuracy 0.95, 50 items": independent(200, 50, easier=3.75),
     "10 × 20, 2 %, 2,000 items": families(10, 20, 0.02, 2000),
     **{
@@ -224,11 +208,11 @@ SETTINGS: dict[str, Draw] = {
         for m in (20, 50, 100)
         for k, size, noise in ((10, 20, 0.02), (30, 7, 0.02), (40, 5, 0.2), (60, 3, 0.02))
     },
-    "10 × 20, 2 %, 70 % missing": with_missing(families(10, 20, 0.02)),
-    "30 × 7, 2 %, 70 % missing": with_missing(families(30, 7, 0.02)),
-    "40 × 5, 20 %, 70 % missing": with_missing(families(40, 5, 0.2)),
+    "10 × 20, 2 %, 70 % missing": holed(families(10, 20, 0.02)),
+    "30 × 7, 2 %, 70 % missing": holed(families(30, 7, 0.02)),
+    "40 × 5, 20 %, 70 % missing": holed(families(40, 5, 0.2)),
     "10 × 20, 2 %, accuracy 0.9": families(10, 20, 0.02, easier=2.8),
-    "30 × 7, 2 %, guessing 0.25": families(30, 7, 0.02, guess=0.25),
+    "30 × 7, 2 %, guessing 0.25": families(30, 7, 0.02, guessing=0.25),
     "20 × 10, 5 %": families(20, 10, 0.05),
     "30 × 7, 20 %": families(30, 7, 0.2),
     "10 × 20, 30 %": families(10, 20, 0.3),
@@ -238,14 +222,72 @@ SETTINGS: dict[str, Draw] = {
     "families of 60 to 1": uneven(),
     "10 runs of 20 checkpoints": checkpoints(10, 20),
     "20 runs of 10 checkpoints": checkpoints(20, 10),
-    **{f"{k} copies at {at} SD": lump(k, at) for k, at in ((60, 1.5), (100, 0), (40, -3))},
+    **{
+        f"{k} copies at {at} SD": beside_singles(k, 200, 0.02, at, 500)
+        for k, at in ((60, 1.5), (100, 0), (40, -3))
+    },
 }
+
+
+KINDS: tuple[tuple[str, float, dict[str, Any]], ...] = (
+    ("", 0.02, {}),
+    (", slopes with an SD of 0.5", 0.02, {"spread": 0.5}),
+    (", 20 % inverted", 0.2, {}),
+    (", guessing 0.25", 0.02, {"guessing": 0.25}),
+    (", 90 % right, 10 % inverted", 0.1, {"easier": 2.8}),
+)
+FEW: dict[str, Draw] = {
+    **{
+        f"{groups} × {size}, {100 * noise:.0f} %, {m} items": families(groups, size, noise, m)
+        for groups, size, noise, m in (
+            *((2, 6, 0.1, 200), (2, 10, 0.1, 200), (3, 3, 0.1, 200), (3, 4, 0.1, 200)),
+            *((3, 5, 0.1, 200), (4, 4, 0.1, 200), (4, 5, 0.1, 200), (5, 3, 0.1, 200)),
+            *((3, 4, 0.1, 100), (3, 20, 0.1, 200), (3, 4, 0.2, 200), (5, 3, 0.2, 200)),
+            *((3, 8, 0.2, 200), (4, 4, 0.2, 200), (5, 4, 0.2, 200)),
+        )
+    },
+    "3 × 4, 10 %, 200 items, 30 % missing": holed(families(3, 4, 0.1, 200), 0.3),
+    **{
+        f"a family of {size} at {at} SD, {100 * noise:.0f} %, of {n}": beside_singles(
+            size, n, noise, at
+        )
+        for size, n, noise, at in (
+            *((6, 12, 0.1, 1), (6, 20, 0.1, 1), (10, 20, 0.1, -1), (8, 30, 0.1, 1.5)),
+            *((12, 30, 0.02, 0), (12, 30, 0.1, 1), (20, 40, 0.1, 1), (15, 60, 0.1, 1)),
+            (30, 60, 0.1, 1),
+        )
+    },
+    **{
+        f"{n} independent, {m} items{what}": independent(n, m, share, **how)
+        for n in (8, 12, 20, 30, 60)
+        for m in (25, 100, 200)
+        for what, share, how in KINDS
+    },
+    **{
+        f"{n} independent in four heaps": independent(
+            n, 200, ability=lambda g, n: np.repeat(g.normal(size=4), n // 4)
+        )
+        for n in (8, 12, 20, 60)
+    },
+    **{
+        f"{n} independent, abilities with an SD of 2, 10 % inverted": independent(
+            n, 200, 0.1, ability=lambda g, n: 2 * g.normal(size=n)
+        )
+        for n in (12, 20, 30, 60)
+    },
+}
+NAMED = (
+    *((10, 20, 0.1, 100), (20, 10, 0.05, 100), (20, 10, 0.1, 100), (40, 5, 0.2, 100)),
+    *((60, 4, 0.05, 100), (200, 1, 0.0, 100), (10, 20, 0.1, 50), (40, 5, 0.2, 50)),
+    *((2, 20, 0.1, 100), (3, 20, 0.1, 100)),
+)
+"""Families, their size, the share of answers changed, and items."""
 
 
 def drawn(name: str, seed: int) -> tuple[Patterns, Any]:
     """One data set of a setting, and which items are inverted."""
     numbers = [seed, SEED, int(name.split()[1])] if name.startswith("planted") else [seed, SEED]
-    values, wrong = SETTINGS[name](np.random.default_rng(numbers))
+    values, wrong = (SETTINGS | FEW)[name](np.random.default_rng(numbers))
     return patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=False), wrong
 
 
@@ -280,40 +322,48 @@ def measured(name: str, sets: int) -> dict[str, Any]:
     return figures | {"warned": table[:, 11].mean(), "said": table[:, 12].mean()}
 
 
-def line(figures: dict[str, Any]) -> str:
-    """A row of the table in Markdown."""
-    cells = [figures["setting"]]
-    for kind in ("alone", "weighed"):
-        cells.append(f"{figures[f'{kind}: called']:.1f}")
-        shares = (figures[f"{kind}: {label}"] for label in ("false", "false of all", "found"))
-        cells += [f"{share:.1%}" for share in shares]
-    for label, digits in (("share", 2), ("effective", 1), ("pattern", 2)):
-        mean, least, most = (figures[f"{part}{label}"] for part in ("", "least ", "most "))
-        cells.append(f"{mean:.{digits}f} ({least:.{digits}f}–{most:.{digits}f})")
-    cells.append(f"{figures['warned']:.0%}")
-    return f"| {' | '.join(cells)} |"
+def named(n_families: int, size: int, noise: float, n_items: int, sets: int) -> dict[str, Any]:
+    """What is called without families, with similar ones and with the true ones."""
+    draw = families(n_families, size, noise, n_items)
+    family = np.repeat(range(n_families), size).tolist()
+    ways = {"unnamed": None, "similar": "similar", "true": family}
+    rows: dict[str, list[tuple[int, int, float]]] = {way: [] for way in ways}
+    for seed in range(sets):
+        values, wrong = draw(np.random.default_rng([seed, SEED]))
+        result = irtkit.fit(irtkit.ResponseMatrix(values), "1PL", standard_errors=False)
+        inverted = {result.item_labels[j] for j in np.flatnonzero(wrong)}
+        for way, grouping in ways.items():
+            reasons = irtkit.flag_items(result, families=grouping)["reasons"]
+            called = {item for item, listed in reasons.items() if "negative" in listed}
+            n_found = len(called & inverted)
+            rows[way].append((len(called), len(called) - n_found, n_found / len(inverted)))
+    setting = f"{n_families} × {size}, {noise:.0%}, {n_items} items".replace("%", " %")
+    figures: dict[str, Any] = {"setting": setting, "data_sets": sets}
+    for way, of_sets in rows.items():
+        n_called, n_false, found = np.array(of_sets, dtype=float).T
+        figures |= {
+            f"{way} called": int(n_called.sum()),
+            f"{way} false": float((n_false / np.maximum(n_called, 1)).mean()),
+            f"{way} false of all": float(n_false.sum() / max(n_called.sum(), 1)),
+            f"{way} found": float(found.mean()),
+        }
+    return figures
 
 
-def main() -> None:
-    """Print the table, and store the figures where asked."""
-    parser = arguments(__doc__)
-    parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
-    parser.add_argument("--only", default="", help="settings whose name holds this")
-    options = parser.parse_args()
-    head = [
-        f"{kind}: {n}"
-        for kind in ("alone", "weighed")
-        for n in ("called", "false", "of all", "found")
-    ]
-    head = ["setting", *head, "share", "effective", "pattern", "warned"]
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    studies = []
-    for name in part(list(SETTINGS), 0, 6):
-        if options.only in name:
-            studies.append(measured(name, options.sets))
-            print(line(studies[-1]), flush=True)
-    store(options, studies=studies)
+def near_copies(sets: int = 20) -> Tables:
+    """False discoveries with near-duplicates of all kinds, and without."""
+    return {"studies": (measured(name, sets) for name in part(list(SETTINGS), 0, 6))}
+
+
+def few_families(sets: int = 20) -> Tables:
+    """The same of few families, of one beside single respondents, and of none."""
+    return {"studies": (measured(name, sets) for name in part(list(FEW), 0, 7))}
+
+
+def named_families(sets: int = 200) -> Tables:
+    """False discoveries where families are named."""
+    return {"studies": (named(*case, sets) for case in part(NAMED, 8))}
 
 
 if __name__ == "__main__":
-    main()
+    run(near_copies, few_families, named_families)

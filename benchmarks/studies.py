@@ -59,6 +59,18 @@ def names() -> list[str]:
     return sorted(path.stem for path in RESULTS.glob("*.json"))
 
 
+def script(name: str) -> Path:
+    """The script of a study: the one whose last lines run it."""
+    scripts = (path for path in sorted(BENCHMARKS.glob("*.py")) if name in runs(path))
+    return next(scripts, BENCHMARKS / f"{name}.py")
+
+
+def runs(path: Path) -> list[str]:
+    """Studies that a script runs in its last lines."""
+    last = re.search(r"(?m)^    run\(([^)]*)\)", path.read_text(encoding="utf-8"))
+    return re.findall(r"\w+", last[1]) if last else []
+
+
 def changed(name: str) -> list[str]:
     """Source files of a study that changed since it was measured or confirmed."""
     sources = stored(name)["measured"]["sources"]
@@ -79,7 +91,9 @@ def cost(name: str) -> tuple[bool, float]:
 
 def run(name: str, out: Path, options: Sequence[str]) -> str | None:
     """Run a study. What it says if it fails."""
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--out", str(out), *options]
+    path = script(name)
+    study = [name] if runs(path) else []
+    command = [sys.executable, str(path), *study, "--out", str(out), *options]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     return None if out.exists() else done.stderr[-1500:]
 

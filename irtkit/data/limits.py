@@ -1,7 +1,7 @@
 """What limits the result of a fit, as the responses show it.
 
 Whether respondents differ in ability at all, who only guesses, whether responses link all
-respondents, and whether one ability explains them (``benchmarks/warnings_of_fit.py``).
+respondents, and whether one ability explains them (``benchmarks/false_findings.py``).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class _Chance:
-    """What makes respondents guessers (``benchmarks/at_chance.py``)."""
+    """What makes respondents guessers (``benchmarks/false_findings.py``)."""
 
     quantile: float = 2.33  # 99 % quantile of the normal distribution.
     fewest_items: int = 20  # Of a respondent who is judged.
@@ -163,7 +163,7 @@ _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of 
 
 @dataclass(frozen=True)
 class _Gaps:
-    """What makes a gap worth telling (``benchmarks/warnings_of_fit.py``)."""
+    """What makes a gap worth telling (``benchmarks/false_findings.py``)."""
 
     slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
     most_slow: int = 3  # Contrasts looked at.
@@ -406,7 +406,7 @@ def _slow_contrasts(
 
 @dataclass(frozen=True)
 class _OneAbility:
-    """How data are tested for one ability (``benchmarks/warnings_of_fit.py``)."""
+    """How data are tested for one ability (``benchmarks/false_findings.py``)."""
 
     most_items: int = 512  # Looked at.
     most_cells: int = 2**18  # Looked at.

@@ -36,7 +36,7 @@ _LEAST_GAIN = 0.05  # In log-likelihood, by which the EM goes on.
 
 @dataclass(frozen=True)
 class _Tuned:
-    """Constants chosen together on ``benchmarks/near_copies.py`` and ``likelihood_ratio.py``."""
+    """Constants chosen together on ``benchmarks/near_copies.py`` and ``model_tests.py``."""
 
     prior_sd: float = 3.0  # Of logits of the Rasch model, for finite ones.
     pseudo_variance: float = 0.25  # Of a pair, as of four flips.

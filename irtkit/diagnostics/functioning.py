@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Marks = NDArray[np.bool_]
     Places = NDArray[np.intp]
 
-_LEAST_RESPONDENTS = 10  # Of a group: benchmarks/differential.py.
+_LEAST_RESPONDENTS = 10  # Of a group: benchmarks/model_tests.py.
 _MOST_ROUNDS, _FEWEST_ANCHORS = 10, 3
 _PER_STRATUM = 10  # Respondents of the smaller group.
 _FEWEST, _MOST = 5, 40  # Strata: five remove 9/10 of a difference of groups (Cochran 1968).

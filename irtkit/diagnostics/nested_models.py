@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains models of lower rank.
 _SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
-_ANSWERS = 40  # Of a respondent, for n_eff degrees of freedom (``benchmarks/likelihood_ratio.py``).
+_ANSWERS = 40  # Of a respondent, for n_eff degrees of freedom (``benchmarks/model_tests.py``).
 _LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
 
 
@@ -85,7 +85,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     n_eff/n. Its reference is an F distribution (McCullagh & Nelder 1989, section 4.5), whose
     denominator has n_eff · J/40 degrees of freedom with J answers per respondent, since n_eff is
     the better known the more answers there are. Near-duplicates are not found with 10 items, and
-    only in part with 15 (``benchmarks/likelihood_ratio.py``). The p-value is then too small.
+    only in part with 15 (``benchmarks/model_tests.py``). The p-value is then too small.
     Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987).
 
     References

@@ -157,7 +157,7 @@ def information(
     Notes
     -----
     An error of location or scale that all respondents share leaves their differences as they are,
-    and does not lower reliability. ``benchmarks/reliability.py`` compares reliabilities with the
+    and does not lower reliability. ``benchmarks/coverage.py`` compares reliabilities with the
     squared correlations of abilities and the true ones, for several kinds of responses.
 
     References

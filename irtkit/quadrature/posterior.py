@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NEAR = 32  # Nodes to each side that correct a cumulative sum.
 _LEAST = 1e-300  # Smallest probability that has a normal deviate.
-_WIDE_SHARE = 0.05  # Share of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+_WIDE_SHARE = 0.05  # Share of the wide part of the heavy-tailed prior (benchmarks/few_items.py).
 _WIDE_SD = 3.0  # SD of this part.
 
 

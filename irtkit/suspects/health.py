@@ -159,7 +159,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     Numbers of items to add hold if the new items have the median discrimination and the advised
     difficulty, and are answered as the others are. Near-duplicates are searched among at most 200
     systems of different families, which count as independent.
-    ``benchmarks/health.py`` measures how often findings are true.
+    ``benchmarks/false_findings.py`` measures how often findings are true.
 
     References
     ----------

@@ -184,7 +184,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
 
     With 12 classifiers and 2 % of the labels moved to another digit, the order by ``p_negative`` of
     :func:`irtkit.flag_items` had an average precision of 0.22. This order had 0.68, and 0.89 with
-    the answers (``benchmarks/wrong_keys.py``). On the real wrong keys of one public benchmark
+    the answers (``benchmarks/keys.py``). On the real wrong keys of one public benchmark
     (GSM8K, 12 of 249 items) it was no better than by the item–total correlation.
 
     See Also

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
-_ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
+_ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/systems.py).
 
 
 class Board(NamedTuple):
@@ -137,7 +137,7 @@ def leaderboard(
     Notes
     -----
     With ``by`` and missing cells, one ability fills in the answers of all tasks. Intervals of tasks
-    are then too narrow if tasks measure different abilities (``benchmarks/tasks.py``).
+    are then too narrow if tasks measure different abilities (``benchmarks/systems.py``).
 
     With of="these" ranks are drawn from the posterior of all abilities, which contains the common
     errors of items, and two systems differ significantly by this posterior. Ranks then rest on the

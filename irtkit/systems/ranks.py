@@ -12,7 +12,7 @@ which assumes nothing about the dependence of differences.
 variance τ², which is learned from all systems of the board (`Scores.spread`). A draw of a true
 score is μ + κ(m − μ) + √κ e with κ = τ²/(τ² + v), v the error variance of the system. The errors e
 are Student's t, correlated like the errors of the scores, so that copies stay copies
-(``benchmarks/rank_intervals.py``).
+(``benchmarks/systems.py``).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def two_parameter_data(
 
 def test_known_parameters_come_back() -> None:
     correlations, ranks = [], []
-    for seed in range(2):  # 20 in benchmarks/recovery.py
+    for seed in range(2):  # 20 in benchmarks/coverage.py
         responses, items, _ = two_parameter_data(2000, 40, spread=0.5, seed=seed)
         found = fit(responses, "2PL").items
         correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
@@ -64,7 +64,7 @@ def test_known_parameters_come_back() -> None:
 
 
 def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
-    # of 50 data sets in benchmarks/recovery.py
+    # of 50 data sets in benchmarks/coverage.py
     responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=0)
     result = fit(responses, "2PL")
     below = result.items["discrimination"].to_numpy() < 0
@@ -79,7 +79,7 @@ def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
 )
 def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolerance: float) -> None:
     slopes, spreads = [], []
-    for seed in range(3):  # 10 in benchmarks/recovery.py
+    for seed in range(3):  # 10 in benchmarks/coverage.py
         responses, items, _ = two_parameter_data(n_respondents, n_items, negative=0.05, seed=seed)
         result = fit(responses, "2PL")
         found = np.median(np.abs(result.items["discrimination"]))

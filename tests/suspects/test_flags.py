@@ -146,7 +146,7 @@ def test_strong_evidence_of_a_wrong_key_is_a_reason_if_few_systems_call_hardly_a
     planted: Planted,
 ) -> None:
     called, found, false = 0, 0, 0
-    for seed in range(3):  # benchmarks/planted_wrong_keys.py has the rates
+    for seed in range(3):  # benchmarks/keys.py has the rates
         made, wrong = planted(20, 1000, seed)
         with warnings.catch_warnings(action="ignore"):
             flagged = flag_items(fit(made, standard_errors=False))

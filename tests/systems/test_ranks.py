@@ -77,7 +77,7 @@ def test_the_bound_for_many_is_as_high_as_by_draws_or_higher(
 
 def test_likely_ranks_hold_the_true_ranks_and_are_narrower_than_simultaneous_ones() -> None:
     held = []
-    for seed in range(3):  # benchmarks/rank_intervals.py has the rates
+    for seed in range(3):  # benchmarks/systems.py has the rates
         made = crowd("long", seed)
         board = irtkit.fit(made.responses, standard_errors=False).leaderboard()
         board = board.loc[list(made.responses.respondents)]

@@ -1,43 +1,59 @@
 """How often a fit has findings where it should, and where it should not.
 
-For every setting data are drawn, the 2PL is fitted by default, and the codes of ``result.findings``
-are counted. Printed: the share of data sets with each kind of finding. "parts": disconnected or
-hardly linked groups; "apart": these, or a gap between systems that answered different items is
-shrunk or hidden; "few": fewer than eight systems; "chance": no ability differences; "further
-ability": not unidimensional; "item groups": that, or groups of items hang together;
-"near-duplicates": the effective number of systems is less than 0.9 of their number.
-Beside each setting stands the finding that must come in all data sets, "clean" if none may come, or
-"seen" if nothing is promised.
+`warnings_of_fit`: for every setting data are drawn, the 2PL is fitted by default, and the codes of
+``result.findings`` are counted. "parts": disconnected or hardly linked groups; "apart": these, or a
+gap between systems that answered different items is shrunk or hidden; "few": fewer than eight
+systems; "chance": no ability differences; "further ability": not unidimensional; "item groups":
+that, or groups of items hang together; "near-duplicates": the effective number of systems is less
+than 0.9 of their number. Beside each setting stands the finding that must come in all data sets,
+"clean" if none may come, or "seen" if nothing is promised. Then how closely fitted slopes follow
+the true ones by the number of respondents (rank correlations, of 300 items), the reason for "fewer
+than eight".
 
-Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
-how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
-300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
-the number of items both answered; how large gaps are, fitted and unshrunken, that are reported as
-shrunk (`irtkit.data.limits`), over the true ones; and what part of the time of a fit, with
-standard errors, goes into its findings, at most.
+`at_chance`: the share of data sets in which systems at chance are named, of the planted guessers
+that are named, of the others, and of the data sets in which the best system by accuracy is named.
+"opposite": guessers that answer one of two classes whatever is asked, but for a share of coin
+flips; the number of options is not known. "options": guessers flip coins, and the item table has
+n_options. "none": nobody is to be named. "seen": what comes, without a promise. "elsewhere": the
+settings of `warnings_of_fit` whose data hold one ability or several; nobody is to be named. Honest
+systems follow a 2PL with guessing at the chance level, or an open-ended one without.
+
+`health`: items have a guessing of 0.25 and four known options where systems at chance are planted,
+and in a second kind of clean sets. In planted sets, 15 % of the items get a difficulty of −9, or
+one of 9, or 5 % are copies of other items with 5 % of the responses flipped, or 15 % of the systems
+guess with a probability of 0.25. Clean sets with tasks have ten tasks of the same number of items.
+A set counts as found if it has the finding of what was planted, and as false if it has any other
+finding of health. Then, whether advice is true: benchmarks differ in the difficulties of their
+items. The items that a goal asks for are simulated, with the median discrimination and the advised
+difficulty, and added. Measured are the number of sets with advice, mean numbers of items, the
+squared correlation of refitted abilities with the true ones where 0.9 is promised, and errors of
+the best systems by those before, where 0.5 is promised: posterior SDs of the refit, and root mean
+squares of 1/√(information + 1) by true items.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from machine import arguments, part, store
+import pandas as pd
+from machine import part
 from scipy.stats import spearmanr
+from simulated import responses, two_abilities, with_missing
+from study import run
 
 import irtkit
-from irtkit.calibration.estimates import concluded
-from irtkit.data.limits import at_chance, connectivity_of, no_ability_differences
-from irtkit.data.near_duplicates import near_duplicates
+from irtkit.data.limits import at_chance as found_at_chance
 from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from study import Tables
+
     Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
-    Abler = Callable[[np.random.Generator], tuple[irtkit.ResponseMatrix, Any]]
+    Draws = dict[str, Draw]
 
 PARTS = {"disconnected-groups", "hardly-linked-groups"}
 KINDS: dict[str, set[str]] = {
@@ -52,25 +68,15 @@ KINDS: dict[str, set[str]] = {
 SEED = 41
 
 
-def responses(
-    g: np.random.Generator,
-    theta: Any,
+def one(
+    n: int,
     m: int,
+    ability: str = "normal",
     *,
-    spread: float = 0.3,
-    easier: float = 0.0,
-    guessing: float = 0.0,
+    missing: float = 0.0,
     inverted: float = 0.0,
-) -> Any:
-    """Responses of respondents with these abilities, (n,) or one for every item, (n, m)."""
-    a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
-    p = 1 / (1 + np.exp(-a * (theta.reshape(len(theta), -1) - b)))
-    y = (g.random(p.shape) < guessing + (1 - guessing) * p).astype(np.int8)
-    wrong = g.permutation(m) < round(inverted * m)
-    return np.where(wrong, 1 - y, y)
-
-
-def one(n: int, m: int, ability: str = "normal", *, missing: float = 0.0, **how: Any) -> Draw:
+    **how: Any,
+) -> Draw:
     """Responses of one ability."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
@@ -81,10 +87,20 @@ def one(n: int, m: int, ability: str = "normal", *, missing: float = 0.0, **how:
             "exponential": lambda: g.exponential(size=n) - 1,
             "−exponential": lambda: 1 - g.exponential(size=n),
         }
-        y = responses(g, theta[ability](), m, **how)
-        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < missing, -1, y))
+        y = with_inverted(g, responses(g, theta[ability](), m, **how), inverted)
+        return irtkit.ResponseMatrix(with_missing(g, y, missing))
 
     return draw
+
+
+def with_inverted(g: np.random.Generator, y: Any, share: float = 0.0) -> Any:
+    """The same with a share of the items inverted."""
+    return np.where(g.permutation(y.shape[1]) < round(share * y.shape[1]), 1 - y, y)
+
+
+def answered(g: np.random.Generator, theta: Any, m: int, **how: Any) -> Any:
+    """Responses after which the generator stands where `with_inverted` leaves it."""
+    return with_inverted(g, responses(g, theta, m, **how))
 
 
 def two(
@@ -93,10 +109,9 @@ def two(
     """A share of the items asks for a second ability."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        covariance = [[1, correlation], [correlation, 1]]
-        theta = g.multivariate_normal([0, 0], covariance, size=n)
-        y = responses(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m, **how)
-        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < missing, -1, y))
+        theta = two_abilities(g, n, correlation)
+        y = answered(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m, **how)
+        return irtkit.ResponseMatrix(with_missing(g, y, missing))
 
     return draw
 
@@ -106,7 +121,7 @@ def testlets(n: int, passages: int, size: int, sd: float) -> Draw:
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         own = np.repeat(sd * g.normal(size=(n, passages)), size, axis=1)
-        return irtkit.ResponseMatrix(responses(g, g.normal(size=(n, 1)) + own, passages * size))
+        return irtkit.ResponseMatrix(answered(g, g.normal(size=(n, 1)) + own, passages * size))
 
     return draw
 
@@ -128,7 +143,7 @@ def parts(shapes: tuple[tuple[int, int], ...], missing: float = 0.0, *, sparse: 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         y, row, column = np.full(np.sum(shapes, axis=0), -1, np.int8), 0, 0
         for k, (n, m) in enumerate(shapes):
-            block = responses(g, g.normal(size=n) + k, m)
+            block = answered(g, g.normal(size=n) + k, m)
             block = np.where(g.random(block.shape) < missing, -1, block)
             y[row : row + n, column : column + m] = block
             row, column = row + n, column + m
@@ -156,7 +171,7 @@ def linked(
         theta = np.concatenate([g.normal(size=n), g.normal(size=n_more)])
         theta -= np.repeat([theta[:n].mean(), theta[n:].mean() - gap], [n, n_more])
         harder = np.repeat([0, gap, gap / 2], [m, m_more, n_common])
-        y = responses(g, theta[:, None] - harder, len(harder)).astype(np.int8)
+        y = answered(g, theta[:, None] - harder, len(harder)).astype(np.int8)
         y[:n, m : m + m_more] = y[n:, :m] = -1
         if given is not None:
             y[:, m + m_more :] = given
@@ -176,7 +191,7 @@ def booklets(n: int, *, paired: bool) -> Draw:
     """Six sets of 20 items; everyone answers two, which make a ring, or three pairs."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y, first = responses(g, g.normal(size=n), 120), np.arange(n) % 6
+        y, first = answered(g, g.normal(size=n), 120), np.arange(n) % 6
         second = first ^ 1 if paired else (first + 1) % 6
         part = np.arange(120) // 20
         given = (part == first[:, None]) | (part == second[:, None])
@@ -185,10 +200,10 @@ def booklets(n: int, *, paired: bool) -> Draw:
     return draw
 
 
-def blocks(sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]) -> Abler:
+def blocks(sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]) -> Draw:
     """Blocks in a chain, each with its items, and items in common with the next; abler by gaps."""
 
-    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         k, group = np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes)
         level = np.cumsum((0.0, *gaps))
         of_two = np.stack([np.repeat(k[:-1], n_common), np.repeat(k[1:], n_common)])
@@ -196,31 +211,31 @@ def blocks(sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...
         theta = g.normal(size=len(group))
         if any(gaps):  # as large among these respondents
             theta -= (np.bincount(group, theta) / sizes - level)[group]
-        y = responses(g, theta[:, None] - level[answered_by].mean(axis=0), answered_by.shape[1])
+        y = answered(g, theta[:, None] - level[answered_by].mean(axis=0), answered_by.shape[1])
         given = (group[:, None, None] == answered_by).any(axis=1)
-        return irtkit.ResponseMatrix(np.where(given, y, -1)), theta
+        return irtkit.ResponseMatrix(np.where(given, y, -1))
 
     return draw
 
 
-def windows(n: int, m: int, width: int, trend: float) -> Abler:
+def windows(n: int, m: int, width: int, trend: float) -> Draw:
     """Everybody answers items that follow each other; later ones are harder, asked of the abler."""
 
-    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         place, k = g.random(n), np.arange(m)
         start = np.round(place * (m - width))[:, None]
         theta = g.normal(size=n) + trend * place
-        y = responses(g, theta[:, None] - trend * k / m, m)
+        y = answered(g, theta[:, None] - trend * k / m, m)
         given = (k >= start) & (k < start + width)
-        return irtkit.ResponseMatrix(np.where(given, y, -1)), theta
+        return irtkit.ResponseMatrix(np.where(given, y, -1))
 
     return draw
 
 
-def adaptive(n: int, m: int, length: int) -> Abler:
+def adaptive(n: int, m: int, length: int) -> Draw:
     """Everybody answers so many items, each the one that tells most after the earlier ones."""
 
-    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         theta, b = g.normal(size=n), g.normal(size=m)
         right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
         given, nodes = np.zeros((n, m), bool), np.linspace(-4, 4, 81)
@@ -234,7 +249,7 @@ def adaptive(n: int, m: int, length: int) -> Abler:
             given[np.arange(n), asked] = True
             got = right[np.arange(n), asked, None]
             log_posterior += np.log(np.where(got, curves[asked], 1 - curves[asked]))
-        return irtkit.ResponseMatrix(np.where(given, right, -1)), theta
+        return irtkit.ResponseMatrix(np.where(given, right, -1))
 
     return draw
 
@@ -243,7 +258,7 @@ def labelled(n: int, m: int, rows: str, columns: str) -> Draw:
     """Difficulties spread wide by row, as of items, with labels."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y = responses(g, g.normal(size=n), m)
+        y = answered(g, g.normal(size=n), m)
         return irtkit.ResponseMatrix(
             y, [rows.format(k) for k in range(n)], [columns.format(k) for k in range(m)]
         )
@@ -255,14 +270,14 @@ def families(groups: int, size: int) -> Draw:
     """Copies of parents with 2 % of the answers flipped."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y = np.repeat(responses(g, g.normal(size=groups), 500), size, axis=0)
+        y = np.repeat(answered(g, g.normal(size=groups), 500), size, axis=0)
         return irtkit.ResponseMatrix(np.where(g.random(y.shape) < 0.02, 1 - y, y))
 
     return draw
 
 
 ONES = (1.0, 1.0, 1.0)
-APART: dict[str, Abler] = {
+APART: Draws = {
     "two blocks, five common items, 2 × 50, gap 1": blocks((50, 50), 100, 5, (1.0,)),
     "two blocks, five common items, 100 and 60, gap 1": blocks((100, 60), 60, 5, (1.0,)),
     "two blocks, eight common items, 100 and 60, gap 1": blocks((100, 60), 60, 8, (1.0,)),
@@ -277,7 +292,7 @@ APART: dict[str, Abler] = {
     "windows of 30 of 100, 200 respondents, trend 2": windows(200, 100, 30, 2.0),
     "windows of 40 of 100, 1,000 respondents, trend 2": windows(1000, 100, 40, 2.0),
 }
-APART_SEEN: dict[str, Abler] = {
+APART_SEEN: Draws = {
     "two blocks, sixteen common items, 100 and 60, gap 1": blocks((100, 60), 60, 16, (1.0,)),
     "two blocks, five common items, 100 and 60, gap 0": blocks((100, 60), 60, 5, (0.0,)),
     "chain of four, eight common items, 4 × 50, gap 0": blocks((50,) * 4, 30, 8, (0.0,) * 3),
@@ -289,7 +304,7 @@ APART_SEEN: dict[str, Abler] = {
     "adaptive, 20 of 200 items, 300 respondents": adaptive(300, 200, 20),
     "adaptive, 60 of 200 items, 300 respondents": adaptive(300, 200, 60),
 }
-TOGETHER: dict[str, Abler] = {
+TOGETHER: Draws = {
     "two blocks, eight common items, 100 and 60, gap 0": blocks((100, 60), 60, 8, (0.0,)),
     "two blocks, sixteen common items, 100 and 60, gap 0": blocks((100, 60), 60, 16, (0.0,)),
     "two blocks, eight common items, 2 × 500, gap 0": blocks((500, 500), 20, 8, (0.0,)),
@@ -298,24 +313,8 @@ TOGETHER: dict[str, Abler] = {
     "windows of 60 of 100, 30 respondents": windows(30, 100, 60, 0.0),
     "windows of 80 of 200, 50 respondents": windows(50, 200, 80, 0.0),
 }
-
-
-def always(drawn: irtkit.ResponseMatrix) -> Draw:
-    """The same responses each time."""
-    return lambda _: drawn
-
-
-def without_abilities(draws: dict[str, Abler]) -> dict[str, Draw]:
-    """The responses alone."""
-
-    def alone(draw: Abler) -> Draw:
-        return lambda g: draw(g)[0]
-
-    return {name: alone(draw) for name, draw in draws.items()}
-
-
 PAIR, SMALL = ((100, 50), (60, 80)), ((10, 200), (20, 300))
-CLEAN: dict[str, Draw] = {
+CLEAN: Draws = {
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((200, 500), (100, 1000), (2000, 40), (1000, 5))},
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((5000, 20), (60, 200), (30, 40), (12, 140))},
     "2PL 8 × 500": one(8, 500),
@@ -356,7 +355,7 @@ CLEAN: dict[str, Draw] = {
     "95 % right, 90 % missing, 200 × 500": one(200, 500, easier=3.75, missing=0.9),
     "sixteen common items, 100 × 50 and 60 × 80": linked(PAIR, 0.0, 16),
     "booklets in a ring, 60 × 120": booklets(60, paired=False),
-    **without_abilities(TOGETHER),
+    **TOGETHER,
     "1PL 12 × 100": one(12, 100, spread=0.0),
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((30, 50), (12, 100), (8, 30), (200, 5), (20, 10))},
     "20 % inverted, 30 × 50": one(30, 50, inverted=0.2),
@@ -365,7 +364,7 @@ CLEAN: dict[str, Draw] = {
     "numbers × numbers, 300 × 40": labelled(300, 40, "{}", "{}"),
     "files × files, 300 × 40": labelled(300, 40, "mmlu/{}.json", "run-{}"),
 }
-PLANTED: dict[str, dict[str, Draw]] = {
+PLANTED: dict[str, Draws] = {
     "parts": {
         "two parts, 100 × 50 and 60 × 80": parts(((100, 50), (60, 80)), sparse=False),
         "three parts, 60 % missing": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=False),
@@ -381,7 +380,7 @@ PLANTED: dict[str, dict[str, Draw]] = {
         "one common item": linked(PAIR, 3.0, 1),
         "two common items": linked(PAIR, 3.0, 2),
     },
-    "apart": without_abilities(APART),
+    "apart": APART,
     "chance": {
         **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((100, 200), (30, 50), (2000, 40))},
         "coin flips, 70 % missing, 100 × 200": chance(100, 200, missing=0.7),
@@ -403,7 +402,7 @@ PLANTED: dict[str, dict[str, Draw]] = {
         f"families, {g} × {k}": families(g, k) for g, k in ((3, 10), (3, 50), (4, 40), (30, 7))
     },
 }
-SEEN: dict[str, Draw] = {
+SEEN: Draws = {
     **{f"80 % and 20 %, r {r}, 200 × 500": two(200, 500, 0.2, r) for r in (0, 0.5, 0.8)},
     **{f"50 % and 50 %, r {r}, 200 × 500": two(200, 500, 0.5, r) for r in (0, 0.5, 0.8, 0.95)},
     **{f"50 % and 50 %, r {r}, 300 × 40": two(300, 40, 0.5, r) for r in (0, 0.5, 0.8)},
@@ -424,18 +423,19 @@ SEEN: dict[str, Draw] = {
     "20 passages of 5, SD 0.7, n = 500": testlets(500, 20, 5, 0.7),
     "3PL 50 × 30, guessing 0.5": one(50, 30, guessing=0.5),
     "four common items, 100 × 50 and 60 × 80": linked(PAIR, 3.0, 4),
-    **without_abilities(APART_SEEN),
+    **APART_SEEN,
     "families, 10 × 20": families(10, 20),
     "families, 5 × 40": families(5, 40),
     **{f"families, {g} × {k}": families(g, k) for g, k in ((2, 60), (4, 6))},
 }
+WANTED: dict[str, Draws] = PLANTED | {"clean": CLEAN, "seen": SEEN}
+"""Settings, by what is to be found."""
 
 
 def fitted(draw: Draw, seed: int) -> irtkit.FitResult:
     """A fit to data drawn with this seed."""
     made = draw(np.random.default_rng([seed, SEED]))
-    with warnings.catch_warnings(action="ignore"):
-        return irtkit.fit(made, standard_errors=False, progress=False)
+    return irtkit.fit(made, standard_errors=False, progress=False)
 
 
 def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
@@ -450,12 +450,6 @@ def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
     return {"setting": name, "wanted": wanted, "data_sets": sets, **shares}
 
 
-def line(figures: dict[str, Any]) -> str:
-    """A row of the table in Markdown."""
-    shares = (f"{figures[kind]:.0%}" for kind in KINDS)
-    return f"| {' | '.join((figures['setting'], figures['wanted'], *shares))} |"
-
-
 def slopes(sets: int) -> list[dict[str, float]]:
     """Rank correlations of fitted with true slopes, by number of respondents."""
     rows = []
@@ -468,123 +462,276 @@ def slopes(sets: int) -> list[dict[str, float]]:
                 a, b = g.lognormal(0, spread, 300), g.normal(size=300)
                 p = 1 / (1 + np.exp(-a * (g.normal(size=(n, 1)) - b)))
                 drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
-                result = fitted(always(drawn), 0)
+                result = irtkit.fit(drawn, standard_errors=False, progress=False)
                 found.append(spearmanr(result.parameters.discrimination, a).statistic)
             row[f"log slopes SD {spread}"] = float(np.mean(found))
         rows.append(row)
     return rows
 
 
-def shown(sets: int) -> list[dict[str, float]]:
-    """What part of a gap between two blocks fits show."""
-    rows = []
-    for shapes in part((PAIR, SMALL, ((500, 20), (500, 20))), 1):
-        (n, m), (more, _) = shapes
-        for gap in (1.0, 3.0):
-            for n_common in (1, 2, 4, 8, 16):
-                found = []
-                for seed in range(sets):
-                    draw = linked(shapes, gap, n_common)
-                    result = fitted(draw, seed)
-                    one, other = result.ability[:n], result.ability[n:]
-                    spread = np.sqrt((n * one.var() + more * other.var()) / (n + more))
-                    found.append((other.mean() - one.mean()) / spread / gap)
-                row = {"respondents": n + more, "items": m, "gap": gap, "common": n_common}
-                rows.append(row | {"shown": float(np.mean(found)), "SD": float(np.std(found))})
-    return rows
+def warnings_of_fit(sets: int = 20) -> Tables:
+    """Findings of fits, and how closely slopes follow the true ones."""
+    settings = [(name, wanted) for wanted, draws in WANTED.items() for name in draws]
+    chosen = part(settings, 0, 20, 40, 60, 80)
+    studies = (measured(name, WANTED[wanted][name], wanted, sets) for name, wanted in chosen)
+    return {"studies": studies, "slopes": slopes(sets)}
 
 
-def drawn(sets: int) -> list[dict[str, Any]]:
-    """Gaps that are reported as shrunk: fitted, and unshrunken, over the true ones.
+class Drawn(NamedTuple):
+    """A data set, and how many of its first rows guess."""
 
-    These are in SDs of the true abilities of all respondents.
+    responses: irtkit.ResponseMatrix
+    n_guessing: int = 0
+
+
+def board(
+    n: int,
+    m: int,
+    *,
+    guessers: float = 0.0,
+    options: int = 0,
+    known: bool = False,
+    coins: float = 1.0,
+    mean: float = 0.0,
+    sd: float = 1.0,
+    classes: float = 0.5,
+) -> Callable[[np.random.Generator], Drawn]:
+    """A share of guessers before honest systems of an ability with this mean and SD.
+
+    Of their answers ``coins`` are coin flips, and the others one class, of which the first has this
+    share of the items. Without ``options`` items are open-ended.
     """
-    rows = []
-    for name, draw in part(list((APART | APART_SEEN).items()), 0):
-        found = []
-        for seed in range(sets):
-            made, theta = draw(np.random.default_rng([seed, SEED]))
-            result = fitted(always(made), 0)
-            ability = (result.ability - result.latent_mean) / result.latent_sd
-            scale = (result.parameters, ability, result.latent_sd)
-            told = connectivity_of(result.patterns, *scale)
-            if told.gap is not None and told.significant:
-                gap, x = told.gap, told.gap.x
-                true = abs(theta[x > 0].mean() - theta[x < 0].mean()) / theta.std()
-                found.append((gap.size / true, gap.unshrunken / true))
-        if found:
-            shown, unshrunken = np.median(found, axis=0)
-            row = {"setting": name, "told": len(found), "fitted": float(shown)}
-            rows.append(row | {"unshrunken": float(unshrunken)})
-    return rows
+
+    def draw(g: np.random.Generator) -> Drawn:
+        k = round(guessers * n)
+        guess = 1 / options if options else 0.0
+        honest = answered(g, mean + sd * g.normal(size=n - k), m, guessing=guess)
+        first = np.arange(m) < round(classes * m)
+        always = first == g.integers(0, 2, (k, 1))
+        flips = g.random((k, m)) < guess
+        guessed = np.where(g.random((k, m)) < coins, flips, always)
+        made = irtkit.ResponseMatrix(np.vstack([guessed, honest]))
+        if known:
+            made = made.with_tables(pd.DataFrame({"n_options": options}, index=made.items))
+        return Drawn(made, k)
+
+    return draw
 
 
-def costs(repetitions: int = 10) -> list[dict[str, Any]]:
-    """Milliseconds of a fit, and of them for its warnings, the least of some repetitions."""
-    rows = []
-    for n, m in part(((2000, 40), (200, 1000), (20_000, 100), (2211, 1324)), 0):
-        for missing in (0.0, 0.2):
-            made = one(n, m, missing=missing)(np.random.default_rng(1))
-            whole, told = [], []
-            for _ in range(repetitions):
-                start = time.perf_counter()
-                result = irtkit.fit(made, progress=False)
-                whole.append(1000 * (time.perf_counter() - start))
-                patterns = patterns_of(made, synthetic_is_real=False)
-                for product in (patterns.right_sums, patterns.response_sums):
-                    product(np.ones(patterns.n))  # a fit has packed its answers and counted them
-                _ = patterns.margins
-                start = time.perf_counter()
-                n_eff = near_duplicates(patterns).n_eff
-                by_chance = no_ability_differences(patterns, n_eff)
-                guessing = at_chance(patterns)
-                concluded(result, patterns, guessing, by_chance=by_chance)
-                told.append(1000 * (time.perf_counter() - start))
-            shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
-            rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})
-    return rows
+def specialists(n: int, m: int, sd: float, correlation: float, easier: float = 0.0) -> Any:
+    """Half of the items ask for one ability, and half for another, with this SD."""
+
+    def draw(g: np.random.Generator) -> Drawn:
+        theta = sd * two_abilities(g, n, correlation)
+        values = answered(g, theta[:, np.arange(m) % 2], m, easier=easier)
+        return Drawn(irtkit.ResponseMatrix(values))
+
+    return draw
 
 
-def main() -> None:
-    """Print the tables, and store the figures where asked."""
-    parser = arguments(__doc__)
-    parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
-    parser.add_argument("--only", default="", help="settings whose name holds this")
-    options = parser.parse_args()
-    head = ["setting", "wanted", *KINDS]
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    everything = [
-        *((name, draw, wanted) for wanted, kind in PLANTED.items() for name, draw in kind.items()),
-        *((name, draw, "clean") for name, draw in CLEAN.items()),
-        *((name, draw, "seen") for name, draw in SEEN.items()),
-    ]
-    studies = []
-    for name, draw, wanted in part(everything, 0, 20, 40, 60, 80):
-        if options.only in name:
-            studies.append(measured(name, draw, wanted, options.sets))
-            print(line(studies[-1]), flush=True)
-    followed = slopes(options.sets)
-    for row in followed:
-        print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
-    parts_shown = shown(min(options.sets, 10))
-    for row in parts_shown:
-        print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
-    gaps = drawn(options.sets)
-    for row in gaps:
-        print(", ".join(f"{label} {value}" for label, value in row.items()))
-    times = costs()
-    for row in times:
-        share = row["warnings"] / row["fit"]
-        print(f"{row['shape']}: {row['fit']:.1f} ms, warnings {row['warnings']:.1f} ({share:.0%})")
-    store(
-        options,
-        studies=studies,
-        slopes=followed,
-        shown=parts_shown,
-        drawn=gaps,
-        costs=times,
-    )
+def alone(draw: Any) -> Callable[[np.random.Generator], Drawn]:
+    """A data set of another study."""
+    return lambda g: Drawn(draw(g))
+
+
+COLLAPSED: dict[str, Any] = {"options": 2, "coins": 0.02, "classes": 0.55, "mean": 0.5}
+CODED: dict[str, Any] = {"known": True, "mean": 0.5}
+
+GUESSERS: dict[str, dict[str, Callable[[np.random.Generator], Drawn]]] = {
+    "opposite": {
+        f"{share:.0%} of one class, {n} × {m}": board(n, m, guessers=share, **COLLAPSED)
+        for n, m, share in ((90, 139, 0.6), (90, 139, 0.2), (12, 100, 0.5), (400, 1000, 0.3))
+    },
+    "options": {
+        f"{share:.0%} coin flips, {k} options, {n} × {m}": board(
+            n, m, guessers=share, options=k, **CODED
+        )
+        for n, m, share, k in (
+            *((90, 139, 0.5, 2), (90, 139, 0.3, 4), (12, 100, 0.5, 4)),
+            *((400, 1000, 0.2, 5), (60, 40, 0.5, 4)),
+        )
+    },
+    "none": {
+        **{
+            f"open-ended, half right, SD {sd}, {n} × {m}": board(n, m, sd=sd)
+            for n, m, sd in (
+                *((90, 139, 0.3), (90, 139, 1.0), (12, 100, 0.3), (12, 1000, 1.0)),
+                *((400, 1000, 0.3), (1000, 40, 1.0)),
+            )
+        },
+        "open-ended, saturated, 90 × 139": board(90, 139, mean=3.0),
+        "open-ended, 12 × 100": board(12, 100),
+        "four options, not known, weak systems, 90 × 139": board(90, 139, options=4, mean=-1.0),
+        "four options, saturated, 90 × 139": board(90, 139, options=4, known=True, mean=3.0),
+        "four options, 90 × 139": board(90, 139, options=4, known=True, mean=1.0),
+        "four options, 12 × 100": board(12, 100, options=4, known=True, mean=1.0),
+        "two options, 90 × 139": board(90, 139, options=2, known=True, mean=1.5),
+        "specialists, r 0.5, 200 × 140": specialists(200, 140, 1.0, 0.5),
+        "specialists, r 0.5, SD 2, 200 × 140": specialists(200, 140, 2.0, 0.5),
+        "specialists, r 0, 200 × 140": specialists(200, 140, 1.0, 0.0),
+    },
+    "seen": {
+        "10% of one class, 90 × 139": board(90, 139, guessers=0.1, **COLLAPSED),
+        "30% coin flips, not known, 90 × 139": board(90, 139, guessers=0.3, options=2, mean=0.5),
+        "four options, weak systems, 90 × 139": board(90, 139, options=4, known=True, mean=-1.0),
+        "specialists, r 0, SD 2, 200 × 140": specialists(200, 140, 2.0, 0.0),
+        "specialists, r −0.5, SD 2, 200 × 140": specialists(200, 140, 2.0, -0.5),
+        "specialists, r −0.5, SD 2, easy, 200 × 140": specialists(200, 140, 2.0, -0.5, 1.5),
+    },
+    "elsewhere": {name: alone(draw) for name, draw in {**CLEAN, **SEEN}.items()},
+}
+
+
+def named(name: str, wanted: str, sets: int) -> dict[str, Any]:
+    """How often systems are named, and which."""
+    told, best = 0, 0
+    planted, others = np.zeros(2), np.zeros(2)
+    for seed in range(sets):
+        made, k = GUESSERS[wanted][name](np.random.default_rng([seed, 17]))
+        patterns = patterns_of(made, synthetic_is_real=False)
+        found = found_at_chance(patterns, made.item_table)
+        rows = np.zeros(0, int) if found is None else found.rows
+        told += found is not None
+        best += int(np.nan_to_num(patterns.counts.accuracy).argmax()) in rows
+        planted += (rows < k).sum(), k
+        others += (rows >= k).sum(), made.n_respondents - k
+    return {
+        "setting": name,
+        "wanted": wanted,
+        "data_sets": sets,
+        "told": told / sets,
+        "guessers": planted[0] / planted[1] if planted[1] else None,
+        "others": others[0] / others[1],
+        "best": best / sets,
+    }
+
+
+def at_chance(sets: int = 20) -> Tables:
+    """Whether guessers are named, and nobody else."""
+    cases = [(name, wanted) for wanted in GUESSERS for name in part(list(GUESSERS[wanted]), 0)]
+    return {"studies": (named(*case, sets) for case in cases)}
+
+
+SHAPES_OF_BOARDS = ((30, 100), (60, 200), (200, 100), (200, 1000), (1000, 60))
+CODES = {
+    "clean": "",
+    "clean, four options": "",
+    "clean, ten tasks": "",
+    "ceiling": "items-at-ceiling",
+    "floor": "items-at-floor",
+    "near-duplicate items": "near-duplicate-items",
+    "systems at chance": "systems-at-chance",
+}
+FOUR_OPTIONS = {"clean, four options", "systems at chance"}
+SHAPES = {
+    "saturated": (-3, 0.8, 120),
+    "easy": (-1.3, 1, 60),
+    "balanced": (0, 1, 60),
+    "few": (0, 1, 30),
+}
+"""Mean and SD of difficulties, and number of items."""
+OF_HEALTH = {*CODES.values(), "few-separating"}
+
+
+def planted_board(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.ResponseMatrix:
+    """Responses of a board with something planted."""
+    generator = np.random.default_rng(seed)
+    difficulty = generator.normal(size=n_items)
+    planted = generator.permutation(n_items)[: round(0.15 * n_items)]
+    difficulty[planted] = {"ceiling": -9, "floor": 9}.get(kind, difficulty[planted])
+    slopes, guessing = generator.lognormal(0, 0.3, n_items), 0.25 * (kind in FOUR_OPTIONS)
+    items = irtkit.ItemParameters.from_difficulty(slopes, difficulty, guessing)
+    abilities = generator.normal(size=n_systems)
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values.copy()
+    if kind == "near-duplicate items":
+        one, other = generator.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
+        flipped = generator.random((n_systems, len(one))) < 0.05
+        values[:, other] = values[:, one] ^ flipped
+    if kind == "systems at chance":
+        at_chance = generator.permutation(n_systems)[: round(0.15 * n_systems)]
+        values[at_chance] = generator.random((len(at_chance), n_items)) < 0.25
+    responses = irtkit.ResponseMatrix(values)
+    about = pd.DataFrame(index=responses.items)
+    if kind in FOUR_OPTIONS:
+        about["n_options"] = 4
+    if kind == "clean, ten tasks":
+        about["task"] = np.char.add("task ", (np.arange(n_items) % 10).astype(str))
+    return responses.with_tables(about)
+
+
+def of_health(kind: str, n_systems: int, n_items: int, sets: int) -> dict[str, Any]:
+    """Share of the sets with the finding that was planted, and with another one."""
+    found = false = 0
+    fit_seconds = health_seconds = 0.0
+    codes: set[str] = set()
+    for seed in range(sets):
+        responses = planted_board(kind, n_systems, n_items, seed)
+        started = time.process_time()
+        result = irtkit.fit(responses)
+        fitted = time.process_time()
+        said = {one.code for one in result.health().findings} & OF_HEALTH
+        fit_seconds += fitted - started
+        health_seconds += time.process_time() - fitted
+        found += CODES[kind] in said
+        others = said - {CODES[kind]}
+        false += bool(others)
+        codes |= others
+    return {
+        "planted": kind,
+        "systems": n_systems,
+        "items": n_items,
+        "sets": sets,
+        "found": None if not CODES[kind] else found,
+        "false": false,
+        "false findings": sorted(codes),
+        "time by that of the fit": health_seconds / fit_seconds,
+    }
+
+
+def advised(shape: str, n_systems: int, sets: int) -> dict[str, Any]:
+    """What goals reach when their items are added, as means over sets with such advice."""
+    found: dict[str, list[Any]] = {"reliability": [], "errors": []}
+    for seed in range(sets):
+        mean, sd, n_items = SHAPES[shape]
+        g = np.random.default_rng([seed, n_systems, n_items])
+        slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(mean, sd, n_items)
+        items = irtkit.ItemParameters.from_difficulty(slopes, difficulty)
+        theta = g.normal(size=n_systems)
+        values = irtkit.simulate_responses(items, theta, seed=g).values
+        result = irtkit.fit(values)
+        health = result.health()
+        best = result.best_first[: health.n_best]
+        slope = np.median(np.abs(result.parameters.discrimination))
+        printed = health.to_add[health.to_add["n_items"] <= n_items]
+        for goal, n, at in printed.itertuples():
+            new = irtkit.ItemParameters.from_difficulty(np.full(n, slope), np.full(n, at))
+            more = irtkit.simulate_responses(new, theta, seed=g).values
+            refitted = irtkit.fit(np.hstack([values, more]))
+            if goal.startswith("reach"):
+                reached = np.corrcoef(refitted.ability, theta)[0, 1] ** 2
+                found["reliability"].append((n, reached))
+                continue
+            before = np.sqrt(np.mean(result.posterior_sd[best] ** 2))
+            after = np.sqrt(np.mean(refitted.posterior_sd[best] ** 2))
+            information = sum(one.information(theta[best]).sum(axis=1) for one in (items, new))
+            true = np.sqrt(np.mean(1 / (information + 1)))
+            found["errors"].append((n, after / before, true / before))
+    row: dict[str, Any] = {"shape": shape, "systems": n_systems, "sets": sets}
+    for goal, several in found.items():
+        means = [float(one) for one in np.mean(several, axis=0)] if several else None
+        row[goal] = {"advised": len(several), "means": means}
+    return row
+
+
+def health(sets: int = 20, advice: int = 50) -> Tables:
+    """Findings about the health of a benchmark, and whether advice is true."""
+    boards = [(kind, *shape) for kind in CODES for shape in part(SHAPES_OF_BOARDS, 0)]
+    asked = [(shape, n) for shape in part(SHAPES, "saturated") for n in (60, 200)]
+    return {
+        "studies": (of_health(*board, sets) for board in boards),
+        "advice": (advised(*case, advice) for case in asked),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run(warnings_of_fit, at_chance, health)

@@ -1,0 +1,298 @@
+"""How well wrong keys are found that were planted in real and in simulated matrices.
+
+A random 2 % of the items get a wrong key. "inverted": their responses are inverted, as a wrong key
+does to an item with two choices. "second class": the label of digits is changed to the class that
+comes second in the votes of the crowd, and their predictions are marked anew. (A random class would
+make the digit nearly all wrong, which average error finds by itself.) Real matrices hold suspect
+items of their own, which no ranking can tell from planted ones.
+
+`planted_wrong_keys`: all items are ranked by how suspect they look: p_negative of irtkit, the
+corrected item–total correlation (of an item with the share right on the other items), average
+error, and the discrimination of PyPI mirt where it is found (``--peer-python``; it has no missing
+cells). "auc" is the area under the precision–recall curve (average precision), "top k" the
+precision among the k items ranked worst, k being the number of planted ones. "found" and "false"
+belong to the items that `irtkit.flag_items` calls negative at a false-discovery rate of 5 %: the
+share of planted items among them, and the share among them of items that were not planted and are
+not called negative in the data as they came either. "suspect found" and "suspect false" are the
+same of all items that are suspect, those with evidence of a wrong key among them.
+
+`wrong_keys`: 8 items or more are planted. "distractor": 40 % of those who fail an item choose the
+answer that its key was moved to. "class": the key of a digit is another class. The figures of each
+setting are average precisions of the order by `p_negative` and by `irtkit.wrong_keys`, without and
+with the answers, how many items are called at a nominal 10 % (the mean of 1 − p_wrong_key), and the
+share of these that was not planted. "none": no wrong keys; all calls are false.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from machine import SHARED, part
+from simulated import inverted
+from sklearn.metrics import average_precision_score
+from study import means, run
+from worker import Worker
+
+import irtkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+    from study import Record, Tables
+
+    Array = NDArray[np.float64]
+
+SHARE = 0.02
+SIMULATED = (12, 30, 60, 100, 200)
+SIMULATED_DATA_SETS = 20
+REAL_DATA_SETS = 30
+PEER_SECONDS = 120.0
+
+
+class Source(NamedTuple):
+    """Where planted data sets come from."""
+
+    name: str
+    kind: str
+    n_data_sets: int
+    plant: Callable[[int], tuple[Any, Any]]
+    untouched: NDArray[np.int8] | None
+    """The real responses, None if they are drawn anew."""
+
+
+def of_model(n_respondents: int, n_items: int = 1000) -> Source:
+    """2PL data with inverted items."""
+
+    def plant(seed: int) -> tuple[Any, Any]:
+        generator = np.random.default_rng([seed, n_respondents])
+        slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+        abilities = generator.normal(size=n_respondents)
+        drawn = irtkit.simulate_responses(items, abilities, seed=generator)
+        return inverted(generator, drawn.values)
+
+    return Source(
+        f"simulated {n_respondents} × {n_items:,}", "inverted", SIMULATED_DATA_SETS, plant, None
+    )
+
+
+def second_class() -> Source:
+    """The digits crowd, with labels that come second in its votes."""
+    crowd = irtkit.load_digits_crowd()
+    predictions, labels = crowd.predictions.to_numpy(), crowd.labels.to_numpy()
+    votes = np.stack([(predictions == digit).sum(axis=0) for digit in range(10)])
+    # the label itself is no wrong one, and a class nobody chose is no second one
+    order = np.argsort(-votes, axis=0, kind="stable")
+    second = np.where(order[1] == labels, order[0], order[1])
+    chosen = votes[second, np.arange(len(labels))] > 0
+
+    def plant(seed: int) -> tuple[Any, Any]:
+        generator = np.random.default_rng([seed, 2])
+        at = generator.choice(np.flatnonzero(chosen), round(SHARE * len(labels)), replace=False)
+        marked = labels.copy()
+        marked[at] = second[at]
+        wrong = np.isin(np.arange(len(labels)), at)
+        return ((predictions == marked).astype(np.int8), wrong)
+
+    untouched = (predictions == labels).astype(np.int8)
+    return Source("digits crowd 130 × 1,797", "second class", REAL_DATA_SETS, plant, untouched)
+
+
+def real(name: str, values: NDArray[np.int8]) -> Source:
+    """A real matrix with inverted items."""
+
+    def plant(seed: int) -> tuple[Any, Any]:
+        return inverted(np.random.default_rng([seed, *values.shape]), values)
+
+    shape = f"{values.shape[0]:,} × {values.shape[1]:,}"
+    return Source(f"{name} {shape}", "inverted", REAL_DATA_SETS, plant, values)
+
+
+def sources(folder: Path) -> Iterator[Source]:
+    """All sources; matrices in which 2 % is less than two items are left out."""
+    yield from (of_model(n) for n in SIMULATED)
+    yield second_class()
+    yield real("digits crowd", irtkit.load_digits_crowd().responses.values)
+    for about in sorted(folder.glob("*.meta.json")):
+        name = about.name.removesuffix(".meta.json")
+        values = irtkit.read_responses(about.with_name(f"{name}.csv.gz")).values
+        if round(SHARE * values.shape[1]) >= 2:
+            yield real(name, values)
+
+
+def item_total(values: NDArray[np.int8]) -> Array:
+    """Correlation of each item with the share right on the other items; 0 without variance."""
+    answered = values >= 0
+    right = np.where(answered, values, 0).astype(np.float64)
+    totals, counts = right.sum(axis=1), answered.sum(axis=1)
+    found = np.zeros(values.shape[1])
+    for j in range(len(found)):
+        kept = answered[:, j] & (counts > 1)
+        one = right[kept, j]
+        rest = (totals[kept] - one) / (counts[kept] - 1)
+        if len(one) > 1 and one.std() > 0 and rest.std() > 0:
+            found[j] = np.corrcoef(one, rest)[0, 1]
+    return found
+
+
+def mirt_slopes(values: NDArray[np.int8], worker: Worker | None, folder: Path) -> Array | None:
+    """Discrimination that PyPI mirt finds, None where it cannot."""
+    if worker is None or worker.problem is not None or (values < 0).any():
+        return None
+    responses, parameters = folder / "responses.npy", folder / "parameters.npz"
+    np.save(responses, values)
+    if "error" in worker.fit(responses, parameters, limit=PEER_SECONDS):
+        return None
+    with np.load(parameters) as found:
+        return np.nan_to_num(np.asarray(found["discrimination"], np.float64))
+
+
+def listed_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np.bool_]]:
+    """The fit, and which items `irtkit.flag_items` calls negative, and which suspect."""
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "2PL", progress=False)
+    flags = irtkit.flag_items(result)
+    called = flags["reasons"].map(lambda reasons: "negative" in reasons).astype(bool)
+    some = [flags.index[called], flags.index[flags["suspect"]]]
+    return result, np.stack([np.isin(result.item_labels, labels) for labels in some])
+
+
+def measure(source: Source, peer: str, folder: Path) -> dict[str, Any]:
+    """Average the figures of all data sets of a source."""
+    before = None if source.untouched is None else listed_items(source.untouched)[1]
+    worker = Worker("mirt", "2PL", python=peer) if peer else None
+    rows: list[Record] = []
+    for seed in range(source.n_data_sets):
+        values, wrong = source.plant(seed)
+        result, listed = listed_items(values)
+        suspicion = {
+            "irtkit": result.items["p_negative"].to_numpy(),
+            "item–total": -item_total(values),
+            "average error": result.items["average_error"].to_numpy(),
+        }
+        slopes = mirt_slopes(values, worker, folder)
+        if slopes is not None:
+            suspicion["mirt"] = -slopes
+        row: Record = {}
+        for name, score in suspicion.items():
+            known = np.nan_to_num(score, nan=-1.0)  # an item without a response is not suspect
+            row[f"auc {name}"] = average_precision_score(wrong, known)
+            row[f"top k {name}"] = top_k(known, wrong)
+        row["called"] = float(listed[0].sum())
+        false = listed & ~wrong if before is None else listed & ~wrong & ~before
+        for kind, called, of_false in zip(("", "suspect "), listed, false, strict=True):
+            row[f"{kind}found"] = float(called[wrong].mean())
+            row[f"{kind}false"] = float(of_false.sum() / max(called.sum(), 1))
+        rows.append(row)
+    if worker is not None:
+        worker.close()
+    about = {"data": source.name, "planted": source.kind, "data_sets": source.n_data_sets}
+    return about | means(rows)
+
+
+def top_k(score: Array, wrong: NDArray[np.bool_]) -> float:
+    """Share of planted items among as many ranked worst."""
+    worst = np.argsort(-score, kind="stable")[: int(wrong.sum())]
+    return float(wrong[worst].mean())
+
+
+def planted_wrong_keys(data: Path = SHARED, peer_python: str = "") -> Tables:
+    """Rankings of items with planted keys, and what is called."""
+    chosen = part(list(sources(data)), 0)
+    with tempfile.TemporaryDirectory() as folder:
+        return {"studies": [measure(source, peer_python, Path(folder)) for source in chosen]}
+
+
+NOMINAL = 0.1
+
+
+def figures(responses: Any, planted: Any, answers: pd.DataFrame | None = None) -> list[float]:
+    """Average precisions, calls, and the false share of the calls."""
+    result = irtkit.fit(responses, standard_errors=False)
+    found = irtkit.wrong_keys(result)
+    orders = [result.items["p_negative"], found["log_bayes_factor"]]
+    if answers is not None:
+        found = irtkit.wrong_keys(result, answers)
+        orders.append(found["log_bayes_factor"])
+    labels = list(result.item_labels)
+    wrong = pd.Series(np.isin(np.arange(len(labels)), planted), labels)
+    precision = [
+        average_precision_score(wrong, order.loc[labels].fillna(-1)) if len(planted) else np.nan
+        for order in orders
+    ]
+    p = found["p_wrong_key"].sort_values(ascending=False)
+    called = p.index[((1 - p).expanding().mean() <= NOMINAL).to_numpy()]
+    false = float((~wrong[called]).mean()) if len(called) else 0.0
+    return [*precision, *[np.nan] * (3 - len(precision)), len(called), false]
+
+
+def keyed_anew(values: Any, kind: str, g: np.random.Generator) -> tuple[Any, Any]:
+    """Responses with wrong keys, and which."""
+    values = values[:, (values.mean(axis=0) > 0.03) & (values.mean(axis=0) < 0.97)]
+    planted = g.choice(values.shape[1], max(8, values.shape[1] // 50), replace=False)
+    share = {"inverted": 1.0, "distractor": 0.4}[kind]
+    values[:, planted] = (1 - values[:, planted]) * (g.random((len(values), len(planted))) < share)
+    return values, planted
+
+
+def digits(n: int, kind: str, g: np.random.Generator) -> list[float]:
+    """Figures of so many systems of the digits crowd."""
+    crowd = irtkit.load_digits_crowd()
+    votes, labels = crowd.predictions, crowd.labels.to_numpy().astype(int)
+    some = votes.iloc[np.sort(g.choice(len(votes), n, replace=False))]
+    planted = g.choice(len(labels), len(labels) // 50, replace=False)
+    for j in planted:
+        others = np.bincount(votes.iloc[:, j], minlength=10) + g.random(10)
+        others = others if kind == "second class" else g.random(10)
+        others[labels[j]] = -1
+        labels[j] = others.argmax()
+    right = some.to_numpy() == labels
+    return figures(irtkit.ResponseMatrix(right, some.index, some.columns), planted, some)
+
+
+def simulated(shape: tuple[int, int], kind: str, g: np.random.Generator) -> list[float]:
+    """Figures of simulated data, with wrong keys or without."""
+    n, n_items = shape
+    slopes, difficulties = g.lognormal(0, 0.4, n_items), g.normal(0, 1.5, n_items)
+    items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
+    responses = irtkit.simulate_responses(items, g.normal(size=n), seed=g)
+    if kind == "none":
+        return figures(responses, np.arange(0))
+    return figures(*keyed_anew(responses.values.copy(), kind, g))
+
+
+def wrong_keys(data: Path = SHARED, data_sets: int = 10) -> Tables:
+    """`irtkit.wrong_keys` with and without answers."""
+    rows: dict[str, Callable[[np.random.Generator], list[float]]] = {}
+    board = data / "metabench_arc.csv.gz"
+    for n in (12, 50, 800):
+        for kind in ("inverted", "distractor"):
+            rows[f"metabench_arc {n}, {kind}"] = partial(of_board, board, n, kind)
+    for n in (130, 12):
+        for kind in ("class", "second class"):
+            rows[f"digits {n}, {kind}"] = partial(digits, n, kind)
+    for n, n_items in ((12, 2000), (100, 500), (1000, 1000)):
+        for kind in ("none", "inverted", "distractor"):
+            rows[f"{kind}, {n:,} × {n_items:,}"] = partial(simulated, (n, n_items), kind)
+
+    def record(name: str) -> Record:
+        sets = [rows[name](np.random.default_rng([5, seed])) for seed in range(data_sets)]
+        return {"setting": name, "figures": np.mean(sets, axis=0).tolist()}
+
+    there = [name for name in rows if data.is_dir() or "arc" not in name]
+    return {"settings": map(record, part(there, -9, -6))}
+
+
+def of_board(path: Path, n: int, kind: str, g: np.random.Generator) -> list[float]:
+    """Figures of so many systems of a real board."""
+    values = pd.read_csv(path, index_col=0).to_numpy()
+    return figures(*keyed_anew(values[g.choice(len(values), n, replace=False)], kind, g))
+
+
+if __name__ == "__main__":
+    run(planted_wrong_keys, wrong_keys)

@@ -1,0 +1,536 @@
+"""How often tests of models raise an alarm where the model holds: a test at 5 % should in 5 %.
+
+Items are drawn anew in every set (log slopes of SD 0.3, difficulties N(0, 1), guessing of the 3PL
+in [0.1, 0.3]), abilities N(0, 1).
+
+`model_fit`: of data from the model that is fitted, the shares of items whose S-X² has a p-value
+below 0.05 and below 0.01, of items whose infit and outfit lie beyond ±1.96, of respondents whose lz
+has a p-value below 0.05, of pairs whose Q3 has, and the sets in which any item is called at a
+false-discovery rate of 5 %. "m2": sets in which the p-value of M2 is below 0.05.
+
+`levels`: "respondents": the shares of respondents whose ``respondent_fit`` has p < 0.05 and p <
+0.001, of data sets with one whose q < 0.05, and the mean infit of the items. "drift": two samples
+that answer the same items, the second N(0.7, 0.8²), fitted apart and linked: the shares of items
+with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift; beside them the
+share with p < 0.05 by the standard errors as they are. "matching": items that do not differ, in
+groups one SD apart; shares with p < 0.05 by Mantel and Haenszel if respondents are matched on the
+weighted sum, as they are, and on the plain sum.
+
+`differential`: abilities are N(0, 1) in the reference group and N(−shift, 1) in the focal one.
+Where items differ a share of them is harder for the focal group by so many SDs of ability ("one
+way"), or as many are easier ("both ways"), or has half the slope there ("slopes"). Families are
+near-copies of one system, each answer differing with a probability. Measured are the share of
+items that do not differ whose p-value is below 0.05 and below 0.001; the design effect's mean; and
+with q ≤ 0.05 the mean share of false ones among those found, and the share found of those that
+differ.
+
+`likelihood_ratio`: families of copies of one respondent; each copy flips a share of the answers.
+Difficulties lie from −1.5 to 1.5. Under "1PL" all slopes are 1; under "2PL" log slopes are
+N(0, 0.4²), and the test should reject. "unscaled" is the same test without regard to
+near-duplicates.
+
+`anchors`: earlier systems calibrate 30 items. Later systems answer these items, held fixed, and 15
+new ones. "Leaked" anchors are easier for later systems by 1.2 logits. "Copies" are later systems
+that occur four times. Measured are the data sets in which exactly the leaked anchors are named, and
+those in which a sound one is; the latent mean, before and after a second fit without the anchors
+that were named; how often its 95 % interval covers the true mean after that; and the SD of z of
+sound anchors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from machine import part
+from scipy.special import ndtr
+from scipy.stats import chi2
+from simulated import items_of
+from study import Record, run, standard_error, study
+
+import irtkit
+from irtkit.data.patterns import patterns_of
+from irtkit.diagnostics import functioning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from study import Tables
+
+    from irtkit.calibration.priors import PriorName
+    from irtkit.irf import ModelName
+
+    Array = NDArray[np.float64]
+
+LEVEL = 0.05
+
+
+class Null(NamedTuple):
+    """Data sets drawn from the model that is fitted."""
+
+    n_respondents: int
+    n_items: int
+    n_sets: int
+    model: ModelName = "2PL"
+    prior: PriorName | None = "weak"
+    kind: str = ""
+
+    def __str__(self) -> str:
+        prior = "" if self.prior else ", no prior"
+        kind = f", {self.kind}" if self.kind else ""
+        return f"{self.n_respondents:,} × {self.n_items:,} {self.model}{prior}{kind}"
+
+
+NULLS = (
+    *(Null(1000, 5, 120), Null(1000, 20, 30), Null(500, 40, 15), Null(500, 40, 15, prior=None)),
+    *(Null(500, 40, 30, "1PL"), Null(1000, 20, 40, "Rasch"), Null(2000, 30, 40, "3PL")),
+    Null(1000, 40, 30, kind="negative"),
+    *(Null(1000, 40, 15, kind="skewed"), Null(1000, 40, 15, kind="missing"), Null(2000, 120, 5)),
+    *(Null(200, 200, 4), Null(200, 1000, 2), Null(50, 1000, 2), Null(30, 500, 4)),
+)
+M2_NULLS = (
+    *(Null(1000, 20, 200), Null(500, 40, 200), Null(2000, 30, 100, "3PL"), Null(500, 100, 100)),
+    *(Null(200, 100, 100), Null(100, 100, 100), Null(200, 200, 60)),
+)
+
+
+def draw(setting: Null, seed: int) -> irtkit.ResponseMatrix:
+    """Responses from the model."""
+    generator = np.random.default_rng([seed, *setting[:2]])
+    items = items_of(generator, setting.n_items, setting.model)
+    if setting.kind == "negative":
+        sign = np.where(generator.random(setting.n_items) < 0.07, -1, 1)
+        items = irtkit.ItemParameters(sign * items.discrimination, items.intercept, items.guessing)
+    ability = generator.normal(size=setting.n_respondents)
+    if setting.kind == "skewed":
+        ability = generator.exponential(size=setting.n_respondents) - 1
+    missing = 0.01 if setting.kind == "missing" else 0.0
+    return irtkit.simulate_responses(items, ability, missing=missing, seed=generator)
+
+
+def fitted(
+    responses: irtkit.ResponseMatrix, model: ModelName = "2PL", prior: PriorName | None = "weak"
+) -> irtkit.FitResult:
+    """A fit without standard errors."""
+    return irtkit.fit(responses, model, prior=prior, standard_errors=False)
+
+
+def share_below(p: Any, level: float = LEVEL) -> float:
+    """Share of the known p-values below a level."""
+    known = np.asarray(p)[~np.isnan(p)]
+    return float((known < level).mean()) if len(known) else float("nan")
+
+
+def null(setting: Null) -> dict[str, Any]:
+    """Alarms where the model holds."""
+    items, lz, pairs, called = [], [], [], 0
+    for seed in range(setting.n_sets):
+        result = fitted(draw(setting, seed), setting.model, setting.prior)
+        table = irtkit.item_fit(result)
+        items.append(table[["p_value", "infit_z", "outfit_z"]].to_numpy())
+        lz.append(irtkit.respondent_fit(result)["p_value"].to_numpy())
+        every = irtkit.local_dependence(result, threshold=0.0, top=None)
+        pairs.append(every["p_value"].to_numpy())
+        called += int((table["q_value"] < LEVEL).any())
+    p, infit, outfit = np.concatenate(items).T
+    return {
+        "data": str(setting),
+        "n_items": int((~np.isnan(p)).sum()),
+        "s_x2_05": share_below(p),
+        "s_x2_01": share_below(p, 0.01),
+        "infit": float((np.abs(infit) > 1.96).mean()),
+        "outfit": float((np.abs(outfit) > 1.96).mean()),
+        "lz_05": share_below(np.concatenate(lz)),
+        "q3_05": share_below(np.concatenate(pairs)),
+        "sets": setting.n_sets,
+        "sets_with_items_called": called,
+    }
+
+
+def m2_null(setting: Null) -> dict[str, Any]:
+    """Alarms of M2 where the model holds."""
+    results = (fitted(draw(setting, seed), setting.model) for seed in range(setting.n_sets))
+    found = [irtkit.model_fit(result) for result in results]
+    return {
+        "data": str(setting),
+        "sets": setting.n_sets,
+        "m2_05": share_below([one.p_value for one in found]),
+        "ratio": float(np.mean([one.m2 / one.degrees_of_freedom for one in found])),
+        "rmsea_high": float(np.mean([one.rmsea_high for one in found])),
+    }
+
+
+def model_fit() -> Tables:
+    """S-X², infit, outfit, lz, Q3 and M2 of data from the model that is fitted."""
+    return {"null": map(null, part(NULLS, 14)), "m2": map(m2_null, part(M2_NULLS, 5))}
+
+
+RESPONDENTS = (
+    *(Null(1000, 5, 60), Null(1000, 10, 60), Null(1000, 20, 60), Null(500, 40, 60)),
+    *(Null(500, 40, 60, "1PL"), Null(1000, 60, 40), Null(2000, 30, 40, "3PL")),
+    *(Null(200, 100, 60), Null(300, 300, 20), Null(500, 40, 40, prior=None)),
+)
+
+
+class Linked(NamedTuple):
+    """Pairs of samples that answered the same items."""
+
+    n_respondents: int
+    n_items: int
+    n_sets: int
+    model: ModelName = "2PL"
+
+    def __str__(self) -> str:
+        return f"{self.n_respondents:,} × {self.n_items} {self.model}"
+
+
+LINKED = (
+    *(Linked(600, 5, 80), Linked(600, 10, 60), Linked(600, 20, 40), Linked(600, 40, 40)),
+    *(Linked(2000, 40, 30), Linked(300, 40, 40), Linked(150, 100, 20), Linked(100, 30, 40)),
+    *(Linked(600, 40, 40, "1PL"), Linked(600, 40, 40, "Rasch"), Linked(2000, 30, 30, "3PL")),
+)
+MATCHED = ("one SD apart", "one SD apart, 20 items", "one SD apart, 10 items")
+
+
+def respondents(setting: Null) -> dict[str, Any]:
+    """Respondents called on clean data, and the mean infit."""
+    p, called, infit = [], 0, []
+    for seed in range(setting.n_sets):
+        result = fitted(draw(setting, seed), setting.model, setting.prior)
+        table = irtkit.respondent_fit(result)
+        p.append(table["p_value"].to_numpy())
+        called += int((table["q_value"] < 0.05).any())
+        infit.append(float(irtkit.item_fit(result)["infit"].mean()))
+    every = np.concatenate(p)
+    return {
+        "data": str(setting),
+        "sets": setting.n_sets,
+        "p_05": share_below(every),
+        "p_001": share_below(every, 0.001),
+        "sets_called": called / setting.n_sets,
+        "infit": float(np.mean(infit)),
+    }
+
+
+def linked(setting: Linked, seed: int) -> tuple[Any, Array]:
+    """A linking of two samples, and z by the standard errors as they are."""
+    generator = np.random.default_rng([seed, setting.n_respondents, setting.n_items])
+    items = items_of(generator, setting.n_items, setting.model)
+    abilities = (
+        generator.normal(size=setting.n_respondents) * sd + m for m, sd in ((0, 1), (0.7, 0.8))
+    )
+    first, second = (
+        irtkit.fit(irtkit.simulate_responses(items, ability, seed=generator), setting.model)
+        for ability in abilities
+    )
+    linking = irtkit.link(first, second)
+    errors = [one.items["difficulty_se"].to_numpy() for one in (first, second)]
+    z = linking.items["difference"] / np.hypot(errors[0], linking.slope * errors[1])
+    return linking, z.to_numpy()
+
+
+def drift(setting: Linked) -> dict[str, Any]:
+    """Items that are said to drift where none does."""
+    p, plain, called = [], [], 0
+    for seed in range(setting.n_sets):
+        linking, z = linked(setting, seed)
+        p.append(linking.items["p_value"].to_numpy())
+        plain.append(2 * ndtr(-np.abs(z)))
+        called += int(linking.items["drifts"].any())
+    every = np.concatenate(p)
+    return {
+        "data": str(setting),
+        "sets": setting.n_sets,
+        "p_05": share_below(every),
+        "p_001": share_below(every, 0.001),
+        "sets_called": called / setting.n_sets,
+        "by_errors_05": share_below(np.concatenate(plain)),
+    }
+
+
+def matching(name: str, n_items: int = 2000) -> dict[str, Any]:
+    """Items that do not differ, matched on the weighted and on the plain sum."""
+    setting = next(one for one in GROUPS if one.name == name)
+    found: dict[str, list[Array]] = {"weighted": [], "plain": []}
+    sets = max(n_items // setting.n_items, 2)
+    for seed in range(sets):
+        responses, groups, _ = drawn_groups(setting, seed)
+        patterns = patterns_of(responses, synthetic_is_real=True)
+        test = functioning.Matching(patterns, np.array(groups) == "focal")
+        for kind, values in found.items():
+            if kind == "plain":
+                test.slopes = np.ones(setting.n_items)
+            statistic = test.compared(np.ones(setting.n_items, dtype=bool))[0]
+            values.append(2 * ndtr(-np.sqrt(statistic)))
+    shares = {kind: share_below(np.concatenate(values)) for kind, values in found.items()}
+    return {"data": name, "n_items": setting.n_items, "sets": sets, **shares}
+
+
+def levels() -> Tables:
+    """Systems, items that are linked, and items that are matched."""
+    return {
+        "respondents": map(respondents, part(RESPONDENTS, 0)),
+        "drift": map(drift, part(LINKED, 6)),
+        "matching": map(matching, part(MATCHED, 2)),
+    }
+
+
+_LOOKED_AT = 3
+"""Data sets of independent respondents whose design effect is estimated, which takes longer than
+the tests; it is 1 in all of them (see the table), and of further ones taken to be."""
+
+
+class Groups(NamedTuple):
+    """How data are drawn_groups."""
+
+    name: str
+    n_reference: int = 500
+    n_focal: int = 500
+    n_items: int = 40
+    shift: float = 0.0
+    missing: float = 0.0
+    share: float = 0.0
+    difference: float = 0.0
+    planted: str = "both ways"
+    family: int = 1
+    noise: float = 0.0
+    across: bool = False
+    """Whether families lie across groups, and not within."""
+
+
+GROUPS = (
+    Groups("equal groups"),
+    Groups("one SD apart", shift=1.0),
+    Groups("one SD apart, 900 and 100", 900, 100, shift=1.0),
+    Groups("one SD apart, 20 items", n_items=20, shift=1.0),
+    Groups("one SD apart, 10 items", n_items=10, shift=1.0),
+    Groups("one SD apart, 2,000 each, 20 items", 2000, 2000, 20, 1.0),
+    Groups("one SD apart, half missing", shift=1.0, missing=0.5),
+    Groups("100 each, 100 items, one SD apart", 100, 100, 100, 1.0),
+    Groups("30 each, 100 items, one SD apart", 30, 30, 100, 1.0),
+    Groups("10 each, 200 items, one SD apart", 10, 10, 200, 1.0),
+    *(
+        Groups(f"10 % differ by {size}, {planted}", share=0.1, difference=size, planted=planted)
+        for size in (0.5, 0.8)
+        for planted in ("both ways", "one way")
+    ),
+    Groups("10 % differ by 0.8, one SD apart", shift=1.0, share=0.1, difference=0.8),
+    Groups("10 % have half the slope", share=0.1, planted="slopes"),
+    Groups("30 % differ by 0.8, one way", share=0.3, difference=0.8, planted="one way"),
+    Groups("100 each, 100 items, 10 % by 0.8", 100, 100, 100, share=0.1, difference=0.8),
+    Groups("100 each, 100 items, 10 % by 1.5", 100, 100, 100, share=0.1, difference=1.5),
+    Groups("families of 5, 20 in each group", 100, 100, 100, family=5, noise=0.05),
+    Groups("families of 5, one SD apart", 100, 100, 100, 1.0, family=5, noise=0.05),
+    Groups("families of 5, 20 % differ", 100, 100, 100, family=5, noise=0.2),
+    Groups("families of 5 across groups", 100, 100, 100, family=5, noise=0.05, across=True),
+)
+
+
+def drawn_groups(setting: Groups, seed: int) -> tuple[Any, list[str], Any]:
+    """Responses, the group of every respondent, and which items differ."""
+    s, generator = setting, np.random.default_rng([seed, 8])
+    focal = np.repeat([False, True], [s.n_reference, s.n_focal])
+    slope = generator.lognormal(0, 0.3, s.n_items)
+    difficulty = generator.normal(size=s.n_items)
+    differs = generator.permutation(s.n_items) < round(s.share * s.n_items)
+    signs = np.where(generator.permutation(s.n_items) % 2, 1, -1) if s.planted == "both ways" else 1
+    ability = generator.normal(size=len(focal)) - s.shift * focal
+    of_slope = np.where(differs & (s.planted == "slopes"), 0.5, 1.0)
+    harder = np.where(differs, s.difference * signs, 0.0)
+    items = [
+        irtkit.ItemParameters.from_difficulty(slope, difficulty),
+        irtkit.ItemParameters.from_difficulty(slope * of_slope, difficulty + harder),
+    ]
+    p = np.where(focal[:, None], items[1].probability(ability), items[0].probability(ability))
+    right = generator.random(p.shape) < p
+    if s.family > 1:
+        first = np.arange(len(focal)) // s.family * s.family
+        right = right[first] ^ (generator.random(p.shape) < s.noise)
+        if s.across:
+            focal = np.arange(len(focal)) % 2 == 1
+    values = right.astype(np.int8)
+    values[generator.random(values.shape) < s.missing] = -1
+    return irtkit.ResponseMatrix(values), ["focal" if one else "ref" for one in focal], differs
+
+
+def differing(setting: Groups, sets: int) -> dict[str, Any]:
+    """The figures of one setting."""
+    effects: list[float] = []
+    told: list[Any] = []
+    estimate = functioning._design_effect  # noqa: SLF001  # looked at, not changed
+
+    def noted(*given: Any) -> float:
+        if setting.family == 1 and len(effects) == _LOOKED_AT:
+            return 1.0
+        effects.append(estimate(*given))
+        return effects[-1]
+
+    vars(functioning)["_design_effect"] = noted
+    same, false, found, shares = [], [], [], []
+    for seed in range(sets):
+        responses, groups, differs = drawn_groups(setting, seed)
+        table = irtkit.differential_functioning(responses, groups, reference="ref", focal="focal")
+        p, called = table["p_value"].to_numpy(), table["harder_for"].to_numpy() != ""
+        told.append(np.isfinite(p))
+        same.append(p[~differs & np.isfinite(p)])
+        shares.append(float((same[-1] < 0.05).mean()))
+        false.append((called & ~differs).sum() / max(called.sum(), 1))
+        found.append(called[differs])
+    functioning._design_effect = estimate  # noqa: SLF001
+    p = np.concatenate(same)
+    return {
+        "setting": setting.name,
+        **setting._asdict(),
+        "data_sets": sets,
+        "items": len(p),
+        "tested": float(np.concatenate(told).mean()),
+        "below 0.05": float((p < 0.05).mean()),
+        "half_width": 1.96 * standard_error(shares),
+        "below 0.001": float((p < 0.001).mean()),
+        "design_effect": float(np.mean(effects)),
+        "false": float(np.mean(false)),
+        "found": float(np.concatenate(found).mean()) if setting.share else None,
+    }
+
+
+def differential(items: int = 2000) -> Tables:
+    """Tests of differential item functioning, of so many items of every setting."""
+    settings = part(GROUPS, 0, 7)
+    return {"studies": (differing(s, max(round(items / s.n_items), 6)) for s in settings)}
+
+
+class Families(NamedTuple):
+    """How data are drawn_families."""
+
+    model: ModelName
+    families: int
+    copies: int
+    flips: float
+    n_items: int
+
+
+FAMILIES = (
+    *(Families("1PL", 240, 1, 0.0, n_items) for n_items in (20, 30, 60)),
+    *(Families("1PL", 60, 4, 0.0, n_items) for n_items in (10, 15, 20, 30, 60)),
+    *(Families("1PL", 60, 4, 0.05, n_items) for n_items in (15, 20, 30, 60)),
+    Families("1PL", 30, 8, 0.05, 30),
+    Families("2PL", 240, 1, 0.0, 30),
+    Families("2PL", 60, 4, 0.0, 30),
+    Families("2PL", 60, 1, 0.0, 30),
+)
+
+
+def drawn_families(setting: Families, seed: int) -> irtkit.ResponseMatrix:
+    """One data set."""
+    model, families, copies, flips, n_items = setting
+    generator = np.random.default_rng([seed, families, n_items])
+    slopes = np.ones(n_items) if model == "1PL" else generator.lognormal(0.0, 0.4, n_items)
+    items = irtkit.ItemParameters.from_difficulty(slopes, np.linspace(-1.5, 1.5, n_items))
+    abilities = generator.normal(size=families)
+    right = irtkit.simulate_responses(items, abilities, seed=generator).values
+    right = np.repeat(right, copies, axis=0)
+    return irtkit.ResponseMatrix(right ^ (generator.random(right.shape) < flips))
+
+
+def tested(setting: Families, seed: int) -> Record:
+    """Whether the 1PL is rejected, and the share of evidence that counts."""
+    responses = drawn_families(setting, seed)
+    settings: Any = {"prior": None, "standard_errors": False, "progress": False}
+    smaller, larger = (irtkit.fit(responses, model, **settings) for model in ("1PL", "2PL"))
+    test = irtkit.likelihood_ratio_test(smaller, larger)
+    unscaled = chi2.sf(test.statistic / larger.evidence, test.degrees_of_freedom)
+    return {
+        "rejected": test.p_value < LEVEL,
+        "unscaled": unscaled < LEVEL,
+        "evidence": larger.evidence,
+    }
+
+
+def likelihood_ratio(data_sets: int = 200) -> Tables:
+    """How often the likelihood-ratio test rejects the 1PL."""
+    return {"studies": study(part(FAMILIES, 6), tested, data_sets)}
+
+
+N_ANCHORS, N_NEW_ITEMS, SHIFT = 30, 15, 1.2
+
+
+class Later(NamedTuple):
+    """Data sets of one kind."""
+
+    model: ModelName
+    n_earlier: int
+    n_later: int
+    leaked: int
+    population: tuple[float, float] = (0.0, 1.0)
+    """Mean and SD of ability of later systems."""
+    copies: int = 1
+    n_data_sets: int = 40
+
+
+LATER = (
+    *(Later("2PL", earlier, 1000, 6) for earlier in (500, 1000, 5000)),
+    *(Later(model, 1000, 1000, 6) for model in ("Rasch", "1PL", "3PL")),
+    Later("2PL", 1000, 1000, 12),
+    Later("2PL", 1000, 1000, 6, (1.0, 0.7)),
+    *(Later("2PL", n, n, 0) for n in (100, 500, 2000)),
+    *(Later("2PL", 500, n, 0) for n in (60, 5000)),
+    *(Later(model, 500, 500, 0) for model in ("Rasch", "1PL", "3PL")),
+    Later("2PL", 500, 500, 0, (1.0, 0.7)),
+    Later("2PL", 500, 400, 0, copies=4),
+)
+
+
+def one_set(setting: Later, seed: int) -> dict[str, Any]:
+    """What is found in one data set."""
+    generator = np.random.default_rng([seed, setting.n_earlier, setting.n_later, setting.leaked])
+    n_items = N_ANCHORS + N_NEW_ITEMS
+    slope = generator.lognormal(0, 0.3 if setting.model in {"2PL", "3PL"} else 0.0, n_items)
+    difficulty = generator.normal(size=n_items)
+    guessing = generator.beta(5, 17, n_items) if setting.model == "3PL" else 0.0
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty, guessing)
+    leaked = generator.permutation(n_items) < 0
+    leaked[generator.permutation(N_ANCHORS)[: setting.leaked]] = True
+    later_items = irtkit.ItemParameters(slope, items.intercept + SHIFT * leaked, items.guessing)
+    mean, sd = setting.population
+    ability = generator.normal(mean, sd, setting.n_later // setting.copies)
+    first = irtkit.simulate_responses(
+        items.chosen(slice(N_ANCHORS)), generator.normal(size=setting.n_earlier), seed=generator
+    )
+    drawn = irtkit.simulate_responses(later_items, ability, seed=generator)
+    second = irtkit.ResponseMatrix(np.repeat(drawn.values, setting.copies, axis=0))
+    earlier = irtkit.fit(first, setting.model, progress=False)
+    result = irtkit.fit(second, setting.model, fixed=earlier, progress=False)
+    kept = earlier.items.drop(result.items.query("drifts").index)
+    after = irtkit.fit(second, setting.model, fixed=kept, progress=False)
+    named = result.items["drifts"].to_numpy()
+    off = np.abs(after.latent_mean - mean)
+    # the table of items does not tell how uncertain its scale is: σ/√n of its mean, 1/√(2n) of it
+    of_scale = np.hypot(1, mean / 2**0.5) / setting.n_earlier**0.5
+    return {
+        "exactly": bool((named == leaked).all()),
+        "false": bool((named & ~leaked).any()),
+        "before": result.latent_mean,
+        "after": after.latent_mean,
+        "covered": bool(off <= 1.96 * np.hypot(after.latent_mean_se or 0.0, of_scale)),
+        "z": result.items["drift_z"].to_numpy()[:N_ANCHORS][~leaked[:N_ANCHORS]],
+    }
+
+
+def named(setting: Later) -> dict[str, Any]:
+    """Counts and averages over the data sets of a setting."""
+    sets = [one_set(setting, seed) for seed in range(setting.n_data_sets)]
+    by_name = {name: [one[name] for one in sets] for name in sets[0]}
+    return {
+        **setting._asdict(),
+        **{name: sum(by_name[name]) for name in ("exactly", "false", "covered")},
+        **{name: float(np.mean(by_name[name])) for name in ("before", "after")},
+        "sd_of_z": float(np.nanstd(np.concatenate(by_name["z"]))),
+    }
+
+
+def anchors() -> Tables:
+    """How often drifted anchors are named, and how often sound ones are."""
+    return {"studies": map(named, part(LATER, 8, 11))}
+
+
+if __name__ == "__main__":
+    run(model_fit, levels, differential, likelihood_ratio, anchors)

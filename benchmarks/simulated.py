@@ -1,0 +1,138 @@
+"""Simulated data that several benchmarks share.
+
+Slopes are lognormal with an SD of 0.3 on the log scale, difficulties and abilities standard normal
+where nothing else is said. Of a `Shape` a share of the slopes is negative; slopes of the 1PL are 1,
+the value at which PyPI mirt holds them; guessing is uniform on [0.1, 0.3] for the 3PL; cells are
+missing at random. Run as a script, it draws one data set and stores the responses:
+``python benchmarks/simulated.py 200x1000 0 responses.npy``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import irtkit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.irf import ModelName
+
+
+class Shape(NamedTuple):
+    """Size of a data set, the model behind it, and shares of negative slopes and missing cells."""
+
+    n_respondents: int
+    n_items: int
+    model: ModelName = "2PL"
+    negative: float = 0.0
+    missing: float = 0.0
+
+    @property
+    def cells(self) -> int:
+        """Number of responses."""
+        return self.n_respondents * self.n_items
+
+    def __str__(self) -> str:
+        size = f"{self.n_respondents:,} × {self.n_items:,} {self.model}"
+        return f"{size}, {self.missing:.0%} missing" if self.missing else size
+
+
+SHAPES = (
+    Shape(2_000, 40, "2PL", 0.07),
+    Shape(200, 1_000, "2PL", 0.07),
+    Shape(100, 5_000, "2PL", 0.07),
+    Shape(5_000, 50, "3PL"),
+    Shape(20_000, 100),
+    Shape(2_211, 1_324),
+    Shape(50, 14_000, "1PL"),
+    Shape(2_211, 12_032),
+)
+
+
+def parse(text: str) -> Shape:
+    """Shape from ``200x1000`` or any beginning of ``200x1000:2PL:0.07:0.2``.
+
+    A size alone that occurs in ``SHAPES`` means the shape listed there.
+    """
+    size, *rest = text.split(":")
+    n_respondents, n_items = (int(number) for number in size.lower().split("x"))
+    listed = [shape for shape in SHAPES if shape[:2] == (n_respondents, n_items)]
+    if listed and not rest:
+        return listed[0]
+    models: dict[str, ModelName] = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}
+    model = models[rest[0]] if rest else "2PL"
+    return Shape(n_respondents, n_items, model, *(float(share) for share in rest[1:]))
+
+
+def draw(shape: Shape, seed: int) -> tuple[irtkit.ItemParameters, NDArray[np.int8]]:
+    """True item parameters and the responses drawn from them, respondents × items.
+
+    A missing response is −1.
+    """
+    generator = np.random.default_rng([seed, shape.n_respondents, shape.n_items])
+    spread = 0.0 if shape.model == "1PL" else 0.3
+    slope = generator.lognormal(0, spread, shape.n_items)
+    slope[generator.permutation(shape.n_items)[: round(shape.negative * shape.n_items)]] *= -1
+    guessing = generator.uniform(0.1, 0.3, shape.n_items) if shape.model == "3PL" else 0.0
+    difficulty = generator.normal(size=shape.n_items)
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty, guessing)
+    abilities = generator.normal(size=shape.n_respondents)
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values
+    if shape.missing:
+        values = np.where(generator.random(values.shape) < shape.missing, np.int8(-1), values)
+    return items, values
+
+
+def items_of(
+    generator: np.random.Generator, n_items: int, model: ModelName = "2PL"
+) -> irtkit.ItemParameters:
+    """Items drawn anew."""
+    slope = generator.lognormal(0, 0.0 if model in {"1PL", "Rasch"} else 0.3, n_items)
+    guessing = generator.uniform(0.1, 0.3, n_items) if model == "3PL" else 0.0
+    return irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
+
+
+def responses(
+    g: np.random.Generator,
+    theta: Any,
+    m: int,
+    *,
+    spread: float = 0.3,
+    easier: float = 0.0,
+    guessing: float = 0.0,
+) -> Any:
+    """Responses of respondents with these abilities, (n,) or one for every item, (n, m)."""
+    a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
+    p = 1 / (1 + np.exp(-a * (theta.reshape(len(theta), -1) - b)))
+    return (g.random(p.shape) < guessing + (1 - guessing) * p).astype(np.int8)
+
+
+def two_abilities(g: np.random.Generator, n: int, correlation: float) -> Any:
+    """Two standard normal abilities, (n, 2)."""
+    return g.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], size=n)
+
+
+def flipped(g: np.random.Generator, y: Any, noise: Any) -> Any:
+    """Flip responses with a probability."""
+    return np.where(g.random(y.shape) < noise, 1 - y, y).astype(np.int8)
+
+
+def with_missing(g: np.random.Generator, y: Any, share: float) -> Any:
+    """The same, with cells missing at random."""
+    return np.where(g.random(y.shape) < share, -1, y).astype(np.int8)
+
+
+def inverted(g: np.random.Generator, y: Any, share: float = 0.02) -> tuple[Any, Any]:
+    """The same with some items inverted, as by a wrong key, and which."""
+    m = y.shape[1]
+    wrong = np.zeros(m, bool)
+    wrong[g.choice(m, max(round(share * m), 1), replace=False)] = True
+    return np.where(wrong & (y >= 0), 1 - y, y).astype(np.int8), wrong
+
+
+if __name__ == "__main__":
+    np.save(sys.argv[3], draw(parse(sys.argv[1]), int(sys.argv[2]))[1])

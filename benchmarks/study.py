@@ -1,0 +1,118 @@
+"""How every benchmark runs: studies loop over cases and seeds, print records, and store them."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from itertools import repeat
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from machine import arguments, note_files, store
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Tables = Mapping[str, Any]
+
+Record = dict[str, Any]
+
+
+def run(*studies: Callable[..., Tables]) -> None:
+    """Run the study that the command line names, print its tables, and store them if asked to.
+
+    A study is a function that returns tables by name: records, or any other figures. Its keyword
+    arguments are options, of the type of their default. Its name is that of its stored results.
+    """
+    parser = arguments(studies[0].__doc__ if len(studies) == 1 else "Studies of one question.")
+    named = {study.__name__: study for study in studies}
+    default = studies[0].__name__ if len(studies) == 1 else None
+    parser.add_argument("study", nargs="?" if default else None, default=default, choices=named)
+    study = named[parser.parse_known_args()[0].study]
+    defaults = {name: of.default for name, of in inspect.signature(study).parameters.items()}
+    for name, default_value in defaults.items():
+        _add_option(parser, name, default_value)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", UserWarning)  # findings of fits are what is studied
+    tables = study(**{name: getattr(options, name) for name in defaults})
+    store(options, **{name: _printed(name, table) for name, table in tables.items()})
+
+
+def _add_option(parser: argparse.ArgumentParser, name: str, default: Any) -> None:
+    """Add an option of the type of its default; a sequence takes several words."""
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(default, bool):
+        parser.add_argument(flag, action="store_true", default=default)
+    elif isinstance(default, tuple | list):
+        parser.add_argument(flag, nargs="*", default=default)
+    else:
+        kind = str if default is None else Path if isinstance(default, Path) else type(default)
+        parser.add_argument(flag, type=kind, default=default)
+
+
+def _printed(name: str, table: Any) -> Any:
+    """Print a table and return it: records as they come, under a heading where fields change."""
+    print(f"\n{name}")
+    if isinstance(table, dict | int | float | str):
+        print(table)
+        return table
+    records = []
+    columns: list[str] = []
+    for record in table:
+        if list(record) != columns:
+            columns = list(record)
+            print(" | ".join(columns))
+        print(" | ".join(map(_cell, record.values())), flush=True)
+        records.append(record)
+    return records
+
+
+def _cell(value: Any) -> str:
+    """A figure with four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def study(
+    cases: Iterable[Any],
+    measure: Callable[[Any, int], Record],
+    seeds: int,
+    *,
+    processes: int = 1,
+    count: str = "data_sets",
+) -> Iterator[Record]:
+    """Yield a record per case: its fields, the number of data sets, and means of what is measured.
+
+    A case is a named tuple, a dictionary, or text. With several processes `measure` and cases have
+    to be known to a fresh process.
+    """
+    with ExitStack() as stack:
+        do: Any = map
+        if processes > 1:
+            pool = ProcessPoolExecutor(processes, get_context("spawn"), note_files)
+            do = stack.enter_context(pool).map
+        for case in cases:
+            rows = list(do(measure, repeat(case, seeds), range(seeds)))
+            yield {**fields(case), count: seeds, **means(rows)}
+
+
+def fields(case: Any) -> Record:
+    """Names and values of what a case is."""
+    if isinstance(case, dict):
+        return case
+    return case._asdict() if hasattr(case, "_asdict") else {"setting": str(case)}
+
+
+def means(rows: Sequence[Record]) -> Record:
+    """Means of figures over records; None where no record has one."""
+    columns = {name: [row[name] for row in rows if row[name] is not None] for name in rows[0]}
+    return {name: float(np.mean(values)) if values else None for name, values in columns.items()}
+
+
+def standard_error(values: Any) -> float:
+    """Standard error of the mean of figures of several data sets."""
+    return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else float("nan")
