@@ -320,9 +320,9 @@ def rubrics(sets: int = 40) -> Tables:
         return ((model, setting) for model in MODELS for setting in part(settings, 0))
 
     return {
-        "seconds": (seconds(model, s[:3], s[3]) for model, s in by_model(SECONDS)),
-        "coverage": (coverage_of_levels(*case, sets) for case in by_model(COVERAGE)),
-        "fractions": (fractions(*case, sets) for case in by_model(FRACTIONS)),
+        "seconds": (seconds(m, shape[:3], shape[3]) for m, shape in by_model(SECONDS)),
+        "coverage": (coverage_of_levels(m, shape, sets) for m, shape in by_model(COVERAGE)),
+        "fractions": (fractions(m, shape, sets) for m, shape in by_model(FRACTIONS)),
         "mixed": (mixed(*shape, sets // 2) for shape in part(MIXED, 0)),
     }
 

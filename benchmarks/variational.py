@@ -36,7 +36,7 @@ import mean_field
 import numpy as np
 from accuracy import Items, recovery
 from machine import arguments, part, store
-from shapes import SHAPES, Shape, draw, parse
+from simulated import SHAPES, Shape, draw, parse
 from worker import Worker
 
 import irtkit

@@ -31,7 +31,7 @@ _LEAST_SLOPE = 0.2  # Slope per SD of ability: below, b moves by 5 SDs if the in
 _MOST_SLOPE = 1e3  # A at which a search has failed: SDs of scales differ by less.
 _MOST_GROUPS = 20  # Groups of items that the jackknife leaves out in turn.
 _CENTRAL, _CENTRAL_Z = 2 / 3, 0.9674  # Quantile of |z| that shows its spread, and its normal value.
-_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60  # Weight of theory in items, and t (benchmarks/model_tests.py).
+_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60  # Weight of theory, and t (benchmarks/model_tests.py).
 _MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay out; 1 to 4 occur.
 
 

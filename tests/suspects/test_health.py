@@ -1,4 +1,4 @@
-"""Health of a benchmark. `benchmarks/false_findings.py` measures how often its findings are true."""
+"""Health of a benchmark. `benchmarks/false_findings.py` measures how often findings are true."""
 
 from __future__ import annotations
 
