@@ -3,13 +3,13 @@
 *Near-duplicates*: the mixture of pairs (`irtkit.data.near_duplicates`) beside links. Pairs are
 linked that are called at a false-discovery rate of 1 % (Benjamini & Hochberg 1995), families are
 the connected components, and the design effect is Kish's with the residual correlation of pairs of
-one family. Settings are those of ``few_families.py`` and ``near_copies.py``. "said": the effective
+one family. Settings are those of ``near_copies.py``. "said": the effective
 number is below 0.9 of the number. "log error": mean |log(effective / number of families)| where
 families are close copies.
 
 *Gaps*: the score test of `irtkit.data.limits` beside connected components, and beside a least
 number of common items (respondents are linked who answered ten items or more in common).
-Settings are those of ``warnings_of_fit.py``: "apart" should be said, "together" should not.
+Settings are those of ``false_findings.py``: "apart" should be said, "together" should not.
 
 *One ability*: the screens of `irtkit.data.limits` followed by draws, beside draws alone (parallel
 analysis; Horn 1965): p < 0.01 among 99 draws from the curves, for either statistic.
@@ -23,22 +23,25 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import few_families
+import false_findings
 import near_copies
 import numpy as np
-import warnings_of_fit
-from machine import arguments, part, store
+from machine import part
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 from scipy.stats import false_discovery_control
+from study import run
 
+import irtkit
 from irtkit.data import limits, near_duplicates
 from irtkit.data.limits import connectivity_of, dimensionality
 from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 
 if TYPE_CHECKING:
+    from study import Tables
+
     from irtkit.data.patterns import Patterns
 
 FALSE_PAIRS = 0.01
@@ -66,8 +69,8 @@ def linked_families(patterns: Patterns) -> float:
 
 def families(sets: int) -> list[dict[str, Any]]:
     """Effective numbers by both methods."""
-    near_copies.SETTINGS.update(few_families.SETTINGS)
-    names = [name for name in near_copies.SETTINGS if _of_families(name) is not None]
+    settings = near_copies.SETTINGS | near_copies.FEW
+    names = [name for name in settings if _of_families(name) is not None]
     rows = []
     for name in part(names, 0, 7, 30):
         n_families = _of_families(name)
@@ -111,14 +114,14 @@ def least_common(patterns: Patterns) -> bool:
 
 def gaps(sets: int) -> list[dict[str, Any]]:
     """Share of data sets that are said to be apart."""
-    settings = [("apart", name, draw) for name, draw in warnings_of_fit.APART.items()]
-    settings += [("together", name, draw) for name, draw in warnings_of_fit.TOGETHER.items()]
+    settings = [("apart", name, draw) for name, draw in false_findings.APART.items()]
+    settings += [("together", name, draw) for name, draw in false_findings.TOGETHER.items()]
     rows = []
     for kind, name, draw in part(settings, 0, 14):
         said = []
         for seed in range(sets):
-            responses, _ = draw(np.random.default_rng([seed, warnings_of_fit.SEED]))
-            result = warnings_of_fit.fitted(warnings_of_fit.always(responses), 0)
+            responses = draw(np.random.default_rng([seed, false_findings.SEED]))
+            result = irtkit.fit(responses, standard_errors=False, progress=False)
             patterns = patterns_of(responses, synthetic_is_real=False)
             ability = (result.ability - result.latent_mean) / result.latent_sd
             structure = connectivity_of(patterns, result.parameters, ability, result.latent_sd)
@@ -149,14 +152,14 @@ def drawn_alone(patterns: Patterns) -> bool:
 
 def abilities(sets: int) -> list[dict[str, Any]]:
     """Share of data sets with a further ability, or groups of items, and the time."""
-    planted = warnings_of_fit.PLANTED["further ability"] | warnings_of_fit.PLANTED["item groups"]
+    planted = false_findings.PLANTED["further ability"] | false_findings.PLANTED["item groups"]
     settings = [("planted", name, draw) for name, draw in planted.items()]
-    settings += [("clean", name, draw) for name, draw in warnings_of_fit.CLEAN.items()]
+    settings += [("clean", name, draw) for name, draw in false_findings.CLEAN.items()]
     rows = []
     for kind, name, draw in part(settings, 0, 20):
         said = []
         for seed in range(sets):
-            responses = draw(np.random.default_rng([seed, warnings_of_fit.SEED]))
+            responses = draw(np.random.default_rng([seed, false_findings.SEED]))
             patterns = patterns_of(responses, synthetic_is_real=False)
             duplicates = near_duplicates.near_duplicates(patterns)
             start = time.perf_counter()
@@ -201,23 +204,15 @@ def slopes(sets: int) -> list[dict[str, Any]]:
     return rows
 
 
-def main() -> None:
-    """Print the tables, and store the figures where asked."""
-    parser = arguments(__doc__)
-    parser.add_argument("--sets", type=int, default=10, help="data sets of every setting")
-    parser.add_argument("--only", default="", help="one of the four studies")
-    options = parser.parse_args()
-    studies = {"families": families, "gaps": gaps, "abilities": abilities, "slopes": slopes}
-    figures: dict[str, Any] = {}
-    for study, measure in studies.items():
-        if options.only in study:
-            figures[study] = measure(options.sets)
-            print(f"{study}:")
-            for row in figures[study]:
-                numbers = [f"{k} {v:.3g}" for k, v in row.items() if not isinstance(v, str)]
-                print(f"  {row['setting']}: {', '.join(numbers)}", flush=True)
-    store(options, **figures)
+def standard_methods(sets: int = 10) -> Tables:
+    """Own statistics beside standard methods."""
+    return {
+        "families": families(sets),
+        "gaps": gaps(sets),
+        "abilities": abilities(sets),
+        "slopes": slopes(sets),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run(standard_methods)
