@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -31,9 +32,9 @@ def run(*studies: Callable[..., Tables]) -> None:
     """
     parser = arguments(studies[0].__doc__ if len(studies) == 1 else "Studies of one question.")
     named = {study.__name__: study for study in studies}
-    default = studies[0].__name__ if len(studies) == 1 else None
-    parser.add_argument("study", nargs="?" if default else None, default=default, choices=named)
-    study = named[parser.parse_known_args()[0].study]
+    asked = next((word for word in sys.argv if word in named), studies[0].__name__)
+    parser.add_argument("study", choices=named, nargs="?" if len(studies) == 1 else None)
+    study = named[asked]
     defaults = {name: of.default for name, of in inspect.signature(study).parameters.items()}
     for name, default_value in defaults.items():
         _add_option(parser, name, default_value)

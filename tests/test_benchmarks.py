@@ -17,6 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from types import ModuleType
 
+pytestmark = pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
