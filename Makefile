@@ -37,7 +37,7 @@ docs: $(STAMP)
 bench: $(PEERS)
 	@for name in $(BENCHMARKS); do \
 	  echo "== $$name"; \
-	  $(BIN)/python "benchmarks/$$name.py" || exit 1; \
+	  $(BIN)/python benchmarks/speed.py "$$name" || exit 1; \
 	done
 
 studies: $(STAMP)

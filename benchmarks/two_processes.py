@@ -13,7 +13,7 @@ import hashlib
 from pathlib import Path
 
 import jax
-from shapes import draw, parse
+from simulated import draw, parse
 
 import irtkit
 

@@ -73,29 +73,6 @@ def _compare() -> Package:
     return fitting._replace(prepare=prepare, fit=compare)
 
 
-def _variational() -> Package:
-    def fit(responses: Any, model: Any) -> Any:
-        from mean_field import PRIOR
-
-        import irtkit
-
-        return irtkit.fit(responses, model, method="vi", prior=PRIOR, progress=False)
-
-    return _irtkit()._replace(fit=fit)
-
-
-def _mean_field() -> Package:
-    def fit(values: Any, _: str) -> Any:
-        import mean_field
-
-        return mean_field.fit(values)
-
-    def parameters(result: Any) -> tuple[Any, Any, Any]:
-        return result.mean.slope, result.mean.intercept, np.zeros_like(result.mean.slope)
-
-    return Package("optax", lambda values, _: np.array(values), fit, parameters)
-
-
 def _mirt(**settings: Any) -> Package:
     def fit(values: Any, model: Any) -> Any:
         import mirt
@@ -202,8 +179,6 @@ PACKAGES = {
     "py-irt": _py_irt(),
 }
 """Those that are compared by their point estimates."""
-VARIATIONAL = {"irtkit, vi": _variational(), "mean field": _mean_field(), "py-irt": _py_irt()}
-"""Those that approximate the posterior by another distribution."""
 DEFAULT_CALLS = {
     "irtkit, default call": _irtkit(),
     "mirt, default call": _mirt(),
@@ -250,7 +225,7 @@ def serve(name: str, model: str) -> None:
             from machine import note_files
 
             note_files()
-        package = (PACKAGES | VARIATIONAL | DEFAULT_CALLS | COMPARISONS)[name]
+        package = (PACKAGES | DEFAULT_CALLS | COMPARISONS)[name]
         if find_spec(package.module) is None:
             say({"error": "not installed"})
             return

@@ -320,7 +320,7 @@ def fit(
     says so. One correlation is estimated for fractions and counts together.
 
     Standard errors are exact up to 150 items (100 for the 3PL). For more items nearly all are
-    within 1 % (``benchmarks/standard_errors.py``).
+    within 1 % (``benchmarks/posterior.py``).
 
     With several abilities both sides have normal posteriors, and "weak" and "empirical" are the
     same prior: a normal distribution of items, learned from all of them, with a mean per task.

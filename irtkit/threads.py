@@ -21,7 +21,7 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
 
     With ``user_api=None`` all libraries that are loaded and known to have threads. Products are too
     small for threads to help, and waiting for one another they take up to 2.6 times as long
-    (``benchmarks/threads.py``). The limit holds for the process. The first fit sets it, and the
+    (``benchmarks/speed.py``). The limit holds for the process. The first fit sets it, and the
     last one lifts it.
     """
     with _changing:

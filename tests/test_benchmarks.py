@@ -103,30 +103,31 @@ def test_fits_find_what_an_earlier_commit_found() -> None:
 
 
 TINY = {
-    "peers.py": "--shapes 60x8 --rounds 1 --packages irtkit",
-    "default_call.py": "--shapes 60x8 --rounds 1 --packages irtkit,default_call",
-    "threads.py": "--shapes 60x8 --rounds 1",
-    "floor.py": "--shapes 60x8 --rounds 1 --priors weak",
-    "scaling.py": "--shapes 60x8",
-    "standard_errors.py": "--shapes 60x8 --models 2PL",
-    "fuzzed_logs.py": "--damages 40",
+    "peers": "--shapes 60x8 --rounds 1 --packages irtkit",
+    "default_call": "--shapes 60x8 --rounds 1 --packages irtkit,default_call",
+    "threads": "--shapes 60x8 --rounds 1",
+    "floor": "--shapes 60x8 --rounds 1 --priors weak",
+    "scaling": "--shapes 60x8",
+    "standard_errors": "--shapes 60x8 --models 2PL",
+    "fuzzed_logs": "--damages 40",
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", TINY)
-def test_a_script_runs_on_a_tiny_shape_and_stores_its_fits(script: str, tmp_path: Path) -> None:
-    options = [word.replace(",default_call", ", default call") for word in TINY[script].split()]
+@pytest.mark.parametrize("name", TINY)
+@of("studies")
+def test_a_study_runs_on_a_tiny_shape_and_stores_its_fits(
+    study: ModuleType, name: str, tmp_path: Path
+) -> None:
+    options = [word.replace(",default_call", ", default call") for word in TINY[name].split()]
     out = tmp_path / "figures.json"
-    stored = [] if script == "fuzzed_logs.py" else ["--out", str(out)]
-    command = [sys.executable, BENCHMARKS / script, *options, *stored]
-    subprocess.run(command, check=True, capture_output=True)
-    if stored:
-        records = json.loads(out.read_text(encoding="utf-8"))["fits"]
-        assert records
-        assert not any(record.get("problem") for record in records)
-        # standard errors next to those of the Hessian by differences
-        assert max(record.get("largest", 0) for record in records) < 1e-3
+    assert study.run(name, out, options) is None
+    records = json.loads(out.read_text(encoding="utf-8"))
+    records = records.get("fits") or records["records"]
+    assert records
+    assert not any(record.get("problem") or record.get("failures") for record in records)
+    # standard errors next to those of the Hessian by differences
+    assert max(record.get("largest", 0) for record in records) < 1e-3
 
 
 @of("accuracy")
@@ -153,17 +154,6 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(study: ModuleType) ->
         assert covered * 24 == pytest.approx(round(covered * 24))
 
 
-@of("guessing")
-def test_the_sampler_draws_from_a_normal_density_what_it_says(study: ModuleType) -> None:
-    precision = np.array([[2.0, 0.8], [0.8, 1.0]])
-    found, accepted = study.hamiltonian(
-        lambda x: (-0.5 * x @ precision @ x, -precision @ x), 2, 4_000
-    )
-    assert accepted > 0.6
-    # 4,000 draws, each from a trajectory about as long as the density is wide
-    assert np.cov(found.T) == pytest.approx(np.linalg.inv(precision), abs=0.15)
-
-
 @of("model_tests")
 def test_leaked_anchors_are_counted(study: ModuleType) -> None:
     record = study.named(study.Later("2PL", 500, 1000, 6, n_data_sets=1))
@@ -186,7 +176,7 @@ SMALL, LARGE = ("liver-disorders", "sat"), ("diabetes", "tptp", "SST", "optdigit
 DRAWS = {"SST": 15, "optdigits": 5, "tptp": 20}
 
 
-@of("stored_difficulties")
+@of("replications")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]

@@ -11,7 +11,7 @@ about normal. The observed accuracy is bounded by half a response from 0 and 1.
 
     variance = φ (g'Vg + Σ P_j (1 − P_j) / n_j / J²),     g = Σ P_j (1 − P_j) x_j / J.
 
-The benchmark ``benchmarks/curves.py`` measures how often there is an alarm without a change.
+The benchmark ``benchmarks/difficulty.py`` measures how often there is an alarm without a change.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 BASE: ModelName = "1PL"
 _LEVEL = 0.95  # Probability with which the intervals of all gains hold at once.
 _LEAST = 1e-6  # Distance of predictions from 0 and 1, so that one surprise is not everything.
-_TOL = 1e-4  # Of the fits: gains are within 1 % of their errors (benchmarks/held_out.py).
+_TOL = 1e-4  # Of the fits: gains are within 1 % of their errors (benchmarks/difficulty.py).
 
 
 @one_thread()

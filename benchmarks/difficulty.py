@@ -1,0 +1,565 @@
+"""Difficulty: comparisons of models, predictions from features, curves, alarms and trends.
+
+`held_out`: "claims": held-out responses, predicted by the 1PL (average error), the 2PL and, up to
+100,000 cells, the 3PL; in how many data sets `irtkit.compare_difficulties` finds "predicts-better",
+and the mean gains. If all slopes are 1 nothing is to be gained; if 7 % are below 0 (the others
+lognormal, SD 0.3) much is. "systems": how many data sets have systems that change places, how many
+pairs do, and in how many of these the one said to be abler is not; beyond 1.96 errors of the
+difference of abilities by posterior SDs, beyond 2.576, and by the rule of irtkit. "equal" slopes
+are 1, "unequal" ones lognormal (SD 0.5), 7 % below 0. Families copy the answers of one and flip
+2 %. Abilities and difficulties are normal; "skewed" abilities exponential.
+
+`difficulty_prediction`: six sets of the AAAI-22 paper (from ``../shared/data``; skipped where that
+is not) and the digits crowd. Of the features the class, the accuracy and what else tells the
+answers is left out; of SST nothing but an order of the sentences is stored, so that it shows what
+comes out where nothing can be predicted. 1PL difficulty of real systems: the rank correlation of a
+random forest beside that of a direct script of scikit-learn on the same division, and how many
+held-out items intervals of 90 % hold, over some divisions.
+
+`expected_difficulty`: how many answers predicted difficulties are worth. Half of the digits of the
+crowd were answered by all 130 systems; difficulty is learned from their pixels. Only a few systems,
+drawn at random, answered the others. All items are fitted together, with the weak prior and with
+predictions as the means of all items (``difficulty_mean``); beside both stand the predictions
+alone. What is right is the fit to all answers. By number of answers to a new item: the root mean
+square error of the intercepts of new items, the rank correlation of their difficulties, and how
+many answers the weak prior needs for the error that predictions and so many answers have (on a line
+through its errors in log-log coordinates).
+
+`curves`: how many intervals of shares right hold the true mean probability of the items in their
+range, with difficulties of fits without the system, as `irtkit.characteristic_curves` has them, and
+with those of the fit to all; the least of the ten ranges; how many intervals of capability and
+generality hold those of the true curve over the same ranges. "alarms": how often
+`irtkit.expected_performance` raises one where nothing but difficulty changed, and where the system
+has lost a unit of ability; 500 new items, as hard as the original ones or harder by a unit.
+Difficulties are known; or predicted, items spreading by 0.6 about the prediction; or estimated by a
+fit to other systems.
+
+`trend`: whether trends, horizons and ranks given these items are unbiased, and their intervals
+hold. Trends: 60 systems, 40 items, 12 answers of each system, drawn at random, or harder ones are
+likelier for later systems; ability is 0.8 x + e, with an SD of 1; by regression of the ability
+estimates of a fit, and by latent regression. Horizons: 16 systems, 120 tasks, difficulty 0.6 logits
+per doubling of minutes with an SD of 1.5 logits between tasks of one length, ability 1.5 logits per
+year with an SD of 0.5. Ranks: scores of 25 trials.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from machine import SHARED, part, whole
+from scipy.stats import spearmanr
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestRegressor
+from study import run
+
+import irtkit
+from irtkit.curves.answered import Answered
+from irtkit.curves.characteristic import generality_of, range_of, ranges_of
+from irtkit.difficulty.comparison import errors_needed, of_predictions
+from irtkit.prediction import difficulty_targets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from study import Record, Tables
+
+    Array = NDArray[np.float64]
+
+EQUAL, UNEQUAL, NEGATIVE = 0.0, 0.5, 0.3
+"""SD of the logarithms of slopes; those that are not equal are below 0 for 7 % of the items."""
+CLAIMS: tuple[tuple[str, int, int, str, float], ...] = (
+    ("1PL", 300, 100, "normal", EQUAL),
+    ("1PL, skewed", 300, 100, "skewed", EQUAL),
+    ("1PL, SD 3", 300, 100, "wide", EQUAL),
+    ("1PL", 30, 50, "normal", EQUAL),
+    ("1PL", 12, 2000, "normal", EQUAL),
+    ("7 % negative", 200, 1000, "normal", NEGATIVE),
+    ("7 % negative", 30, 500, "normal", NEGATIVE),
+)
+SYSTEMS = (
+    *((30, 50, "normal", 0.0), (30, 50, "normal", 0.3), (100, 200, "normal", 0.0)),
+    *((100, 200, "normal", 0.7), (12, 2000, "normal", 0.0), (12, 20_000, "normal", 0.0)),
+    *((200, 1000, "normal", 0.0), (300, 100, "wide", 0.0), (300, 100, "skewed", 0.0)),
+    *((8, 300, "normal", 0.0), (50, 300, "families", 0.0), (200, 500, "families", 0.0)),
+)
+MANY_CELLS = 100_000
+
+
+def drawn(
+    seed: int, shape: tuple[int, int], abilities: str, spread: float, missing: float = 0.0
+) -> tuple[irtkit.ResponseMatrix, Any]:
+    """Responses and abilities."""
+    n, m = shape
+    g = np.random.default_rng([seed, n, m])
+    theta = g.exponential(size=n) - 1 if abilities == "skewed" else g.normal(size=n)
+    theta *= 3 if abilities == "wide" else 1
+    size = n // (5 if n < 100 else 10) if abilities == "families" else 1
+    theta = np.repeat(theta[: n // size], size)
+    slope = g.lognormal(0, spread, m)
+    slope[: round(0.07 * m) if spread else 0] *= -1
+    items = irtkit.ItemParameters.from_difficulty(slope, g.normal(size=m))
+    made = irtkit.simulate_responses(items, theta, seed=g)
+    if size > 1:
+        copies = np.repeat(made.values[::size], size, axis=0)
+        made = irtkit.ResponseMatrix(np.where(g.random((n, m)) < 0.02, 1 - copies, copies))
+    if missing:
+        made = irtkit.ResponseMatrix(np.where(g.random((n, m)) < missing, -1, made.values))
+    return made, theta
+
+
+def models_of(n: int, m: int) -> list[Any]:
+    """Models that are compared unasked."""
+    return ["2PL", *(["3PL"] if n * m <= MANY_CELLS else [])]
+
+
+def claims(name: str, n: int, m: int, abilities: str, spread: float, sets: int) -> Record:
+    """How often a model is said to predict better."""
+    models = models_of(n, m)
+    data = (drawn(seed, (n, m), abilities, spread)[0] for seed in range(sets))
+    tables = [irtkit.difficulty.held_out_predictions(responses, models) for responses in data]
+    codes = [finding.code for table in tables for finding in of_predictions(table)]
+    gains = np.mean([table["gain"].iloc[1:] for table in tables], axis=0)
+    return {
+        "data": name,
+        "respondents": n,
+        "items": m,
+        "sets": sets,
+        "claims": codes.count("predicts-better"),
+        "gains": dict(zip(models, gains.round(6), strict=True)),
+    }
+
+
+def moves(setting: tuple[int, int, str, float], slopes: str, sets: int) -> Record:
+    """How often systems are said to change places, and how often wrongly."""
+    n, m, abilities, missing = setting
+    spread = {"equal": EQUAL, "unequal": UNEQUAL}[slopes]
+    data = [drawn(seed, (n, m), abilities, spread, missing) for seed in range(sets)]
+    about = {"respondents": n, "items": m, "abilities": abilities, "missing": missing}
+    return about | {"slopes": slopes, "sets": sets, "by_rule": counted(data)}
+
+
+def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str, int]]:
+    """Data sets and pairs in which the one with fewer right is said to be abler; wrong pairs."""
+    rules = ("1.96", "2.576", "irtkit")
+    counts = {rule: dict.fromkeys(("sets", "pairs", "wrong"), 0) for rule in rules}
+    for made, theta in data:
+        fitted = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
+        accuracy, ours = fitted.counts.accuracy, errors_needed(fitted.near_duplicates)
+        beyond = fitted.ability[:, None] - fitted.ability
+        beyond /= np.hypot(fitted.posterior_sd[:, None], fitted.posterior_sd)
+        for rule, least in zip(rules, (1.96, 2.576, ours), strict=True):
+            pairs = (beyond > least) & (accuracy[:, None] < accuracy)
+            counts[rule]["sets"] += int(pairs.any())
+            counts[rule]["pairs"] += int(pairs.sum())
+            counts[rule]["wrong"] += int((pairs & (theta[:, None] <= theta)).sum())
+    return counts
+
+
+def held_out(sets: int = 20) -> Tables:
+    """What a comparison claims of models and of systems."""
+    settings = [(s, slopes) for s in part(SYSTEMS, 0) for slopes in ("equal", "unequal")]
+    return {
+        "claims": (claims(*setting, sets) for setting in part(CLAIMS, 0)),
+        "systems": (moves(*setting, sets) for setting in settings),
+    }
+
+
+SETS = ("liver-disorders", "diabetes", "sat", "SST", "tptp", "optdigits")
+NOT_FEATURES = [
+    *("class", "label", "Truth_SAT", "Truth_UNSAT", "meanACC", "Dffclt", "source_name", "batch"),
+    *("real_total", "real_total_dedup", "rnd_total"),
+]
+INTERVALS_BY = "gradient boosting"
+
+
+def of_paper(name: str) -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
+    """Features and responses of a set of the paper, duplicates dropped."""
+    items = pd.read_csv(SHARED / f"aid_{name}_reference_items.csv.gz")
+    table = pd.read_csv(SHARED / f"aid_{name}.csv.gz", index_col=0)
+    known = pd.read_csv(SHARED / f"aid_{name}_respondents.csv.gz", index_col=0)
+    first = (known.loc[table.index, "exact_duplicate"] == 0).to_numpy()
+    responses = irtkit.ResponseMatrix.from_frame(table[first][items["item"]])
+    features = items.set_index("item").drop(columns=NOT_FEATURES, errors="ignore")
+    if not features.shape[1]:
+        features["place"] = np.arange(len(features))
+    return features, responses
+
+
+def of_crowd() -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
+    """Pixels and responses of the digits crowd."""
+    crowd = irtkit.load_digits_crowd()
+    pixels = pd.DataFrame(load_digits().data, index=crowd.labels.index)
+    return pixels.rename(columns="pixel{}".format), crowd.responses
+
+
+def direct(features: pd.DataFrame, targets: pd.DataFrame) -> tuple[float, float]:
+    """Rank correlations of irtkit and of a script without it, on one division."""
+    held = np.random.default_rng(5).permutation(len(features)) < 0.3 * len(features)
+    y = targets["1PL"].to_numpy()
+    plain = RandomForestRegressor(random_state=1).fit(features[~held], y[~held])
+    ours = irtkit.DifficultyPredictor(folds=0).fit(features[~held], targets)
+    found = (ours.predict(features[held])["predicted"], plain.predict(features[held]))
+    ranks = [float(spearmanr(predicted, y[held]).statistic) for predicted in found]
+    return ranks[0], ranks[1]
+
+
+def interval_coverage(features: pd.DataFrame, targets: pd.DataFrame, draws: int) -> float:
+    """Share of held-out items that intervals of 90 % hold."""
+    shares = []
+    for seed in range(draws):
+        held = np.random.default_rng(seed).permutation(len(features)) < 0.3 * len(features)
+        predictor = irtkit.DifficultyPredictor(INTERVALS_BY, seed=seed)
+        found = predictor.fit(features[~held], targets).predict(features[held])
+        shares.append(targets["1PL"][held].between(found["low"], found["high"]).mean())
+    return float(np.mean(shares))
+
+
+def difficulty_prediction(draws: int = 5) -> Tables:
+    """How well difficulty is predicted from features."""
+
+    def predicted(name: str) -> Record:
+        features, responses = of_crowd() if name == "digits crowd" else of_paper(name)
+        targets = difficulty_targets(responses)
+        ours, plain = direct(features, targets)
+        held = interval_coverage(features, targets, draws)
+        return {"set": name, "spearman": {"irtkit": ours, "direct": plain}, "coverage": held}
+
+    names = ("digits crowd", *(SETS if SHARED.is_dir() else ()))
+    return {"draws": draws, "sets": map(predicted, part(names, min(1, len(names) - 1)))}
+
+
+ANSWERS = (1, 2, 4, 8, 16, 32, 64)
+REGRESSOR = "random forest"
+
+
+def with_few_answers(
+    responses: irtkit.ResponseMatrix, new: Any, answers: int, generator: np.random.Generator
+) -> irtkit.ResponseMatrix:
+    """The responses, with so many answers by systems drawn at random left of every new item."""
+    values = responses.values.copy()
+    order = generator.random(values.shape).argsort(axis=0)
+    values[(order >= answers) & new] = -1
+    return irtkit.ResponseMatrix(values, responses.respondents, responses.items)
+
+
+def fitted(responses: irtkit.ResponseMatrix, model: Any, prior: Any) -> Any:
+    """Intercepts."""
+    found = irtkit.fit(
+        responses,
+        model,
+        prior=irtkit.WeakPrior(difficulty_mean=prior),
+        standard_errors=False,
+        progress=False,
+    )
+    return found.items["intercept"].to_numpy()
+
+
+def one_draw(
+    responses: irtkit.ResponseMatrix, features: pd.DataFrame, model: str, true: Any, seed: int
+) -> list[dict[str, Any]]:
+    """Errors with so many answers, by the weak prior, with predictions, and by these alone."""
+    generator = np.random.default_rng(seed)
+    new = generator.permutation(len(features)) < len(features) // 2
+    old = irtkit.ResponseMatrix(
+        responses.values[:, ~new], responses.respondents, features.index[~new]
+    )
+    result = irtkit.fit(old, "1PL", progress=False)
+    predictor = irtkit.DifficultyPredictor(REGRESSOR, target="Rasch", folds=5, seed=seed)
+    prior = predictor.fit(features[~new], result).prior_mean(features)
+    rows = []
+    for answers in ANSWERS:
+        few = with_few_answers(responses, new, answers, generator)
+        ways = {
+            "weak prior": fitted(few, model, None)[new],
+            "with predictions": fitted(few, model, prior)[new],
+            "predictions alone": -prior.loc[features.index[new], "mean"].to_numpy(),
+        }
+        row: dict[str, Any] = {"answers": answers, "sd": float(prior["sd"].iloc[0])}
+        for way, intercepts in ways.items():
+            off = intercepts - true[new]
+            if way == "predictions alone":  # of the 1PL of old items: their location is another
+                off -= off.mean()
+            row[way] = float(np.sqrt(np.mean(off**2)))
+            row[f"{way}, rank"] = float(spearmanr(intercepts, true[new]).statistic)
+        rows.append(row)
+    return rows
+
+
+def worth(table: pd.DataFrame) -> list[float]:
+    """Answers that the weak prior needs for the errors that predictions have with fewer."""
+    weak, told = (np.log(table[name].to_numpy()) for name in ("weak prior", "with predictions"))
+    order = np.argsort(weak)
+    answers = np.log(table.index.to_numpy(dtype=float))
+    found: list[float] = np.exp(np.interp(told, weak[order], answers[order])).tolist()
+    return found
+
+
+def expected_difficulty(draws: int = 5) -> Tables:
+    """How many answers predicted difficulties are worth."""
+    features, responses = of_crowd()
+    tables: dict[str, Any] = {}
+    for model in part(("1PL", "2PL"), 0):
+        true = fitted(responses, model, None)
+        several = (one_draw(responses, features, model, true, seed) for seed in range(draws))
+        rows = [row for of_draw in several for row in of_draw]
+        table = pd.DataFrame(rows).groupby("answers").mean()
+        table["worth"] = worth(table)
+        tables[model] = table.reset_index().to_dict("records")
+    return {"draws": draws, "regressor": REGRESSOR, "curves": tables}
+
+
+CURVES = ((12, 1000, 1, 0.0), (12, 300, 5, 0.0), (50, 500, 1, 0.0), (50, 500, 1, 0.3))
+"""Systems, items, trials, share missing."""
+
+
+class Alarms(NamedTuple):
+    """Of alarms."""
+
+    difficulties: str
+    model: Any
+    """Of the fit that they are of."""
+    n: int
+    """Systems."""
+    n_old: int
+    """Original items."""
+
+
+ALARMS = (
+    *(Alarms("known", "", 20, 100), Alarms("known", "", 20, 500)),
+    *(Alarms("known, 5 trials", "", 20, 500), Alarms("predicted", "", 20, 500)),
+    *(Alarms("fitted", "1PL", 40, 500), Alarms("fitted", "2PL", 40, 500)),
+    Alarms("fitted", "2PL", 100, 500),
+)
+N_NEW = 500
+
+
+def items_of(n: int, generator: np.random.Generator, mean: float = 0.0) -> irtkit.ItemParameters:
+    """Items of a 2PL."""
+    difficulty = generator.normal(mean, 1, n)
+    return irtkit.ItemParameters.from_difficulty(generator.lognormal(0, 0.3, n), difficulty)
+
+
+def curve_coverage(n: int, n_items: int, trials: int, missing: float, seed: int) -> dict[str, Any]:
+    """Which intervals hold the truth, (systems, ranges), and those of capability and generality."""
+    generator = np.random.default_rng([seed, n, n_items])
+    items, abilities = items_of(n_items, generator), generator.normal(size=n)
+    p = items.probability(abilities)
+    settings: dict[str, Any] = {"missing": missing, "trials": trials, "seed": generator}
+    responses = irtkit.simulate_responses(items, abilities, **settings)
+    result = irtkit.fit(responses, standard_errors=False, progress=False)
+    found: dict[str, Any] = {}
+    for name, given in (("without", None), ("of all", result.items["difficulty"])):
+        data = Answered.of(result, given, "difficulties", seed=0)
+        edges = ranges_of(data.difficulty, 10, "quantile")
+        curves = irtkit.characteristic_curves(result, difficulties=given)
+        true = np.full((n, len(edges) - 1), np.nan)
+        for row in range(n):
+            answered = data.part(row)
+            number = range_of(edges, answered.difficulty)
+            for k in np.unique(number):
+                true[row, k] = p[row, answered.items[number == k]].mean()
+        bounds = curves.table[["accuracy_low", "accuracy_high"]].to_numpy().reshape(*true.shape, 2)
+        found[name] = np.isnan(true) | ((bounds[..., 0] <= true) & (true <= bounds[..., 1]))
+        if given is None:
+            found |= _generality(curves.systems, edges, true)
+    return found
+
+
+def _generality(systems: pd.DataFrame, edges: Array, true: Array) -> dict[str, Any]:
+    held: dict[str, Any] = {"capability": [], "generality": []}
+    for row, share in zip(systems.to_dict("records"), true, strict=True):
+        capability, _, squared, _ = generality_of(edges, share, np.zeros(len(share)))
+        values = {"capability": capability, "generality": squared**-0.5}
+        for name, value in values.items():
+            held[name].append(row[f"{name}_low"] <= value <= row[f"{name}_high"])
+    return held
+
+
+def curve(setting: tuple[int, int, int, float], n_sets: int) -> Record:
+    """Coverage by kind of matrix."""
+    sets = [curve_coverage(*setting, seed) for seed in range(n_sets)]
+    names = ("systems", "items", "trials", "missing")
+    record: Record = dict(zip(names, setting, strict=True), sets=n_sets)
+    for name in ("without", "of all"):
+        by_range = np.concatenate([shares[name] for shares in sets]).mean(axis=0)
+        record[name] = float(by_range.mean())
+        record[f"{name}, least"] = float(by_range.min())
+    for name in ("capability", "generality"):
+        record[name] = float(np.mean(np.concatenate([shares[name] for shares in sets])))
+    return record
+
+
+def alarms(setting: Alarms, harder: float, n_sets: int) -> dict[str, Any]:
+    """Share of systems with an alarm, without and with a drop of one unit of ability."""
+    kind, model, n, n_old = setting
+    both = [_alarms(setting, harder, seed) for seed in range(n_sets)]
+    calm, worse = (pd.concat([one[drop] for one in both]) for drop in (0, 1))
+    return {
+        "difficulties": f"{kind} {model}".strip(),
+        "systems": n,
+        "items": n_old,
+        "harder": harder,
+        "n": len(calm),
+        "alarm": float(calm["alarm"].mean()),
+        "alarm, worse": float((calm["alarm"] & (calm["accuracy"] < calm["expected"])).mean()),
+        "bias": float((calm["accuracy"] - calm["expected"]).mean()),
+        "power": float(worse["alarm"].mean()),
+        "shift": float(worse["shift"].median()),
+    }
+
+
+def _alarms(setting: Alarms, harder: float, seed: int) -> list[pd.DataFrame]:
+    """Expected and observed performance of some systems, as they were and a unit less able."""
+    kind, model, n, n_old = setting
+    generator = np.random.default_rng([seed, n, n_old])
+    means = np.repeat([0.0, harder], [n_old, N_NEW])
+    known = generator.normal(means, 0.8 if kind == "predicted" else 1.0)
+    true = known + (generator.normal(0, 0.6, len(known)) if kind == "predicted" else 0.0)
+    slope = generator.lognormal(0, 0.3, len(known))
+    items = irtkit.ItemParameters.from_difficulty(slope, true)
+    abilities, trials = generator.normal(size=n), 5 if "trials" in kind else 1
+    labels = np.array([f"item-{k}" for k in range(len(known))])
+    names = [f"system-{k}" for k in range(n)]
+
+    def answers(theta: Array) -> Array:
+        return generator.binomial(trials, items.probability(theta)).astype(np.float64)
+
+    def matrix(right: Array, which: Any) -> irtkit.ResponseMatrix:
+        counts = right[:, which], np.full(right[:, which].shape, trials)
+        return irtkit.ResponseMatrix.from_counts(*counts, names[: len(right)], labels[which])
+
+    before, new = answers(abilities), np.arange(n_old, len(known))
+    after = [answers(abilities - drop) for drop in (0.0, 1.0)]
+    if kind != "fitted":
+        given = pd.Series(known, labels)
+        old = matrix(before, np.arange(n_old))
+        settings: dict[str, Any] = {"difficulties": given, "original_difficulties": given}
+        return [irtkit.expected_performance(old, matrix(one, new), **settings) for one in after]
+    few, values = n // 4, before.astype(np.float64)
+    values[:few, n_old:] = np.nan
+    responses = irtkit.ResponseMatrix(values, names, labels)
+    result = irtkit.fit(responses, model, progress=False)
+    return [irtkit.expected_performance(result, matrix(one[:few], new)) for one in after]
+
+
+def curves(sets: int = 40) -> Tables:
+    """Characteristic curves, and alarms of expected performance."""
+
+    def of_alarms(setting: Alarms, harder: float) -> Record:
+        # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
+        n_sets = 100 * sets // setting.n if setting.difficulties == "fitted" else 3 * sets
+        return alarms(setting, harder, max(n_sets, 1))
+
+    cases = [(setting, harder) for setting in part(ALARMS, 0) for harder in (0.0, 1.0)]
+    return {
+        "curves": (curve(setting, sets) for setting in part(CURVES, 0)),
+        "alarms": (of_alarms(*case) for case in cases),
+    }
+
+
+SLOPE, RESIDUAL = 0.8, 0.6
+OF_LENGTH, SPREAD, PER_YEAR = 0.6, 1.5, 1.5
+
+
+def answers(logits: Any, generator: np.random.Generator) -> Any:
+    """Right and wrong answers, 1 and 0."""
+    return (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float64)
+
+
+def trends(seed: int, *, harder: bool) -> dict[str, list[float]]:
+    """Slope, error and whether the interval holds 0.8, by method."""
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=60)
+    x = (x - x.mean()) / x.std()
+    ability = SLOPE * x + RESIDUAL * generator.normal(size=60)
+    slopes, difficulty = generator.lognormal(0, 0.3, 40), generator.normal(size=40)
+    values = answers(slopes * (ability[:, None] - difficulty), generator)
+    key = generator.random(values.shape)
+    if harder:
+        key = 0.7 * generator.normal(size=values.shape) - np.abs(difficulty - SLOPE * x[:, None])
+    values[np.argsort(np.argsort(-key, axis=1), axis=1) >= 12] = np.nan
+    result = irtkit.fit(values)
+    line, errors = np.polyfit(x, result.ability, 1, cov=True)
+    half = 2.0 * errors[0, 0] ** 0.5
+    found = {"regression of abilities": [line[0], float(abs(line[0] - SLOPE) < half)]}
+    trend = irtkit.trend(result, 2020 + x)
+    found["latent regression"] = [trend.slope, float(trend.low < SLOPE < trend.high)]
+    return found
+
+
+def horizons(seed: int) -> list[float]:
+    """Coverage of p50, its mean error in doublings, and figures of the line and the doubling."""
+    generator = np.random.default_rng(seed)
+    year = 2023 + 3 * generator.random(16)
+    ability = PER_YEAR * (year - 2024.5) + 0.5 * generator.normal(size=16)
+    length = generator.uniform(-2, 9, 120)
+    difficulty = OF_LENGTH * (length - 3.5) + SPREAD * generator.normal(size=120)
+    result = irtkit.fit(answers(ability[:, None] - difficulty, generator), "1PL")
+    found = irtkit.horizon(result, 2.0**length, year)
+    table = found.systems.loc[list(result.respondent_labels)]
+    true, doubling = 2.0 ** (ability / OF_LENGTH + 3.5), found.doubling_time
+    kept = (table["status"] == "ok").to_numpy()
+    held = (table["p50_low"].to_numpy() < true) & (true < table["p50_high"].to_numpy())
+    error = np.log2(table["p50"].to_numpy() / true)
+    days = 365.25 * OF_LENGTH / PER_YEAR
+    within = doubling is not None and doubling[1] < days < doubling[2]
+    return [
+        float(held[kept].mean()),
+        float(error[kept].mean()),
+        found.slope / OF_LENGTH,
+        found.residual_sd / SPREAD,
+        np.nan if doubling is None else doubling[0] / days,
+        float(within),
+    ]
+
+
+def ranks(n: int, n_items: int, missing: float, seed: int) -> list[float]:
+    """Share of true ranks within their interval, and the median width."""
+    generator = np.random.default_rng(seed)
+    ability = generator.normal(size=n)
+    slopes, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    p = 1 / (1 + np.exp(-slopes * (ability[:, None] - difficulty)))
+    trials = np.where(generator.random(p.shape) < missing, 0, 25)
+    successes = generator.binomial(trials, p)
+    result = irtkit.fit(irtkit.ResponseMatrix.from_counts(successes, trials))
+    board = result.leaderboard(of="these").reindex(list(result.respondent_labels))
+    rank = 1 + np.argsort(np.argsort(-ability))
+    known = board["rank"].notna().to_numpy()
+    low, high = board["rank_low"].to_numpy(), board["rank_high"].to_numpy()
+    held = (low <= rank) & (rank <= high)
+    return [float(held[known].mean()), float(np.median((high - low)[known]) + 1)]
+
+
+def trend(sets: int = 100) -> Tables:
+    """Trends, horizons, and ranks given these items."""
+    rows: list[Record] = []
+    for harder in part((False, True), 0):
+        several = [trends(seed, harder=harder) for seed in range(sets)]
+        for name in several[0]:
+            slope, held = np.array([found[name] for found in several]).T
+            answered = "harder ones by later systems" if harder else "at random"
+            rows.append(
+                {
+                    "items answered": answered,
+                    "method": name,
+                    "mean slope": float(slope.mean()),
+                    "error of the mean": float(slope.std() / sets**0.5),
+                    "coverage": float(held.mean()),
+                }
+            )
+    names = ["coverage of p50", "mean error, doublings", "slope / true slope", "SD / true SD"]
+    names += ["days / true days", "coverage of days"]
+    if whole():
+        of_horizons = np.array([horizons(seed) for seed in range(sets)])
+        rows.append(dict(zip(names, np.nanmean(of_horizons, axis=0).tolist(), strict=True)))
+    for n, n_items, missing in part(((222, 57, 0.82), (100, 50, 0.0)), 1):
+        of_ranks = np.array([ranks(n, n_items, missing, k) for k in range(sets // 4)])
+        coverage, width = of_ranks.mean(axis=0).tolist()
+        shape = {"systems": n, "items": n_items, "missing": missing}
+        rows.append({**shape, "coverage of ranks": coverage, "median width": width})
+    return {"studies": rows}
+
+
+if __name__ == "__main__":
+    run(held_out, difficulty_prediction, expected_difficulty, curves, trend)

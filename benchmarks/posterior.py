@@ -1,0 +1,548 @@
+"""Whether posteriors and standard errors say what they should.
+
+`variational`: the share of 90 % intervals of ``method="vi"`` that hold the truth, beside the plain
+peer of ``mean_field.py``, under the same prior and under that of irtkit. Data are those of
+``coverage.py``. Tables of a result have items on the scale of the population, on which abilities
+are N(0, 1), and abilities on that of the sample, on which these have mean 0 and SD 1; so have the
+truths. "coverage" is of ± 1.645 SD, "quantiles" of ``posterior.item_intervals``, "other_scale" of
+the first against the truth on the scale that it does not speak of, "sample_draws" of quantiles of
+draws with ``scale="sample"``, against the truth there. All items count, also those without
+variance.
+
+`guessing`: the same of the 3PL, whose posterior is a bent ridge. "From the prior": log a ~
+N(0, 0.4²), d ~ N(0, 1.5²), c ~ Beta(5, 17), fitted under just that, so that the exact posterior
+holds 90 %, neither more nor less. "Narrow slopes": log a ~ N(0, 0.3²), d = −ab with b ~ N(0, 1), c
+~ Beta(5, 17) under the weak prior, whose slopes are wider. In both, chance is given as 0.2. In
+"chance learned" data are those of "narrow slopes", and the fit learns the chance level. "chance":
+the same of slopes and difficulties by EM, at 95 %, where all items have one guessing c or c ~
+Beta(5, 17) ("spread"), and fits learn the chance level or are given 0.2.
+
+`standard_errors`: whether standard errors are those of the Hessian of what a fit maximises. The
+marginal log-likelihood and the log density of the prior, as the docstrings define them, are written
+down anew in JAX, in 64 bits, on a fixed grid of 321 nodes from −8 to 8. Differences of their
+gradients at the estimates give the Hessian by all parameters, those that the prior learns among
+them; the roots of the diagonal of its inverse are what standard errors should be. Of
+``prior="empirical"`` what was learned is taken as known, as ``irtkit.fit`` says, and estimates are
+posterior means, no maximum: where the Hessian there is no peak's, there is no standard error.
+Measured are the largest deviation of a standard error of a slope, an intercept or the logit of
+guessing, that at 1 of 100, and the mean; how many there are, and how many are NaN here and there.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import coverage
+import jax
+import jax.numpy as jnp
+import mean_field
+import numpy as np
+from jax.scipy.special import betaln, gammaln, logsumexp
+from jax.scipy.stats import norm
+from machine import part
+from simulated import Shape
+from study import means, run, standard_error
+
+import irtkit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from study import Record, Tables
+
+    Array = NDArray[np.float64]
+
+PEER = "mean field"
+SAME_PRIOR = "irtkit, mean field's prior"
+WAYS = {"irtkit": "weak", "irtkit, empirical": "empirical", SAME_PRIOR: mean_field.PRIOR}
+
+PROBABILITY, HALF_WIDTH = 0.9, 1.645
+
+
+class Study(NamedTuple):
+    """A shape fitted many times, in several ways."""
+
+    shape: Shape
+    n_data_sets: int
+    ways: tuple[str, ...] = ("irtkit",)
+
+
+STUDIES = (
+    Study(Shape(500, 50), 40, ("irtkit", SAME_PRIOR, PEER)),
+    Study(Shape(100, 1_000), 20, ("irtkit", SAME_PRIOR, PEER)),
+    Study(Shape(12, 2_000), 10, ("irtkit", "irtkit, empirical")),
+    Study(Shape(100, 20), 100),
+    Study(Shape(500, 30, "3PL"), 40),
+    Study(Shape(100, 60, "1PL"), 200),  # one slope a data set
+)
+
+
+class Intervals(NamedTuple):
+    """What a fit says of all parameters of a kind, on the scale of the result's tables."""
+
+    mean: Array
+    sd: Array
+    low: Array
+    high: Array
+    sample_low: Array
+    """Quantiles of draws on the scale of the sample."""
+    sample_high: Array
+
+
+def coverage_of(setting: Study) -> list[Record]:
+    """Coverage in all data sets of a study: a record per way to fit and kind of parameter."""
+    shares: dict[tuple[str, str], list[Record]] = {}
+    for seed in range(setting.n_data_sets):
+        data = coverage.draw(setting.shape, seed)
+        for way in setting.ways:
+            said = plain(data) if way == PEER else posterior(data, setting.shape.model, WAYS[way])
+            for name, truth in truths(data).items():
+                shares.setdefault((way, name), []).append(shares_held(said[name], *truth))
+    about = {"shape": setting.shape._asdict(), "data_sets": setting.n_data_sets}
+    records = []
+    for (way, name), sets in shares.items():
+        figures = means(sets)
+        figures["standard_error"] = standard_error([row["coverage"] for row in sets])
+        figures["sd_of_z"] = figures["mean_square_z"] ** 0.5
+        records.append({**about, "fit": way, "parameter": name, **figures})
+    return records
+
+
+def truths(data: coverage.Drawn) -> dict[str, tuple[Array, Array, Array]]:
+    """True values on the scale of the result's tables, on the other one, and on the sample's."""
+    items, centre, spread = data.items, data.abilities.mean(), data.abilities.std()
+    slope, intercept = items.discrimination, items.intercept
+    ability = (data.abilities - centre) / spread
+    found = {
+        "discrimination": (slope, slope * spread, slope * spread),
+        "intercept": (intercept, intercept + slope * centre, intercept + slope * centre),
+        "ability": (ability, data.abilities, ability),
+    }
+    return found | ({"guessing": (items.guessing,) * 3} if items.guessing.any() else {})
+
+
+def posterior(data: coverage.Drawn, model: Any, prior: Any) -> dict[str, Intervals]:
+    """What irtkit says."""
+    result = irtkit.fit(data.responses, model, method="vi", prior=prior, progress=False)
+    if not result.converged:
+        raise RuntimeError(f"a fit of {len(data.abilities)} respondents did not converge")
+    said = result.posterior
+    if said is None:
+        raise RuntimeError("a variational fit has a posterior")
+    ends = dict(said.item_intervals(PROBABILITY).to_dict("series"))
+    for side, end in ((-1, "ability_low"), (1, "ability_high")):  # abilities are normal
+        table = result.respondents
+        ends[end] = table["ability"] + side * HALF_WIDTH * table["ability_se"]
+    draws = said.draws(1_000, scale="sample")
+    found = {}
+    for name in truths(data):
+        table = result.respondents if name == "ability" else result.items
+        parts = (table[name], table[f"{name}_se"], ends[f"{name}_low"], ends[f"{name}_high"])
+        found[name] = Intervals(*(np.asarray(part) for part in parts), *tails(draws[name]))
+    return found
+
+
+def plain(data: coverage.Drawn) -> dict[str, Intervals]:
+    """What the plain mean field says, from draws where the scale is that of the sample."""
+    found = mean_field.fit(data.responses.values)
+    generator = np.random.default_rng(0)
+    ability, slope, intercept = (
+        mean + sd * generator.normal(size=(1_000, len(mean)))
+        for mean, sd in zip(found.mean, found.sd, strict=True)
+    )
+    centre, spread = (of(ability, axis=1, keepdims=True) for of in (np.mean, np.std))
+    ability = (ability - centre) / spread
+    said = {
+        "discrimination": (found.mean.slope, found.sd.slope, slope * spread),
+        "intercept": (found.mean.intercept, found.sd.intercept, intercept + slope * centre),
+        "ability": (ability.mean(axis=0), ability.std(axis=0), ability),
+    }
+    return {
+        name: Intervals(mean, sd, mean - HALF_WIDTH * sd, mean + HALF_WIDTH * sd, *tails(draws))
+        for name, (mean, sd, draws) in said.items()
+    }
+
+
+def tails(draws: Array) -> Array:
+    """Lower and upper ends of the central intervals of draws, (2, n)."""
+    return np.quantile(draws, [(1 - PROBABILITY) / 2, (1 + PROBABILITY) / 2], axis=0)
+
+
+def shares_held(
+    said: Intervals, truth: Array, elsewhere: Array, of_sample: Array
+) -> dict[str, float]:
+    """Shares of intervals that hold the truth."""
+    drawn = (said.sample_low <= of_sample) & (of_sample <= said.sample_high)
+    return {
+        "coverage": float(np.mean(np.abs(truth - said.mean) <= HALF_WIDTH * said.sd)),
+        "quantiles": float(np.mean((said.low <= truth) & (truth <= said.high))),
+        "other_scale": float(np.mean(np.abs(elsewhere - said.mean) <= HALF_WIDTH * said.sd)),
+        "sample_draws": float(np.mean(drawn)),
+        "mean_square_z": float(np.mean(((truth - said.mean) / said.sd) ** 2)),
+    }
+
+
+def variational(data_sets: int = 0) -> Tables:
+    """Coverage of the variational posterior."""
+    chosen = part(STUDIES, 3)
+    planned = [s._replace(n_data_sets=data_sets or s.n_data_sets) for s in chosen]
+    return {"calibration": chain.from_iterable(map(coverage_of, planned))}
+
+
+SHAPES = ((100, 20), (500, 30), (1_000, 40), (4_000, 40))
+DATA_SETS = 25
+OWN_PRIOR = irtkit.ItemPrior(
+    irtkit.Normal(1.0, 0.4), irtkit.Normal(0.0, 1.5), irtkit.Beta(5.0, 17.0)
+)
+PARAMETERS = ("discrimination", "intercept", "guessing")
+
+Kind = Literal["from the prior", "narrow slopes", "chance learned"]
+FIVE_CHOICES = irtkit.WeakPrior(chance=0.2)
+PRIORS: dict[Kind, Any] = {"from the prior": OWN_PRIOR, "narrow slopes": FIVE_CHOICES}
+LEARNED_SHAPES = ((300, 40), (500, 60), (1_000, 40))
+
+LEARNED_SETS = 40
+CHANCE_SHAPES = ((300, 20), (1_000, 30))
+GUESSED: tuple[float | None, ...] = (0.0, 0.1, 0.25, None)
+"""Guessing of all items; None: spread."""
+
+
+class Drawn(NamedTuple):
+    """A simulated data set."""
+
+    items: irtkit.ItemParameters
+    responses: irtkit.ResponseMatrix
+
+
+class Said(NamedTuple):
+    """What a posterior says of one parameter of every item."""
+
+    mean: Array
+    sd: Array
+    low: Array
+    high: Array
+
+
+def draw_guessed(
+    n: int, n_items: int, kind: Kind, seed: int, guessed: float | None = None
+) -> Drawn:
+    """Items, abilities and responses, all drawn anew from a seed; guessing may be one number."""
+    generator = np.random.default_rng([seed, n, n_items])
+    if kind == "from the prior":
+        slope = generator.lognormal(0.0, 0.4, n_items)
+        intercept = generator.normal(0.0, 1.5, n_items)
+    else:
+        slope = generator.lognormal(0.0, 0.3, n_items)
+        intercept = -slope * generator.normal(size=n_items)
+    guessing = generator.beta(5, 17, n_items)
+    guessing = guessing if guessed is None else np.full(n_items, guessed)
+    items = irtkit.ItemParameters(slope, intercept, guessing)
+    return Drawn(items, irtkit.simulate_responses(items, generator.normal(size=n), seed=generator))
+
+
+def said_by_fit(result: irtkit.FitResult) -> dict[str, Said]:
+    """Means and SDs of the table, and intervals."""
+    posterior, table = result.posterior, result.items
+    if posterior is None:
+        raise TypeError("a variational fit has a posterior")
+    ends = posterior.item_intervals(PROBABILITY)
+    columns = ("{}", "{}_se"), ("{}_low", "{}_high")
+    return {
+        name: Said(
+            *(table[column.format(name)].to_numpy() for column in columns[0]),
+            *(ends[column.format(name)].to_numpy() for column in columns[1]),
+        )
+        for name in PARAMETERS
+    }
+
+
+def coverage_of_guessing(n: int, n_items: int, kind: Kind, n_data_sets: int) -> list[Record]:
+    """Shares of intervals that hold the truth, a record per parameter."""
+    shares: dict[str, list[Record]] = {name: [] for name in PARAMETERS}
+    for seed in range(n_data_sets):
+        data = draw_guessed(n, n_items, kind, seed)
+        prior = PRIORS.get(kind, irtkit.WeakPrior())
+        fit = irtkit.fit(data.responses, "3PL", method="vi", prior=prior, progress=False)
+        for name, of in said_by_fit(fit).items():
+            truth = getattr(data.items, name)
+            by_sd = float(np.mean(np.abs(truth - of.mean) <= HALF_WIDTH * of.sd))
+            by_quantiles = float(np.mean((of.low <= truth) & (truth <= of.high)))
+            shares[name].append({"coverage": by_sd, "quantiles": by_quantiles})
+    about = {"shape": [n, n_items], "kind": kind, "way": "irtkit", "data_sets": n_data_sets}
+    return [
+        {
+            **about,
+            "parameter": name,
+            **means(rows),
+            "standard_error": standard_error([row["quantiles"] for row in rows]),
+        }
+        for name, rows in shares.items()
+    ]
+
+
+def around_chance(n: int, n_items: int, guessed: float | None, n_data_sets: int) -> list[Record]:
+    """Coverage and bias by EM where the chance level is learned, and where it is given as 0.2."""
+    ways = {"learned": irtkit.WeakPrior(), "0.2": FIVE_CHOICES}
+    found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for seed in range(n_data_sets):
+        data = draw_guessed(n, n_items, "narrow slopes", seed, guessed)
+        for way, prior in ways.items():
+            result = irtkit.fit(data.responses, "3PL", prior=prior, progress=False)
+            level = result.settings.prior["chance"]
+            for name in ("discrimination", "difficulty"):
+                off = result.items[name] - getattr(data.items, name)
+                held = float((off.abs() <= 1.96 * result.items[f"{name}_se"]).mean())
+                found.setdefault((way, name), []).append((held, float(off.median()), level))
+    return [
+        {
+            "shape": [n, n_items],
+            "guessing": "spread" if guessed is None else guessed,
+            "way": way,
+            "parameter": name,
+            "data_sets": n_data_sets,
+            **dict(zip(("coverage", "median_off", "level"), np.mean(rows, axis=0), strict=True)),
+        }
+        for (way, name), rows in found.items()
+    ]
+
+
+def guessing(data_sets: int = 25) -> Tables:
+    """Coverage of the 3PL, and of EM where chance is learned."""
+    drawn: list[tuple[int, int, Kind, int]] = [
+        (*shape, kind, data_sets)
+        for shape in part(SHAPES, 0)
+        for kind in part(PRIORS, "from the prior")
+    ]
+    drawn += [(*shape, "chance learned", LEARNED_SETS) for shape in part(LEARNED_SHAPES)]
+    guessed = [(*shape, c) for shape in part(CHANCE_SHAPES, 0) for c in part(GUESSED, 0)]
+    return {
+        "coverage": chain.from_iterable(coverage_of_guessing(*case) for case in drawn),
+        "chance": chain.from_iterable(around_chance(*case, data_sets) for case in guessed),
+    }
+
+
+NODES, LIMIT = 321, 8.0
+STEP = 1e-5
+PRIORS_OF_FITS: dict[str, Any] = {
+    "none": None,
+    "weak": "weak",
+    "Normal, Normal, Beta": irtkit.ItemPrior(
+        irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0), irtkit.Beta(5.0, 17.0)
+    ),
+    "Normal, none, Normal": irtkit.ItemPrior(
+        irtkit.Normal(1.0, 0.6), guessing=irtkit.Normal(-1.5, 0.7)
+    ),
+    "empirical": "empirical",
+}
+OF_FEW = [(1000, 6), (300, 20), (40, 30), (30, 40), (50, 100), (400, 150)]
+OF_MANY = [(12, 400), (50, 300), (100, 500)]
+
+
+class Case(NamedTuple):
+    """One fit."""
+
+    shape: tuple[int, ...]
+    model: str
+    prior: str
+
+
+def cases(shapes: list[tuple[int, ...]] | None = None) -> list[Case]:
+    """All models and priors at ordinary shapes, and what is quick enough at large ones."""
+    found = [
+        Case(shape, model, prior)
+        for shape in shapes or OF_FEW
+        for model in irtkit.irf.MODELS
+        if model not in irtkit.irf.OF_LEVELS
+        for prior in PRIORS_OF_FITS
+        if (prior != "empirical" or model in {"2PL", "3PL"})
+        # without a prior few respondents leave slopes, and many more leave guessing, unbounded
+        and (prior != "none" or (shape[0] >= 300 and model != "3PL"))
+        and (model != "3PL" or shape[1] <= 100)
+    ]
+    if shapes is None:
+        bounded = [prior for prior in PRIORS_OF_FITS if prior != "none"]
+        found += [Case(shape, "2PL", prior) for shape in OF_MANY for prior in bounded]
+        found += [Case(shape, model, "weak") for shape in OF_MANY for model in ("1PL", "3PL")]
+    return found
+
+
+def drawn_case(case: Case, seed: int) -> irtkit.ResponseMatrix:
+    """Responses to lognormal slopes, some of them negative unless they are common."""
+    generator = np.random.default_rng([seed, *case.shape])
+    n_items, common = case.shape[1], case.model in {"1PL", "Rasch"}
+    slope = generator.lognormal(0.0, 0.3, n_items)
+    slope[generator.random(n_items) < 0.05] *= -1
+    slope = np.full(n_items, 1.2) if common else slope
+    guessing = 0.2 if case.model == "3PL" else 0.0
+    items = irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
+    return irtkit.simulate_responses(items, generator.normal(size=case.shape[0]), seed=generator)
+
+
+def log_beta(logit: Any, alpha: float = 5.0, beta: float = 17.0) -> Any:
+    """Log density of guessing, as one of c."""
+    c = jax.nn.sigmoid(logit)
+    return (alpha - 1) * jnp.log(c) + (beta - 1) * jnp.log1p(-c) - betaln(alpha, beta)
+
+
+def log_student(x: Any, centre: float, scale: float, df: float) -> Any:
+    """Student's log density."""
+    r = (x - centre) / scale
+    constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * math.log(df * math.pi)
+    return constant - math.log(scale) - (df + 1) / 2 * jnp.log1p(r**2 / df)
+
+
+def steep(slope: Any) -> Any:
+    """The limit of steep slopes: log |a| beyond log 20 is half-normal with SD 0.5."""
+    return -0.5 * (jnp.log(jnp.maximum(jnp.abs(slope), 20.0) / 20.0) / 0.5) ** 2
+
+
+def log_weak(slope: Any, intercept: Any, logit: Any, learned: Any, *, common: bool) -> Any:
+    """The weak prior; ``learned`` holds m and, unless slopes are common, log τ."""
+    total = norm.logpdf(learned[0], scale=5.0)
+    total += norm.logpdf(intercept - learned[0] * slope, scale=3.0).sum()
+    if common:
+        total += norm.logpdf(jnp.log(slope)).sum() / len(slope)
+    else:
+        ratio = jnp.arcsinh(slope / jnp.exp(learned[1]))
+        total += norm.logpdf(learned[1]) + steep(slope).sum()
+        total += log_student(ratio, math.asinh(1.0), 0.3, 4.0).sum()
+    return total if logit is None else total + log_beta(logit).sum()
+
+
+def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) -> Any:
+    """Independent densities, a common slope counted once."""
+    by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.6), jnp.zeros(1)
+    if name == "Normal, Normal, Beta":
+        by_slope, by_intercept = norm.logpdf(slope, 1.0, 0.5), norm.logpdf(intercept, 0, 2)
+    total = by_intercept.sum() + (by_slope.mean() if common else by_slope.sum())
+    if logit is None:
+        return total
+    normal = name == "Normal, none, Normal"
+    return total + (norm.logpdf(logit, -1.5, 0.7) if normal else log_beta(logit)).sum()
+
+
+def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any) -> Any:
+    """The distribution that items were found to have, of its coordinates u and e."""
+    turn, sign = learned["bend"] * learned["slope"], jnp.sign(slope)
+    u = jnp.arcsinh(sign * slope / turn)
+    total = norm.logpdf(u, math.asinh(1 / learned["bend"]), learned["log_slope_spread"])
+    off = intercept - sign * learned["intercept"] + learned["difficulty"] * slope
+    variance = learned["intercept_spread"] ** 2 + (learned["difficulty_spread"] * slope) ** 2
+    total = (total + norm.logpdf(off / jnp.sqrt(variance)) + steep(slope)).sum()
+    return total if logit is None else total + log_beta(logit).sum()
+
+
+def objective(
+    x: Any, right: Any, sizes: tuple[int, ...], log_prior: Any, n_nodes: int = NODES
+) -> Any:
+    """Log-likelihood and log prior of slopes, intercepts, logits, and what is learned."""
+    slope, intercept, logit, learned = jnp.split(x, np.cumsum(sizes)[:-1])
+    slope = jnp.broadcast_to(slope, intercept.shape)
+    theta = jnp.linspace(-LIMIT, LIMIT, n_nodes)
+    weights = norm.logpdf(theta) - logsumexp(norm.logpdf(theta))
+    z = theta[:, None] * slope + intercept
+    if sizes[2]:
+        wrong = jax.nn.log_sigmoid(-z) + jax.nn.log_sigmoid(-logit)
+        rights = jnp.logaddexp(
+            jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit) + jax.nn.log_sigmoid(z)
+        )
+    else:
+        rights, wrong = jax.nn.log_sigmoid(z), jax.nn.log_sigmoid(-z)
+    joint = right @ (rights - wrong).T + wrong.sum(axis=1) + weights
+    return logsumexp(joint, axis=1).sum() + log_prior(
+        slope, intercept, logit if sizes[2] else None, learned
+    )
+
+
+def prior_of(case: Case, result: irtkit.FitResult) -> Any:
+    """Log prior of slopes, intercepts, logits and what is learned."""
+    common = case.model in {"1PL", "Rasch"}
+    if case.prior == "weak":
+        return partial(log_weak, common=common)
+    if case.prior == "empirical":
+        return lambda a, d, g, _: log_learned(result.settings.prior, a, d, g)
+    if case.prior == "none":
+        return lambda *_: 0.0
+    return lambda a, d, g, _: log_own(case.prior, a, d, g, common=common)
+
+
+def exact_errors(case: Case, result: irtkit.FitResult, responses: irtkit.ResponseMatrix) -> Array:
+    """Standard errors of slopes, intercepts and logits of guessing, (3, n_items)."""
+    items, n_items = result.parameters, len(result.item_labels)
+    common, guessing = case.model in {"1PL", "Rasch"}, case.model == "3PL"
+    # where ability is integrated adaptively, Rasch is the 1PL in other units
+    slope = items.discrimination * result.latent_sd
+    n_learned = (1 if common else 2) if case.prior == "weak" else 0
+    sizes = (1 if common else n_items, n_items, n_items if guessing else 0, n_learned)
+    parts = [slope[: sizes[0]], items.intercept]
+    parts += [np.log(items.guessing / (1 - items.guessing))] if guessing else []
+    x = np.concatenate([*parts, np.array([0.0, math.log(np.median(np.abs(slope)))])[:n_learned]])
+    right = jnp.asarray(responses.values == 1, dtype=jnp.float64)
+    log_prior = prior_of(case, result)
+    gradient = jax.jit(jax.grad(lambda x: objective(x, right, sizes, log_prior)))
+    if n_learned:  # what the prior learns is where it is likeliest, given the items
+        of_prior = jax.jit(jax.hessian(lambda y: log_prior_at(y, x, sizes, log_prior)))
+        by_prior = jax.jit(jax.grad(lambda y: log_prior_at(y, x, sizes, log_prior)))
+        for _ in range(50):
+            step = np.linalg.solve(of_prior(x[-n_learned:]), by_prior(x[-n_learned:]))
+            x[-n_learned:] -= np.clip(step, -0.5, 0.5)
+    hessian = np.empty((len(x), len(x)))
+    for k in range(len(x)):
+        move = STEP * (1 + abs(x[k])) * (np.arange(len(x)) == k)
+        hessian[k] = (gradient(x + move) - gradient(x - move)) / (2 * move[k])
+    variances = np.diag(np.linalg.inv(-(hessian + hessian.T) / 2))
+    errors = np.sqrt(np.where(variances > 0, variances, np.nan))
+    own = np.split(errors, np.cumsum(sizes)[:-1])
+    found = np.full((3, n_items), np.nan)
+    found[0], found[1] = own[0], own[1]
+    if guessing:
+        found[2] = own[2]
+    return found
+
+
+def log_prior_at(learned: Any, x: Any, sizes: tuple[int, ...], log_prior: Any) -> Any:
+    """Log prior by what it learns."""
+    slope, intercept, logit, _ = np.split(x, np.cumsum(sizes)[:-1])
+    slope = np.broadcast_to(slope, intercept.shape)
+    return log_prior(slope, intercept, logit if sizes[2] else None, learned)
+
+
+def deviations(case: Case, seed: int) -> dict[str, Any]:
+    """Deviations of one fit."""
+    responses = drawn_case(case, seed)
+    method, prior = irtkit.EM(tol=1e-10), PRIORS_OF_FITS[case.prior]
+    result = irtkit.fit(responses, case.model, prior=prior, method=method)  # type: ignore[call-overload]
+    c = result.parameters.guessing
+    of_fit = result.standard_errors.T[[0, 3, 2]].copy()
+    of_fit[2] /= c * (1 - c) if case.model == "3PL" else np.nan
+    with jax.enable_x64(new_val=True):
+        exact = exact_errors(case, result, responses)
+    if case.model == "Rasch":
+        exact[0] = np.nan
+    kept = np.array([status != "unbounded" for status in result.status])
+    there = np.isin(np.arange(3), {"Rasch": [1], "3PL": [0, 1, 2]}.get(case.model, [0, 1]))
+    found, expected = of_fit[there][:, kept], exact[there][:, kept]
+    off = np.abs(found / expected - 1)[np.isfinite(found) & np.isfinite(expected)]
+    return {
+        **case._asdict(),
+        "seed": seed,
+        "largest": float(off.max()),
+        "hundredth": float(np.quantile(off, 0.99)),
+        "mean": float(off.mean()),
+        "standard_errors": int(found.size),
+        "nan": int(np.isnan(found).sum()),
+        "nan_exact": int(np.isnan(expected).sum()),
+    }
+
+
+def standard_errors(shapes: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> Tables:
+    """Deviations of standard errors from those of the Hessian."""
+    wanted = [tuple(map(int, shape.split("x"))) for shape in shapes]
+    chosen = part(cases(wanted or None), 0, 4, 8, 12)
+    return {"fits": (deviations(c, 0) for c in chosen if not models or c.model in models)}
+
+
+if __name__ == "__main__":
+    run(variational, guessing, standard_errors)

@@ -1,0 +1,647 @@
+"""How long fits take, beside other packages and beside the least work that there is.
+
+Every package fits the same data in a process of its own (``worker.py``), which times the fitting
+call alone; packages take turns, and what it takes to bring the data into a package's form is left
+out. Peers run where they are installed: in this environment, or in that of ``--peer-python``.
+
+`default_call`: the call that people type. ``irtkit.fit(responses)`` and ``mirt.fit_mirt(y)`` give
+standard errors; ``theta.fit(y)`` of theta-irt gives none, and fits the complete 2PL shapes only.
+All are warmed up on other data of the same shape: 21 times below 0.3 s, 7 below a second, 3 below
+5, else twice. `peers`: PyPI mirt, girth and py-irt without standard errors; a peer's first fit is
+left out if it took under five seconds. PyPI mirt holds all slopes of its 1PL at 1; py-irt 0.7.1
+leaves the guessing of its 3PL where it starts, at 1. "irtkit_faster" is a peer's best time over
+irtkit's best: of `default_call` on the clock and on the processors, of `peers` with ``prior=None``
+and with default settings. Accuracy is judged by one yardstick (``accuracy.py``), on one grid.
+
+`copies`: what it saves that identical respondents and items are computed once. 12 respondents
+answer 42,000 items: few columns are distinct. A fit and `irtkit.compare_difficulties` of it run in
+this checkout and in that of ``--against`` (such as a ``git worktree`` of an earlier commit), in
+turns. "moved" is the largest difference between slopes.
+
+`scaling`: time and peak memory of the second fit in a fresh process, at seven sizes from 10⁶ to 10⁸
+cells. `sparse`: a long table in which a million respondents answer ten of ten thousand items each,
+drawn, made a matrix and fitted in one fresh process. Peaks are the largest resident size of a
+process over its whole life.
+
+`threads`: ``irtkit.fit(responses)`` as it is, and with as many threads as there are processors, in
+turns: alone, and beside another process that keeps one processor busy. Medians, on the clock and on
+the processors.
+
+`floor`: how many times the unavoidable work of one step a whole fit takes: two float32
+matrix–vector products over the responses (the faster of NumPy's BLAS and JAX) and one exponential
+over (respondents + items) × final nodes (JAX; the faster of float32 and float64). Fits are warm and
+without standard errors; fit and floor take turns, and the best of each counts.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from unittest.mock import patch
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+from accuracy import Items, fine_grid, marginal_log_likelihood, recovery
+from machine import ROOT, SHARED, part
+from scipy.stats import spearmanr
+from simulated import SHAPES, Shape, draw, parse
+from study import run
+from worker import DEFAULT_CALLS, PACKAGES, Worker, command, request
+
+import irtkit
+from irtkit.threads import one_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from study import Record, Tables
+
+
+class Data(NamedTuple):
+    """Simulated responses with the truth, and two files: them, and others of the same shape."""
+
+    values: np.ndarray[Any, np.dtype[np.int8]]
+    truth: Items
+    responses: Path
+    other: Path
+
+
+def draw_data(shape: Shape, folder: Path) -> Data:
+    """Draw both data sets and store them."""
+    truth, values = draw(shape, seed=0)
+    responses, other = folder / "data.npy", folder / "other.npy"
+    np.save(responses, values)
+    np.save(other, draw(shape, seed=1)[1])
+    items = Items(truth.discrimination, truth.intercept, truth.guessing)
+    return Data(values, items, responses, other)
+
+
+@dataclass
+class Contender:
+    """One package on one data set: its process, its times, and what it found."""
+
+    name: str
+    python: str
+    worker: Worker
+    parameters: Path
+    seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def fit(self, responses: Path, limit: float, *, counts_from: float = 0.0) -> None:
+        """Fit once; it counts if it took that long. A worker that gives up says why."""
+        if self.worker.problem is not None:
+            return
+        answer = self.worker.fit(responses, self.parameters, limit=limit)
+        self.figures |= {k: answer[k] for k in ("evaluations", "nodes", "converged") if k in answer}
+        if answer.get("seconds", -1.0) >= counts_from:
+            self.seconds.append(answer["seconds"])
+            self.cpu_seconds.append(answer["cpu_seconds"])
+
+    def found(self) -> Items | None:
+        """Parameters of the latest fit."""
+        if not self.seconds:
+            return None
+        with np.load(self.parameters) as stored:
+            return Items(*(stored[name].astype(float) for name in Items._fields))
+
+
+def start(name: str, shape: Shape, peer_python: Sequence[str] | None, folder: Path) -> Contender:
+    """Start a package in the first interpreter that has it; irtkit in this one."""
+    for python in [sys.executable] if is_ours(name) else peer_python or [sys.executable]:
+        worker = Worker(name, shape.model, python=python)
+        if worker.problem is None:
+            break
+        worker.close()
+    return Contender(name, python, worker, folder / f"{name}.npz")
+
+
+def is_ours(name: str) -> bool:
+    """Whether a package is irtkit, with whatever settings."""
+    return name.startswith("irtkit")
+
+
+_TURN = 0.3
+"""Seconds of a turn, of one fit or several: the first after others' turns finds cold caches."""
+
+
+def take_turns(
+    contenders: Sequence[Contender],
+    responses: Path,
+    limit: float,
+    *,
+    warm_up: Callable[[Contender], None],
+    wanted: Callable[[Contender], int],
+) -> None:
+    """Warm all up, let them fit in turns until each has its wanted number of times, end them."""
+    try:
+        for each in contenders:
+            warm_up(each)
+        while unfinished := [
+            each
+            for each in contenders
+            if each.worker.problem is None and len(each.seconds) < wanted(each)
+        ]:
+            for each in unfinished:
+                before = len(each.seconds)
+                each.fit(responses, limit)
+                while (
+                    each.worker.problem is None
+                    and len(each.seconds) < wanted(each)
+                    and sum(each.seconds[before:]) < _TURN
+                ):
+                    each.fit(responses, limit)
+    finally:
+        for each in contenders:
+            each.worker.close()
+
+
+def judge(contenders: Sequence[Contender], data: Data, reference: str) -> None:
+    """Log-likelihood of every package on one grid, also above the reference's; recovery."""
+    found = {each.name: each.found() for each in contenders}
+    nodes = fine_grid([items for items in found.values() if items is not None])
+    heights = {
+        name: marginal_log_likelihood(data.values, items, nodes)
+        for name, items in found.items()
+        if items is not None
+    }
+    for each in contenders:
+        items = found[each.name]
+        if items is not None:
+            height = heights[each.name]
+            each.figures |= {
+                "log_likelihood": height,
+                "above_irtkit": height - heights[reference] if reference in heights else None,
+                **recovery(items, data.truth),
+            }
+
+
+def record(shape: Shape, each: Contender) -> dict[str, Any]:
+    """All figures of one package on one shape."""
+    return {
+        "shape": shape._asdict(),
+        "package": each.name,
+        "version": each.worker.version,
+        "problem": None if each.seconds else each.worker.problem,
+        "seconds": each.seconds,
+        "cpu_seconds": each.cpu_seconds,
+        **each.figures,
+    }
+
+
+def shapes_of(texts: Sequence[str], shapes: Sequence[Shape], *places: int) -> Sequence[Shape]:
+    """Shapes named on the command line, or the usual ones."""
+    return [parse(text) for text in texts] or part(shapes, *places)
+
+
+def race(
+    shape: Shape,
+    names: Sequence[str],
+    python: Sequence[str],
+    *,
+    warm_up: Callable[[Contender, Data], None],
+    wanted: Callable[[Contender], int],
+    judged: Callable[[dict[str, Contender], Data], None],
+) -> list[Record]:
+    """All packages on one shape; what is judged are those that ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = draw_data(shape, Path(folder))
+        contenders = [start(name, shape, python, Path(folder)) for name in names]
+        take_turns(
+            contenders,
+            data.responses,
+            LIMIT,
+            warm_up=lambda each: warm_up(each, data),
+            wanted=wanted,
+        )
+        judge(contenders, data, reference=names[0])
+        judged({each.name: each for each in contenders if each.seconds}, data)
+    return [record(shape, each) for each in contenders]
+
+
+LIMIT = 1800.0
+"""Most seconds for one fit."""
+OURS = ("irtkit, prior=None", "irtkit")
+COLD_SHAPES = ((2_000, 40), (20_000, 100))
+"""Shapes at which the CPU time is taken of a fresh process that imports, loads and fits once."""
+SLOW_FIRST_FIT = 5.0  # seconds; a peer's first fit counts from here on
+SLOW_FIT = 20.0  # seconds; a peer is timed once from here on
+
+
+def cold_cpu(each: Contender, shape: Shape, data: Path) -> float:
+    """User and system seconds of a fresh process that fits once; the best of three if quick."""
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            command(each.name, shape.model, python=each.python),
+            input=request(data, each.parameters),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    return min(once() for _ in range(3 if min(each.seconds) < SLOW_FIT else 1))
+
+
+def peers(
+    shapes: tuple[str, ...] = (),
+    packages: tuple[str, ...] = tuple(PACKAGES),
+    peer_python: tuple[str, ...] = (),
+    rounds: int = 0,
+) -> Tables:
+    """Fits without standard errors, beside mirt, girth and py-irt."""
+
+    def warm_up(each: Contender, data: Data) -> None:
+        if is_ours(each.name):
+            each.fit(data.other, LIMIT, counts_from=np.inf)
+        else:
+            each.fit(data.responses, LIMIT, counts_from=SLOW_FIRST_FIT)
+
+    def wanted(each: Contender) -> int:
+        best = min(each.seconds, default=0.0)
+        usual = 7 if best < 1 else 3 if best < SLOW_FIT or is_ours(each.name) else 1
+        return rounds or usual
+
+    def measured(shape: Shape) -> list[Record]:
+        def judged(timed: dict[str, Contender], data: Data) -> None:
+            best = {name: min(each.seconds) for name, each in timed.items()}
+            for name, each in timed.items():
+                if shape[:2] in COLD_SHAPES:
+                    each.figures["cold_cpu_seconds"] = cold_cpu(each, shape, data.responses)
+                if not is_ours(name):
+                    each.figures["irtkit_faster"] = [
+                        best[name] / best[ours] if ours in best else None for ours in OURS
+                    ]
+
+        settings: Any = {"warm_up": warm_up, "wanted": wanted, "judged": judged}
+        return race(shape, packages, peer_python, **settings)
+
+    chosen = shapes_of(shapes, SHAPES, 0)
+    return {"fits": chain.from_iterable(map(measured, chosen))}
+
+
+COMPLETE_2PL_ONLY = "theta-irt"
+CALLED = (
+    *("2000x40:2PL:0.07", "200x1000:2PL:0.07", "100x2000:2PL:0.07", "20000x100"),
+    *("20000x100:2PL:0:0.2", "5000x50:3PL", "1000x1000"),
+)
+
+
+def default_call(
+    shapes: tuple[str, ...] = (),
+    packages: tuple[str, ...] = tuple(DEFAULT_CALLS),
+    peer_python: tuple[str, ...] = (),
+    rounds: int = 0,
+) -> Tables:
+    """The call that people type, beside mirt and theta-irt."""
+
+    def wanted(each: Contender) -> int:
+        best = min(each.seconds, default=0.0)
+        return rounds or (21 if best < 0.3 else 7 if best < 1 else 3 if best < 5 else 2)
+
+    def judged(timed: dict[str, Contender], _: Data) -> None:
+        ours = timed.get(packages[0])
+        for each in timed.values():
+            if ours is not None and each is not ours:
+                each.figures["irtkit_faster"] = [
+                    min(each.seconds) / min(ours.seconds),
+                    min(each.cpu_seconds) / min(ours.cpu_seconds),
+                ]
+
+    def measured(shape: Shape) -> list[Record]:
+        plain = shape.model == "2PL" and not shape.missing
+        return race(
+            shape,
+            [name for name in packages if plain or name != COMPLETE_2PL_ONLY],
+            peer_python,
+            warm_up=lambda each, data: each.fit(data.other, LIMIT, counts_from=np.inf),
+            wanted=wanted,
+            judged=judged,
+        )
+
+    chosen = shapes_of(shapes, [parse(text) for text in CALLED], 0)
+    return {"fits": chain.from_iterable(map(measured, chosen))}
+
+
+REAL = SHARED / "aid_SST.csv.gz"  # 10 learners × 872 instances
+TASKS = {"fit": "irtkit, default call", "compare": "irtkit, compare"}
+N_RESPONDENTS = 12
+WARM_UP_ITEMS = 500
+
+
+def few_systems(n_items: int) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Simulated answers of a dozen language models, respondents × items."""
+    generator = np.random.default_rng(0)
+    ability = np.linspace(-1, 3.5, N_RESPONDENTS)[:, None]
+    slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    chance = 1 / (1 + np.exp(-slope * (ability - difficulty)))
+    return (generator.random(chance.shape) < chance).astype(np.int8)
+
+
+def beside_checkout(values: Any, task: str, against: Path, rounds: int) -> Record:
+    """CPU seconds of one task in both checkouts, and how far apart their slopes are."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        responses, few = folder / "responses.npy", folder / "few.npy"
+        np.save(responses, values)
+        np.save(few, values[:, :WARM_UP_ITEMS])
+        here, there = (
+            Contender(
+                file, sys.executable, Worker(TASKS[task], "2PL", checkout=checkout), folder / file
+            )
+            for file, checkout in (("here.npz", ROOT), ("against.npz", against))
+        )
+        take_turns(
+            [here, there],
+            responses,
+            LIMIT,
+            warm_up=lambda each: each.fit(few, LIMIT, counts_from=np.inf),
+            wanted=lambda _: rounds,
+        )
+        slopes = [items.discrimination for each in (here, there) if (items := each.found())]
+    if len(slopes) < 2:
+        raise RuntimeError(f"{task}: {here.worker.problem or there.worker.problem}")
+    return {
+        "shape": values.shape,
+        "distinct_respondents": len(np.unique(values, axis=0)),
+        "distinct_items": len(np.unique(values, axis=1).T),
+        "task": task,
+        "cpu_seconds": here.cpu_seconds,
+        "cpu_seconds_against": there.cpu_seconds,
+        "times_less": min(there.cpu_seconds) / min(here.cpu_seconds),
+        "moved": float(np.abs(slopes[0] - slopes[1]).max()),
+    }
+
+
+def copies(against: Path = ROOT, items: int = 42_000, rounds: int = 3) -> Tables:
+    """Identical rows and columns, in this checkout and in another."""
+    data = {"simulated": few_systems(items)}
+    if REAL.exists():
+        data[REAL.name.split(".")[0]] = irtkit.read_responses(REAL).values
+    cases = [(name, task) for name in data for task in TASKS]
+    return {
+        "fits": (
+            {"data": name} | beside_checkout(data[name], task, against, rounds)
+            for name, task in cases
+        )
+    }
+
+
+SIZES = tuple(Shape(side, side) for side in (1_000, 1_468, 2_154, 3_162, 4_642, 6_813, 10_000))
+
+
+def second_fit(shape: Shape, package: str, limit: float) -> dict[str, Any]:
+    """Figures of the second fit in a fresh process."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "data.npy")
+        size = f"{shape.n_respondents}x{shape.n_items}:{shape.model}"
+        script = Path(__file__).with_name("simulated.py")
+        subprocess.run([sys.executable, script, size, "0", data], check=True)
+        worker = Worker(package, shape.model)
+        try:
+            for _ in range(2):
+                answer = worker.fit(data, Path(folder, "parameters.npz"), limit=limit)
+                if worker.problem is not None:
+                    raise RuntimeError(f"{shape}: {worker.problem}")
+        finally:
+            worker.close()
+    return shape._asdict() | {"cells": shape.cells} | answer
+
+
+def scaling(shapes: tuple[str, ...] = (), package: str = "irtkit") -> Tables:
+    """Time per cell and peak memory."""
+    chosen = shapes_of(shapes, SIZES, 0)
+    return {"package": package, "fits": (second_fit(shape, package, LIMIT) for shape in chosen)}
+
+
+_AT_ONCE = 2**20
+"""Responses that are drawn at a time."""
+
+
+def simulate(
+    n_respondents: int, items: irtkit.ItemParameters, n_responses: int, seed: int
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Long table with as many responses by every respondent, and the abilities.
+
+    A respondent gets equally spaced items, from a random one on and in a random order of all, so
+    that none comes twice.
+    """
+    generator = np.random.default_rng(seed)
+    ability = generator.normal(size=n_respondents)
+    each, n_items = max(n_responses // n_respondents, 1), items.n_items
+    columns = np.empty((n_respondents, each), dtype=np.int32)
+    right = np.empty((n_respondents, each), dtype=np.int8)
+    step = max(1, _AT_ONCE // each)
+    for first in range(0, n_respondents, step):
+        some = slice(first, min(first + step, n_respondents))
+        start = generator.integers(0, n_items, (some.stop - first, 1))
+        order = generator.permutation(n_items)
+        at = order[(start + np.arange(each) * (n_items // each)) % n_items]
+        logits = items.discrimination[at] * ability[some, None] + items.intercept[at]
+        columns[some], right[some] = at, generator.random(at.shape) < 1 / (1 + np.exp(-logits))
+    frame = pd.DataFrame(
+        {
+            "respondent": np.repeat(np.arange(n_respondents), each),
+            "item": columns.reshape(-1),
+            "response": right.reshape(-1),
+        }
+    )
+    return frame, ability
+
+
+def of_long_table(
+    shape: tuple[int, int, int], model: Any, method: Any, seed: int
+) -> dict[str, Any]:
+    """Draw, make the matrix and fit; figures of all three."""
+    n_respondents, n_items, n_responses = shape
+    generator = np.random.default_rng([seed, 1])
+    slope = generator.lognormal(0, 0.3, n_items)
+    truth = irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    frame, ability = simulate(n_respondents, truth, n_responses, seed)
+    print(f"drawn: {peak():.2f} GiB", file=sys.stderr, flush=True)
+    began = time.perf_counter()
+    responses = irtkit.ResponseMatrix.from_long(frame, sparse=True)
+    made = time.perf_counter()
+    order = [int(label) for label in responses.items]
+    rows = [int(label) for label in responses.respondents]
+    del frame
+    print(f"{responses}: {peak():.2f} GiB", file=sys.stderr, flush=True)
+    fitting = time.perf_counter()
+    result = irtkit.fit(responses, model, method=method)
+    fitted = time.perf_counter()
+    found = result.items
+    tabled = time.perf_counter()
+    error = found["discrimination"].to_numpy() - truth.discrimination[order]
+    return {
+        "respondents": responses.n_respondents,
+        "items": responses.n_items,
+        "responses": int(found["n_responses"].sum()),
+        "model": model,
+        "method": method,
+        "seconds_matrix": made - began,
+        "seconds_fit": fitted - fitting,
+        "seconds_items": tabled - fitted,
+        "evaluations": result.n_iterations,
+        "nodes": result.quadrature.n_nodes,
+        "converged": result.converged,
+        "peak_gib": peak(),
+        "spearman_difficulty": spearman(found["difficulty"], truth.difficulty[order]),
+        "rmse_discrimination": float(np.sqrt(np.mean(error**2))),
+        "mean_discrimination_se": float(found["discrimination_se"].mean()),
+        "spearman_ability": spearman(result.ability, ability[rows]),
+    }
+
+
+def spearman(one: Any, other: Any) -> float:
+    """Rank correlation."""
+    return float(spearmanr(one, other).statistic)
+
+
+def peak() -> float:
+    """Largest resident size of this process so far, in GiB."""
+    told = Path("/proc/self/status")
+    if told.exists():  # ru_maxrss would count what the process that started this one held
+        (line,) = (x for x in told.read_text("utf-8").splitlines() if x.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**20
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+
+
+def sparse(
+    respondents: int = 1_000_000, items: int = 10_000, responses: int = 10_000_000
+) -> Tables:
+    """A long table in which few cells are observed."""
+    return {"fits": [of_long_table((respondents, items, responses), "2PL", "em", 0)]}
+
+
+WITH_THREADS = ("2000x40", "200x1000", "20000x100", "20000x100:2PL:0:0.2", "5000x50:3PL")
+ONE_THREAD = "irtkit.threads.one_thread"
+BUSY = "while True: pass"
+
+
+def timed(shape: Shape, rounds: int) -> Iterator[float]:
+    """Median seconds on the clock and on the processors, with one thread and with all."""
+    responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
+    seconds: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    for _ in range(rounds + 1):  # the first warms up
+        for one, found in seconds.items():
+            before = time.perf_counter(), time.process_time()
+            with patch(ONE_THREAD, one_thread if one else nullcontext):
+                irtkit.fit(responses, shape.model)
+            found.append((time.perf_counter() - before[0], time.process_time() - before[1]))
+    for found in seconds.values():
+        yield from (median(column) for column in zip(*found[1:], strict=True))
+
+
+def threads(shapes: tuple[str, ...] = (), rounds: int = 15) -> Tables:
+    """One thread and all, alone and beside a busy process."""
+
+    def measured(shape: Shape, *, busy: bool) -> Record:
+        other = subprocess.Popen([sys.executable, "-c", BUSY]) if busy else None
+        seconds = list(timed(shape, rounds))
+        if other is not None:
+            other.kill()
+            other.wait()
+        beside = "a busy process" if busy else "nothing"
+        return {"shape": shape._asdict(), "beside": beside, "seconds": seconds}
+
+    chosen = shapes_of(shapes, [parse(text) for text in WITH_THREADS], 0)
+    return {"fits": (measured(shape, busy=busy) for shape in chosen for busy in (False, True))}
+
+
+PRIORS: dict[str, Literal["weak"] | None] = {"none": None, "weak": "weak"}
+
+
+def in_floors(shape: Shape, prior: Literal["weak"] | None, rounds: int) -> dict[str, Any]:
+    """Best seconds of the fit and of each part of the floor."""
+    values = draw(shape, seed=0)[1]
+    responses = irtkit.ResponseMatrix(values)
+
+    def fit() -> irtkit.FitResult:
+        return irtkit.fit(
+            responses, shape.model, prior=prior, standard_errors=False, progress=False
+        )
+
+    result = fit()
+    nodes = result.quadrature.n_nodes
+    parts = {"fit": fit, **products(values), **exponentials(sum(values.shape), nodes)}
+    for work in parts.values():
+        work()
+    turns = [{name: stopwatch(work) for name, work in parts.items()} for _ in range(rounds)]
+    best = {name: min(turn[name] for turn in turns) for name in parts}
+    by = min(("NumPy", "JAX"), key=best.__getitem__)
+    floor = best[by] + min(best["exp float32"], best["exp float64"])
+    return {
+        "shape": shape._asdict(),
+        "prior": prior,
+        "evaluations": result.n_iterations,
+        "nodes": nodes,
+        "seconds": best,
+        "products_by": by,
+        "floor_seconds": floor,
+        "ratio": best["fit"] / floor,
+    }
+
+
+def products(values: np.ndarray[Any, np.dtype[np.int8]]) -> dict[str, Callable[[], Any]]:
+    """Y a and Yᵀ m in float32, by NumPy and by JAX."""
+    matrix = values.astype(np.float32)
+    per_item, per_respondent = (np.ones(n, dtype=np.float32) for n in reversed(matrix.shape))
+    on_device = [jnp.asarray(array) for array in (matrix, per_item, per_respondent)]
+    both = jax.jit(lambda y, a, m: (y @ a, y.T @ m))
+    return {
+        "NumPy": lambda: (matrix @ per_item, matrix.T @ per_respondent),
+        "JAX": lambda: [found.block_until_ready() for found in both(*on_device)],
+    }
+
+
+def exponentials(rows: int, nodes: int) -> dict[str, Callable[[], Any]]:
+    """One exponential of every number of a rows × nodes table, in either precision."""
+    exponential = jax.jit(jnp.exp)
+    table = np.linspace(-20, 0, rows * nodes).reshape(rows, nodes)
+
+    def work(dtype: str) -> Callable[[], Any]:
+        with jax.enable_x64(dtype == "float64"):
+            on_device = jnp.asarray(table, dtype=dtype)
+
+        def apply() -> Any:
+            with jax.enable_x64(dtype == "float64"):
+                return exponential(on_device).block_until_ready()
+
+        return apply
+
+    return {f"exp {dtype}": work(dtype) for dtype in ("float32", "float64")}
+
+
+def stopwatch(work: Callable[[], Any]) -> float:
+    """Seconds that one call takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def floor(
+    shapes: tuple[str, ...] = (), priors: tuple[str, ...] = tuple(PRIORS), rounds: int = 5
+) -> Tables:
+    """Fits in units of the least work of a step."""
+    chosen = shapes_of(shapes, [shape for shape in SHAPES if shape.cells > 100_000], 0)
+    cases = [(shape, PRIORS[prior]) for shape in chosen for prior in priors]
+    return {"fits": (in_floors(*case, rounds) for case in cases)}
+
+
+if __name__ == "__main__":
+    run(peers, default_call, copies, scaling, sparse, threads, floor)
