@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.irf import Items
+from irtkit.irf import Items, softplus
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, lagrange_weights
 
 if TYPE_CHECKING:
@@ -41,6 +41,13 @@ class ItemCurves:
         return np.moveaxis(self.items.log_probability(self.theta), 1, 0)
 
     @cached_property
+    def log_wrong(self) -> Array:
+        """Log probability of a wrong answer without guessing, (n_items, n_nodes)."""
+        logits = np.multiply.outer(self.items.discrimination, self.theta)
+        logits += self.items.intercept[:, None]
+        return np.asarray(-softplus(logits))
+
+    @cached_property
     def probability(self) -> Array:
         """Expected scores, as shares of the highest, (n_items, n_nodes)."""
         return self.items.probability(self.theta).T
@@ -48,7 +55,11 @@ class ItemCurves:
     @cached_property
     def variance(self) -> Array:
         """Variances of these shares, (n_items, n_nodes)."""
-        return np.asarray(self.items.variance(self.theta).T * np.expand_dims(self.spread, -1))
+        if self.items.steps is None:
+            variance = self.probability * (1 - self.probability)
+        else:
+            variance = self.items.variance(self.theta).T
+        return np.asarray(variance * np.expand_dims(self.spread, -1))
 
     @cached_property
     def information(self) -> Array:
@@ -73,10 +84,11 @@ class ItemCurves:
             weights = level_weights(items, right, tried)
             by_level = zip(weights, self.log_probability, strict=True)
             return np.asarray(sum(weight @ log_p for weight, log_p in by_level))
-        log_wrong, log_right = self.log_probability
         if items.guessing.any():
+            log_wrong, log_right = self.log_probability
             likelihood = right @ (log_right - log_wrong)
         else:
+            log_wrong = self.log_wrong
             likelihood = np.multiply.outer(right @ items.discrimination, self.theta)
             likelihood += (right @ items.intercept)[:, None]
         return np.asarray(likelihood + total(log_wrong, tried))
