@@ -53,7 +53,7 @@ _COLUMNS = {  # Names that columns of item tables have, here and in other progra
 
 @dataclass(frozen=True)
 class _Drift:
-    """How items that drifted are told (``benchmarks/anchors.py``)."""
+    """How items that drifted are told (``benchmarks/model_tests.py``)."""
 
     fewest: int = 3  # Anchors for a test: of two that disagree either may have drifted.
     at_once: float = 0.5  # Share of the largest z down to which items are set aside in one round.

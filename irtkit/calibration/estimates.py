@@ -40,7 +40,7 @@ _METHODS = {"em": "EM", "vi": "Variational"}  # Classes of `irtkit` by the metho
 
 @dataclass(frozen=True)
 class _Caution:
-    """What makes a finding of a fit (``benchmarks/warnings_of_fit.py``)."""
+    """What makes a finding of a fit (``benchmarks/false_findings.py``)."""
 
     # ΣP(1 − P) of a perfect fit: one answer errs once in 19 times.
     unbounded_information: float = 0.05

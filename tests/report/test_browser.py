@@ -121,7 +121,7 @@ def test_words_next_to_pictures_do_not_touch(
 
 
 def test_pages_are_ready_in_two_seconds(visit: Callable[..., Any], digits: Any, many: Any) -> None:
-    for written in (digits, many):  # in how much less, and pointers: benchmarks/report_page.py
+    for written in (digits, many):  # in how much less, and pointers: benchmarks/reading.py
         tabs = [visit(written.path) for _ in range(3)]  # the machine may have other work
         ready = [tab.evaluate("Number(document.documentElement.dataset.ready)") for tab in tabs]
         assert min(ready) < 2000
