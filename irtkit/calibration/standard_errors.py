@@ -310,8 +310,10 @@ def covariances(
         missing = levels.missing_information(scored)
     elif patterns.complete and size == 2 and not population.n:
         missing = _missing_of_complete_data(scored, patterns, items, grid)
-    else:
+    elif formed_as_a_whole(items, patterns.n_items):
         missing = _missing_of_incomplete_data(scored, patterns, items, grid, population)
+    else:
+        missing = _missing_along(scored, patterns, items, grid, population)
     by_data = patterns.copies(system.item_blocks)
     information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
     information += np.tensordot(by_prior, of_prior.blocks @ by_prior, ((0, 1), (0, 1)))
@@ -531,6 +533,43 @@ def _missing_of_incomplete_data(
         for part in posterior_weights(patterns, items, grid, dtype)
     )
     return missing_on_polynomials(parts, narrow, scores, turn, patterns.n)
+
+
+def _missing_along(
+    moves: Array, patterns: Patterns, items: Items, grid: Grid, population: _Population
+) -> Array:
+    """Missing information along a few directions, of many items.
+
+    Along one the logit of an item moves by m(θ) = θ·slope + intercept, and its score is right · m −
+    responses · s·m; with guessing right · (s·m + c·logit)/P − responses · s·m. What is constant in
+    θ has no covariance. Products with sparse responses stay small.
+    """
+    theta = grid.nodes.theta
+    directions = np.moveaxis(moves, 2, 0)
+    curves = curves_of(items, theta)
+    of_population = population.scores(theta)[:, :, None]
+    missing = np.zeros((len(directions), len(directions)))
+    for part in posterior_weights(patterns, items, grid):
+        scores = np.empty((len(directions), *part.weights.shape))
+        for k, along in enumerate(directions):
+            moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
+            if part.answered is None:
+                scores[k] = -moved.sum(axis=0)[:, None]
+            else:
+                scores[k] = -(part.answered @ moved).T
+            if items.logit_guessing is not None:
+                by_right = (moved + curves.c * along[:, 2:]) / curves.p
+                scores[k] += (part.right @ by_right).T
+        if items.logit_guessing is None:
+            of_slopes = (part.right @ moves[:, 0]).T
+            scores += np.multiply.outer(of_slopes, theta).swapaxes(1, 2)
+        real = population.real[part.respondents]
+        scores[len(directions) - population.n :] += of_population * real
+        scores -= np.einsum("rtn,tn->rn", scores, part.weights)[:, None]
+        scores *= np.sqrt(part.counted)
+        flat = scores.reshape(len(scores), -1)
+        missing += flat @ flat.T
+    return missing
 
 
 def missing_on_polynomials(
