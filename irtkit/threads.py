@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -25,7 +26,7 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
     last one lifts it.
     """
     with _changing:
-        _held.append(_held[0] if _held else _libraries(user_api).limit(limits=1))
+        _held.append(_held[0] if _held else _libraries(user_api, _with_scipy()).limit(limits=1))
     try:
         yield
     finally:
@@ -35,9 +36,14 @@ def one_thread(user_api: str | None = "blas") -> Iterator[None]:
                 limit.restore_original_limits()
 
 
+def _with_scipy() -> bool:
+    """Whether SciPy has loaded its own linear algebra, which it does when it is first used."""
+    return not sys.modules.keys().isdisjoint(("scipy.linalg", "scipy.special"))
+
+
 @cache
-def _libraries(user_api: str | None) -> Any:
-    """Libraries with threads, looked up once: it takes longer than many fits."""
+def _libraries(user_api: str | None, with_scipy: bool) -> Any:  # noqa: ARG001, FBT001
+    """Libraries with threads, looked up once, and again with SciPy: it takes longer than a fit."""
     from threadpoolctl import ThreadpoolController
 
     controller = ThreadpoolController()
