@@ -193,19 +193,9 @@ def calibration_of(
     if fixed is not None:  # to the last digit
         parameters = mixed(is_fixed, fixed, parameters)
         n_parameters = int((~is_fixed & ~unanswered).sum()) * per_item + 2
+    errors = _errors(specification, estimates, parameters, stretch)
     joint = estimates.joint
     posterior = estimates.posterior
-    errors = np.full((n_items, 4), np.nan)
-    if estimates.covariances is not None:
-        factors = np.ones(estimates.covariances.shape[1])
-        factors[0] = 1 / stretch
-        covariances = of_items(estimates.covariances) * np.outer(factors, factors)
-        errors = item_errors(covariances, parameters, model)
-    elif parameters.steps is not None:
-        errors = np.full((n_items, 3 + parameters.steps.shape[1]), np.nan)
-    if specification.anchors is not None:
-        places = specification.anchors.places_of(specification.responses.items)
-        errors[is_fixed] = specification.anchors.standard_errors[places[is_fixed]]
     if joint is not None:
         joint = joint._replace(
             alone=of_items(joint.alone), moves=np.nan_to_num(of_items(joint.moves))
@@ -246,6 +236,25 @@ def calibration_of(
         quadrature=Quadrature(len(nodes), lowest, highest, estimates.quadrature_error),
         posterior=posterior,
     )
+
+
+def _errors(
+    specification: Specification, estimates: Estimates, parameters: ItemParameters, stretch: float
+) -> Array:
+    """Standard errors of the parameters of all items, NaN where they are unknown."""
+    n_thresholds = 0 if parameters.steps is None else parameters.steps.shape[1] - 1
+    errors = np.full((parameters.n_items, 4 + n_thresholds), np.nan)
+    if estimates.covariances is not None:
+        factors = np.ones(estimates.covariances.shape[1])
+        factors[0] = 1 / stretch
+        covariances = np.full((parameters.n_items, len(factors), len(factors)), np.nan)
+        covariances[specification.columns] = estimates.covariances * np.outer(factors, factors)
+        errors = item_errors(covariances, parameters, specification.model)
+    if specification.anchors is not None:
+        is_fixed = specification.is_fixed
+        places = specification.anchors.places_of(specification.responses.items)
+        errors[is_fixed] = specification.anchors.standard_errors[places[is_fixed]]
+    return errors
 
 
 def result_of(

@@ -81,11 +81,13 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
     if given.drop:
         names = {*names_of(given.drop)}
         if "at-chance" in names:
-            found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
+            guessers = at_chance(
+                patterns_of(responses, synthetic_is_real=False), responses.item_table
+            )
             names.remove("at-chance")
-            if found is None:
+            if guessers is None:
                 warn(_none_at_chance(responses))
-            names.update(responses.respondents[k] for k in (found.rows if found else ()))
+            names.update(responses.respondents[k] for k in (guessers.rows if guessers else ()))
         responses = responses.drop(names)
         logging.getLogger("irtkit").info("%d systems left out by --drop", len(names))
     if not given.synthetic:

@@ -119,8 +119,8 @@ class Given(_Text):
 def check_out(out: Path, endings: tuple[str, ...], option: str = "--out") -> None:
     """Refuse a file before the long work if it cannot be written or is part of a saved fit."""
     if not out.name.lower().endswith(endings):
-        known = " or ".join(endings)
-        raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
+        ways = " or ".join(endings)
+        raise ValueError(f"{option} must be a file that ends in {ways}, got {str(out)!r}")
     check_writable(out, option)
     real = out.resolve()
     if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
@@ -196,10 +196,10 @@ def options(text: str) -> Iterator[_Option]:
     """
     section = "Options"
     for line in re.sub(r"\n +", " ", text).split("\n"):
-        if not (found := _LINE.fullmatch(line)):
+        if not (declared := _LINE.fullmatch(line)):
             section = line.rstrip(":")
             continue
-        flag, word, default, told = found.groups()
+        flag, word, default, told = declared.groups()
         how: dict[str, Any] = {"is_flag": True}
         if word is not None:
             kind = _TYPES.get(word)
@@ -225,12 +225,12 @@ class _Help(click.Command):
 
     def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return names and texts of the options by section."""
-        found: dict[str, list[tuple[str, str]]] = {"Options": [], "Reading": [], "Advanced": []}
+        texts: dict[str, list[tuple[str, str]]] = {"Options": [], "Reading": [], "Advanced": []}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option):
                 name = f"{', '.join(param.opts)} {param.metavar or ''}".strip()
-                found[getattr(param, "section", "Options")].append((name, param.help or ""))
-        return found
+                texts[getattr(param, "section", "Options")].append((name, param.help or ""))
+        return texts
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description, the options by section, and the examples as they are typed."""
@@ -279,7 +279,7 @@ class Group(_Help, click.Group):
         Its docstring has paragraphs of help, then the name, arguments and options (`options`), and
         at last examples. An argument is a path, ``PATHS...`` several, ``[SYSTEMS]...`` any names.
         """
-        *about, declared, examples = cleandoc(function.__doc__ or "").split("\n\n")
+        *description, declared, examples = cleandoc(function.__doc__ or "").split("\n\n")
         usage, _, text = declared.format_map(globals()).partition("\n")
         name, *words = usage.split()
         params: list[click.Parameter] = []
@@ -293,6 +293,6 @@ class Group(_Help, click.Group):
             return function(SimpleNamespace(**values))
 
         params += options(text)
-        made = _Help(name, params=params, callback=callback, help="\n\n".join(about))
+        made = _Help(name, params=params, callback=callback, help="\n\n".join(description))
         made.examples = examples
         self.add_command(made)

@@ -95,16 +95,16 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     >>> found.matrix
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
-    name, file, found = os.fspath(path), as_path(path).expanduser(), None
+    name, file, read = os.fspath(path), as_path(path).expanduser(), None
     one = not logs.stands_for_several(file)
     if not one or logs.log_format(file, head_of(file), alone=True) in logs.LOG_FORMATS:
         form = settings.get("format") if settings.get("format") in logs.LOG_FORMATS else None
-        found = logs.read_logs(logs.files_of(file), form=form, strict=bool(settings.get("strict")))
-        if found.samples:
-            kinds = zip(found.runs["format"], found.runs["version"], strict=True)
-            seen = Overview(name, Counter(f"{a} ({b})" for a, b in kinds), found.summary())
+        read = logs.read_logs(logs.files_of(file), form=form, strict=bool(settings.get("strict")))
+        if read.samples:
+            kinds = zip(read.runs["format"], read.runs["version"], strict=True)
+            seen = Overview(name, Counter(f"{a} ({b})" for a, b in kinds), read.summary())
         else:
-            tables = filter(layouts.is_table, found.skipped)
+            tables = filter(layouts.is_table, read.skipped)
             seen = Overview(name, Counter(one.suffix or one.name for one in tables))
     else:
         seen = Overview(name, {paths.form_of(file, head_of(file), settings.get("format")): 1})
@@ -113,8 +113,8 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
         findings: list[Finding] = []
         try:
             with warnings.catch_warnings(action="ignore"):
-                if found is not None and found.samples:
-                    matrix = reading.matrix_of_logs(found, findings, **settings)
+                if read is not None and read.samples:
+                    matrix = reading.matrix_of_logs(read, findings, **settings)
                 else:
                     matrix = reading.read_responses(path, **settings)
         except ReadingError as error:
@@ -125,16 +125,16 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
                 return seen
             settings = settings | more
             continue
-        known = turned + (() if matrix.source is None else matrix.source.findings)
-        if not turned and (turned := tuple(one for one in known if one.code == "transposed")):
+        notes = turned + (() if matrix.source is None else matrix.source.findings)
+        if not turned and (turned := tuple(one for one in notes if one.code == "transposed")):
             settings = settings | {"transpose": True}
             continue
-        doubt = next((finding for finding in known if finding.code == "only-right"), None)
+        doubt = next((finding for finding in notes if finding.code == "only-right"), None)
         if doubt is not None:
-            others = tuple(finding for finding in known if finding is not doubt)
+            others = tuple(finding for finding in notes if finding is not doubt)
             problem = ReadingError(replace(doubt, severity="error"))
             return replace(seen, settings=settings, findings=others, problem=problem)
-        return replace(seen, matrix=matrix, settings=settings, findings=known, problem=None)
+        return replace(seen, matrix=matrix, settings=settings, findings=notes, problem=None)
     return seen
 
 
@@ -142,9 +142,9 @@ def _added(settings: dict[str, Any], remedy: Any) -> dict[str, Any]:
     """Settings of a remedy that are new, names joined to the names that are there."""
     more = dict(remedy)
     for name, value in remedy.items():
-        known = settings.get(name)
-        if isinstance(value, list) and isinstance(known, list):
-            more[name] = [*known, *(one for one in value if one not in known)]
+        present = settings.get(name)
+        if isinstance(value, list) and isinstance(present, list):
+            more[name] = [*present, *(item for item in value if item not in present)]
     return {name: value for name, value in more.items() if value != settings.get(name)}
 
 

@@ -243,7 +243,7 @@ def _share(labels: Sequence[str], pattern: re.Pattern[str]) -> float:
 
 def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
     """Return the error for a name that no column has."""
-    columns = first_names([repr(one) for one in header], shown=20)
+    columns = first_names([repr(column) for column in header], shown=20)
     return ValueError(
         f"{argument} names {short(name)}, which is not a column{did_you_mean(name, header)}; "
         f"the columns are {columns}"
@@ -263,25 +263,25 @@ def usual_columns(
 ) -> list[int]:
     """Free columns with usual names of a role, or those that are called as the role is."""
     free = [k for k, name in enumerate(header) if k not in taken]
-    found = [k for k in free if plain_name(header[k]) in COLUMNS[role]]
-    if len(found) > 1:  # "subject" may be a task beside "model"
-        found = [k for k in found if plain_name(header[k]) not in TASKS] or found
-    if role == "item" and sum(plain_name(header[k]).endswith("id") for k in found) == 1:
-        return [k for k in found if plain_name(header[k]).endswith("id")]
-    exact = [k for k in found if header[k] == role]
-    return exact or [k for k in found if plain_name(header[k]) == role] or found
+    usual = [k for k in free if plain_name(header[k]) in COLUMNS[role]]
+    if len(usual) > 1:  # "subject" may be a task beside "model"
+        usual = [k for k in usual if plain_name(header[k]) not in TASKS] or usual
+    if role == "item" and sum(plain_name(header[k]).endswith("id") for k in usual) == 1:
+        return [k for k in usual if plain_name(header[k]).endswith("id")]
+    exact = [k for k in usual if header[k] == role]
+    return exact or [k for k in usual if plain_name(header[k]) == role] or usual
 
 
 def recognised(header: Sequence[str], role: str, taken: Collection[int | None] = ()) -> int:
     """Position of the one free column with a usual name of a role."""
-    found = usual_columns(header, role, taken)
-    if len(found) == 1:
-        return found[0]
-    if role == "item" and not found:
+    positions = usual_columns(header, role, taken)
+    if len(positions) == 1:
+        return positions[0]
+    if role == "item" and not positions:
         raise no_items(header, taken)
     free = [header[k] for k in range(len(header)) if header[k] and k not in taken]
-    if found:
-        raise several_columns(role, [header[k] for k in found])
+    if positions:
+        raise several_columns(role, [header[k] for k in positions])
     inverted = [name for name in free if role == "response" and plain_name(name) in INVERTED]
     choices = [_choice(role, name) for name in inverted] or [ask("column", **{role: ...})]
     raise failed(f"no-{role}-column", *choices, role=role, columns=free)

@@ -26,8 +26,8 @@ def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
         raise ValueError(f"options must be a whole number of at least 2, got {short(n_options)}")
     table = matrix.item_table
     table = pd.DataFrame(index=[*matrix.items]) if table is None else table
-    known = (matrix.respondent_table, matrix.metrics)
-    return matrix.with_tables(table.assign(n_options=n_options), *known)
+    tables = (matrix.respondent_table, matrix.metrics)
+    return matrix.with_tables(table.assign(n_options=n_options), *tables)
 
 
 def near_chance(matrix: ResponseMatrix) -> list[Finding]:

@@ -243,7 +243,7 @@ def _long_frame(
 def check_ignored(names: Iterable[str], header: Sequence[str], *labels: Labels) -> None:
     """Refuse names that match no column of the header and no label."""
     for name in names:
-        if not any(one.ignored.get(name) for one in labels):
+        if not any(axis.ignored.get(name) for axis in labels):
             raise no_column("ignore", name, header)
 
 
@@ -316,9 +316,9 @@ def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
 
 def summary_labels(labels: Sequence[str], settings: Settings) -> list[Finding]:
     """Say which labels of rows may sum up other rows, such as "mean"."""
-    found = [label for label in labels if plain_name(label) in SUMMARIES]
-    remedy = Remedy({"ignore": [*dict.fromkeys([*listed(settings.ignore), *found])]}, "ignore")
-    return [Finding("summary", "warning", {"labels": found}, (remedy,))] if found else []
+    summaries = [label for label in labels if plain_name(label) in SUMMARIES]
+    remedy = Remedy({"ignore": [*dict.fromkeys([*listed(settings.ignore), *summaries])]}, "ignore")
+    return [Finding("summary", "warning", {"labels": summaries}, (remedy,))] if summaries else []
 
 
 def _check_tasks(matrix: ResponseMatrix, items: Labels) -> None:
@@ -356,8 +356,8 @@ def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
 
     blocks, n = list[Any](), 0
     for block, _ in table.columns(positions):
-        columns = [one if hasattr(one, "iloc") else one.to_pandas() for one in block]
-        columns = [one.astype(str).reset_index(drop=True) for one in columns]
+        columns = [column if hasattr(column, "iloc") else column.to_pandas() for column in block]
+        columns = [column.astype(str).reset_index(drop=True) for column in columns]
         blocks.append(pd.concat(columns, axis=1, keys=positions))
         n += len(blocks[-1])
         if n > _DIAGNOSED:
@@ -382,7 +382,7 @@ def repeated_rows(
     """
     import pandas as pd
 
-    cell, known = [*respondent, *item], []
+    cell, telling = [*respondent, *item], []
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
     for k in (k for k in range(len(header)) if k in rows and k not in cell):
         if rows.duplicated([*cell, k]).any():
@@ -391,16 +391,16 @@ def repeated_rows(
         fractions = pd.to_numeric(rows[k], errors="coerce") % 1 > 0
         choice = n_values <= max(_FEW, len(rows) / 2) and not fractions.any()
         if n_values > 1 and (kind != "other" or choice):
-            known.append((KINDS.index(kind), n_values, k))
-    found = [header[k] for _, _, k in sorted(known)]
-    values = {**values, "columns": found[:1]} if found else values
-    if not found or kind_of(found[0]) == "repeat":
-        only = bool(found) and all(kind_of(name) == "repeat" for name in found)
-        out: Any = {"ignore": [*listed(ignored), *found[:1]]} if found and not item else {}
+            telling.append((KINDS.index(kind), n_values, k))
+    names = [header[k] for _, _, k in sorted(telling)]
+    values = {**values, "columns": names[:1]} if names else values
+    if not names or kind_of(names[0]) == "repeat":
+        only = bool(names) and all(kind_of(name) == "repeat" for name in names)
+        out: Any = {"ignore": [*listed(ignored), *names[:1]]} if names and not item else {}
         counted = Remedy(out | {"repeats": "count"}, "count", safe=only)
         first = Remedy(out | {"repeats": "first"}, "first", safe=False)
         return failed("repeated", counted, first, **values)
     respondents, items = ([header[k] for k in columns] for columns in (respondent, item))
-    systems = Remedy({"respondent": [*respondents, found[0]]}, "systems", safe=False)
-    apart = [Remedy({"item": [found[0], *items]}, "items", safe=False)] * bool(item)
+    systems = Remedy({"respondent": [*respondents, names[0]]}, "systems", safe=False)
+    apart = [Remedy({"item": [names[0], *items]}, "items", safe=False)] * bool(item)
     return failed("repeated", *apart, systems, **values)

@@ -61,7 +61,7 @@ class Source:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON has them, findings without their remedies."""
-        findings = tuple(replace(one, remedies=()) for one in self.findings)
+        findings = tuple(replace(finding, remedies=()) for finding in self.findings)
         plain = asdict(replace(self, findings=findings))
         record: dict[str, Any] = json.loads(json.dumps(plain, default=_plain))
         return record
@@ -70,25 +70,27 @@ class Source:
     def from_dict(cls, record: Mapping[str, Any]) -> Source:
         """Return the source with fields from `to_dict`, lists made tuples."""
         lists = {k: tuple(v) for k, v in record.items() if isinstance(v, list)}
-        lists["findings"] = tuple(Finding(**{**one, "remedies": ()}) for one in lists["findings"])
-        known: dict[str, Any] = {**record, **lists}
-        return cls(**known)
+        lists["findings"] = tuple(
+            Finding(**{**finding, "remedies": ()}) for finding in lists["findings"]
+        )
+        fields: dict[str, Any] = {**record, **lists}
+        return cls(**fields)
 
     @classmethod
     def merged(cls, sources: Iterable[Source | None]) -> Source | None:
         """Return the source of matrices put together, with the settings that they share."""
-        known = [one for one in sources if one is not None]
-        if len(known) < 2:
-            return next(iter(known), None)
-        first, *others = known
+        given = [source for source in sources if source is not None]
+        if len(given) < 2:
+            return next(iter(given), None)
+        first, *others = given
         differ = [k for k in _SETTINGS if any(getattr(o, k) != getattr(first, k) for o in others)]
         return replace(
             first,
-            files=tuple(dict.fromkeys(file for one in known for file in one.files)),
-            format="/".join(dict.fromkeys(one.format for one in known)),
-            n_runs_merged=sum(one.n_runs_merged for one in known),
-            n_rows_dropped=sum(one.n_rows_dropped for one in known),
-            findings=tuple(found for one in known for found in one.findings),
+            files=tuple(dict.fromkeys(file for source in given for file in source.files)),
+            format="/".join(dict.fromkeys(source.format for source in given)),
+            n_runs_merged=sum(source.n_runs_merged for source in given),
+            n_rows_dropped=sum(source.n_rows_dropped for source in given),
+            findings=tuple(finding for source in given for finding in source.findings),
             **dict.fromkeys(differ),
         )
 
@@ -104,4 +106,4 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         return "by item"
     several = value if isinstance(value, tuple | list | AbstractSet) else [value]
-    return "/".join(f"{one:g}" if isinstance(one, float) else str(one) for one in several)
+    return "/".join(f"{word:g}" if isinstance(word, float) else str(word) for word in several)

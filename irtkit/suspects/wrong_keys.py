@@ -82,8 +82,10 @@ class _Bank(NamedTuple):
     @classmethod
     def of(cls, curves: Array, error: float, precisions: Iterable[float], counts: _Counts) -> _Bank:
         """Take some of the curves, and the precision under which all items are likeliest."""
-        some = np.linspace(0, len(curves) - 1, min(len(curves), _CURVES)).round().astype(int)
-        bank, *banks = [cls(np.clip(curves[some], error, 1 - error), error, m) for m in precisions]
+        chosen = np.linspace(0, len(curves) - 1, min(len(curves), _CURVES)).round().astype(int)
+        bank, *banks = [
+            cls(np.clip(curves[chosen], error, 1 - error), error, m) for m in precisions
+        ]
         most = bank.likelihood(counts).sum() if banks else 0.0
         for other in banks:
             value = other.likelihood(counts).sum()
