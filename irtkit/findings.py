@@ -552,8 +552,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "predicts-worse": "Worse predictions: the {model!s} predicts held-out responses worse than the "
     "1PL, which like average error only counts right answers. The log-likelihood per response "
     "changes by {gain:.4f} (95% interval {gain_low:.4f} to {gain_high:.4f})",
-    "not-ranked": "Not ranked: abilities of these systems cannot be compared. Other findings say "
-    "why",
+    "not-ranked": "Not ranked: these systems cannot be ordered by one ability. They are at "
+    "chance, or in groups without common items, or the fit has several abilities",
     "same-places": "Same places: no two systems change places significantly between accuracy and "
     "ability (Spearman correlation {spearman:.3f})",
     "places-changed": "Places changed: {n:pair} of systems change places significantly between "
