@@ -40,7 +40,7 @@ TIMED = {
 }
 """Studies of speed, which run alone."""
 TIME = re.compile(
-    r"seconds|time|cpu|_s$|^s$|^load$|^peak|faster|^costs$|^version$|accepted|independent"
+    r"seconds|time|cpu|_m?s$|^s$|^load$|^peak|faster|^costs$|^version$|accepted|independent"
 )
 """Names of figures that depend on the machine, or on what else it does."""
 SETS = ("data_sets", "n_data_sets", "sets", "boards", "gates", "rounds")
