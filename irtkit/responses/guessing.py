@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _USUAL = (2, 3, 4, 5)  # Numbers of options.
 _FEWEST_ITEMS = 400  # Two standard errors of an accuracy are then at most 0.05.
 _FEWEST, _LEAST_SHARE = 3, 0.25  # Systems at chance that are many.
+_BELOW = 0.023  # Share of guessing systems that score below two standard errors.
 
 
 def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
@@ -33,7 +34,8 @@ def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
 def near_chance(matrix: ResponseMatrix) -> list[Finding]:
     """Say that many systems have an accuracy near 1/2, 1/3, 1/4 or 1/5, and hardly any a lower one.
 
-    Near is within two standard errors. The numbers of options are not known.
+    Near is within two standard errors. Lower are no more than guessing explains, also within two
+    standard errors. The numbers of options are not known.
     """
     table = matrix.item_table
     if matrix.has_scores or (table is not None and {"n_options", "kind"} & {*table.columns}):
@@ -49,7 +51,8 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
         reach = 2 * np.sqrt(level * (1 - level) / n_tried[judged])
         near = np.count_nonzero(abs(accuracy - level) <= reach)
         below = np.count_nonzero(accuracy < level - reach)
-        counts[n_options] = near if below <= _LEAST_SHARE * near else 0
+        by_guessing = _BELOW * (near + below)
+        counts[n_options] = near if below <= by_guessing + 2 * np.sqrt(by_guessing) else 0
     likeliest = max(counts, key=counts.__getitem__)
     n_near = int(counts[likeliest])
     if n_near < max(_FEWEST, _LEAST_SHARE * n_judged):
