@@ -40,7 +40,6 @@ class _Search:
     cells_at_once: int = 2**22  # Of an item block: 32 MiB in each of its arrays.
     pairs_at_once: int = 2**26  # Numbers of a table of pairs: 256 MiB.
     rounding: float = 1e-3  # How far below the limit candidates may have their excess.
-    showing: int = 100  # Respondents whose expected answers show the functions that all add up.
 
 
 _SEARCH = _Search()
@@ -138,9 +137,7 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
             signs = 2 * share - answered
             expected_signs = weight * (2 * expected - answered)
             n_common: Any = signs.shape[1]
-            if result.patterns.complete:
-                expected_signs = _few_functions(expected_signs)
-            else:
+            if not result.patterns.complete:
                 n_common = answered[:n_rows] @ answered.T
             beyond += signs[:n_rows] @ signs.T
             beyond -= expected_signs[:n_rows] @ expected_signs.T
@@ -148,23 +145,6 @@ def _candidates(result: Expecting, compared: NDArray[np.int64], excess: float) -
         pairs = np.stack(np.divmod(np.flatnonzero(beyond > 0), beyond.shape[1]))
         candidates.append(pairs[:, pairs[0] < pairs[1]] + rows.start)
     return np.concatenate(candidates, axis=1)
-
-
-def _few_functions(values: Array) -> Array:
-    """Columns whose products of rows are those of the values, but for rounding of candidates.
-
-    Curves over one ability are sums of some twenty functions, which a few respondents show. Where
-    they do not, the values themselves are returned.
-    """
-    step = len(values) // _SEARCH.showing
-    if step < 2 or values.shape[1] < _SEARCH.showing:
-        return values
-    showing = np.argsort(values.sum(axis=1))[::step]
-    _, sizes, functions = np.linalg.svd(values[showing], full_matrices=False)
-    few = values @ functions[sizes > 1e-6 * sizes[0]].T
-    squares = np.einsum("ij,ij->i", values, values)
-    lost = squares - np.einsum("ij,ij->i", few, few)
-    return few if lost.max() <= _SEARCH.rounding * values.shape[1] else values
 
 
 def _compared(
