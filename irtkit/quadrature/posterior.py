@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.data.patterns import BLOCK, blocks
 from irtkit.irf import Items, softplus
 from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, lagrange_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from irtkit.irf import Array, ItemParameters
     from irtkit.quadrature.nodes import Nodes
@@ -35,6 +36,13 @@ class ItemCurves:
         self.theta = theta
         self.spread = spread  # Variance of an answer to each item, relative to the model.
 
+    def _table(self, curve: Callable[[Array], Array]) -> Array:
+        """Values of a curve, (n_items, n_nodes), a few nodes at a time."""
+        table = np.empty((len(self.theta), self.items.n_items))
+        for nodes in blocks(*table.shape, BLOCK // 8):
+            table[nodes] = curve(self.theta[nodes])
+        return table.T
+
     @cached_property
     def log_probability(self) -> Array:
         """Log probability of every level, (n_levels, n_items, n_nodes)."""
@@ -43,20 +51,24 @@ class ItemCurves:
     @cached_property
     def log_wrong(self) -> Array:
         """Log probability of a wrong answer without guessing, (n_items, n_nodes)."""
-        logits = np.multiply.outer(self.items.discrimination, self.theta)
-        logits += self.items.intercept[:, None]
-        return np.asarray(-softplus(logits))
+        slope, intercept = self.items.discrimination, self.items.intercept
+
+        def log_wrong(theta: Array) -> Array:
+            return np.asarray(-softplus(np.multiply.outer(theta, slope) + intercept))
+
+        return self._table(log_wrong)
 
     @cached_property
     def probability(self) -> Array:
         """Expected scores, as shares of the highest, (n_items, n_nodes)."""
-        return self.items.probability(self.theta).T
+        return self._table(self.items.probability)
 
     @cached_property
     def variance(self) -> Array:
         """Variances of these shares, (n_items, n_nodes)."""
         if self.items.steps is None:
-            variance = self.probability * (1 - self.probability)
+            variance = 1 - self.probability
+            variance *= self.probability
         else:
             variance = self.items.variance(self.theta).T
         return np.asarray(variance * np.expand_dims(self.spread, -1))
@@ -64,7 +76,7 @@ class ItemCurves:
     @cached_property
     def information(self) -> Array:
         """Fisher information about ability, (n_items, n_nodes)."""
-        return self.items.information(self.theta).T
+        return self._table(self.items.information)
 
     @cached_property
     def bend(self) -> Array:

@@ -6,7 +6,7 @@ With ℓ(θ) the log-likelihood of a respondent and φ the density of the popula
 maximises ℓ + log φ. - WLE solves ℓ' + J/(2I) = 0, with the information I of the items answered and
   J = Σ P'P''/(P(1 − P)) (Warm 1989).
 
-ℓ is computed on a grid of abilities. ML, MAP and WLE start at the highest node, because a 3PL
+ℓ is computed on a grid of abilities. ML, MAP and WLE start near the highest node, because a 3PL
 likelihood can have several modes. Newton's method then stays between the nodes next to it.
 """
 
@@ -145,8 +145,15 @@ def _highest(
     at_end = ends.any(axis=1)
     before = np.where(at_end, highest, np.maximum(highest - 1, 0))
     after = np.where(at_end, highest, np.minimum(highest + 1, len(theta) - 1))
-    bracket = theta[before], theta[after]
-    ability, information = _newton(method, curves.items, right, tried, theta[highest], bracket)
+    low, high = theta[before], theta[after]
+    # the maximum of the parabola through the highest node and its neighbours
+    around = np.clip(highest, 1, len(theta) - 2)[:, None] + np.arange(-1, 2)
+    value_before, value, value_after = np.take_along_axis(objective, around, axis=1).T
+    fall = np.maximum(2 * value - value_before - value_after, _LEAST)
+    start = theta[highest] + (value_after - value_before) / fall * (high - low) / 4
+    bracket = low, high
+    start = np.clip(start, low, high)
+    ability, information = _newton(method, curves.items, right, tried, start, bracket)
     with np.errstate(divide="ignore"):
         se = 1 / np.sqrt(np.maximum(information, 0))
     bounds = [ability + ndtri(tail) * se for tail in tails]
