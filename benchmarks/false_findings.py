@@ -29,6 +29,10 @@ difficulty, and added. Measured are the number of sets with advice, mean numbers
 squared correlation of refitted abilities with the true ones where 0.9 is promised, and errors of
 the best systems by those before, where 0.5 is promised: posterior SDs of the refit, and root mean
 squares of 1/√(information + 1) by true items.
+
+`near_chance`: the share of data sets in which reading says that many systems seem to guess between
+four options. A share of the systems guess. The others follow a 2PL with a mean accuracy of 1/4, so
+that many have an accuracy near chance by ability, or a 2PL with a guessing of 1/4.
 """
 
 from __future__ import annotations
@@ -41,11 +45,12 @@ import pandas as pd
 from machine import part
 from scipy.stats import spearmanr
 from simulated import responses, two_abilities, with_missing
-from study import run
+from study import run, study
 
 import irtkit
 from irtkit.data.limits import at_chance as found_at_chance
 from irtkit.data.patterns import patterns_of
+from irtkit.responses.guessing import near_chance as found_near_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -733,5 +738,30 @@ def health(sets: int = 20, advice: int = 50) -> Tables:
     }
 
 
+def said_near_chance(case: dict[str, Any], seed: int) -> dict[str, float]:
+    """Whether reading says that systems seem to guess."""
+    n_systems, n_items = case["systems"], case["items"]
+    g = np.random.default_rng([seed, n_systems, n_items])
+    slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
+    abilities = case["ability_sd"] * g.normal(size=n_systems)
+    if not case["floor"]:
+        abilities -= 1.3  # Mean accuracy 1/4.
+    items = irtkit.ItemParameters.from_difficulty(slopes, difficulty, case["floor"])
+    values = irtkit.simulate_responses(items, abilities, seed=g).values.copy()
+    n_guessing = round(case["guessing"] * n_systems)
+    values[:n_guessing] = g.random((n_guessing, n_items)) < 0.25
+    return {"said": len(found_near_chance(irtkit.ResponseMatrix(values)))}
+
+
+def near_chance(sets: int = 100) -> Tables:
+    """Whether reading says that many systems seem to guess, and only then."""
+    kinds = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.25, 0.0)]
+    kinds += [(0.3, 0.0, 0.4), (1.0, 0.25, 0.3), (1.0, 0.25, 0.6), (1.0, 0.25, 1.0)]
+    names = ("systems", "items", "ability_sd", "floor", "guessing")
+    sizes = part([(20, 400), (60, 400), (20, 1000)], 0)
+    cases = [dict(zip(names, (*size, *kind), strict=True)) for size in sizes for kind in kinds]
+    return {"studies": study(cases, said_near_chance, sets)}
+
+
 if __name__ == "__main__":
-    run(warnings_of_fit, at_chance, health)
+    run(warnings_of_fit, at_chance, health, near_chance)

@@ -11,12 +11,15 @@ from irtkit.findings import Finding
 from irtkit.responses.proposals import ask
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.responses.cells import Cells
     from irtkit.responses.matrix import ResponseMatrix
 
 _USUAL = (2, 3, 4, 5)  # Numbers of options.
 _FEWEST_ITEMS = 400  # Two standard errors of an accuracy are then at most 0.05.
 _FEWEST, _LEAST_SHARE = 3, 0.25  # Systems at chance that are many.
-_BELOW = 0.023  # Share of guessing systems that score below two standard errors.
+_REACH = 2  # Standard errors, of an accuracy from chance and of a correlation from 0.
 
 
 def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
@@ -32,30 +35,52 @@ def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
 
 
 def near_chance(matrix: ResponseMatrix) -> list[Finding]:
-    """Say that many systems have an accuracy near 1/2, 1/3, 1/4 or 1/5, and hardly any a lower one.
+    """Say that many systems seem to guess between 2, 3, 4 or 5 options, which are not declared.
 
-    Near is within two standard errors. Lower are no more than guessing explains, also within two
-    standard errors. The numbers of options are not known.
+    Their accuracy is within two standard errors of chance, and they get easy items right no more
+    often than hard ones. About 2 of 100 systems that guess miss the second condition.
     """
     table = matrix.item_table
     if matrix.has_scores or (table is not None and {"n_options", "kind"} & {*table.columns}):
         return []
-    cells = matrix.cells
-    right, tried = cells.stored if cells.is_sparse else (cells.successes, cells.trials)
-    n_right, n_tried = right.sum(axis=1, dtype=np.int64), tried.sum(axis=1, dtype=np.int64)
-    judged = ~matrix.synthetic & (n_tried >= _FEWEST_ITEMS)
-    accuracy, n_judged = n_right[judged] / n_tried[judged], int(judged.sum())
-    counts = {}
+    right, tried = _counts(matrix.cells)
+    n_tried = tried.sum(axis=1, dtype=np.int64)
+    judged = np.flatnonzero(~matrix.synthetic & (n_tried >= _FEWEST_ITEMS))
+    n_guessing = {}
     for n_options in _USUAL:
-        level = 1 / n_options
-        reach = 2 * np.sqrt(level * (1 - level) / n_tried[judged])
-        near = np.count_nonzero(abs(accuracy - level) <= reach)
-        below = np.count_nonzero(accuracy < level - reach)
-        by_guessing = _BELOW * (near + below)
-        counts[n_options] = near if below <= by_guessing + 2 * np.sqrt(by_guessing) else 0
-    likeliest = max(counts, key=counts.__getitem__)
-    n_near = int(counts[likeliest])
-    if n_near < max(_FEWEST, _LEAST_SHARE * n_judged):
+        chance = 1 / n_options
+        expected = chance * n_tried[judged]
+        excess = right.sum(axis=1, dtype=np.int64)[judged] - expected
+        excess /= np.sqrt((1 - chance) * expected)
+        near, above = judged[abs(excess) <= _REACH], judged[excess > _REACH]
+        others = above if len(above) >= _FEWEST else judged
+        many = len(near) >= max(_FEWEST, _LEAST_SHARE * len(judged))
+        n_guessing[n_options] = _n_blind(matrix.cells, near, others) if many else 0
+    likeliest = max(n_guessing, key=n_guessing.__getitem__)
+    n = n_guessing[likeliest]
+    if n < max(_FEWEST, _LEAST_SHARE * len(judged)):
         return []
-    values = {"n": n_near, "n_systems": n_judged, "level": 1 / likeliest, "n_options": likeliest}
+    values = {"n": n, "n_systems": len(judged), "level": 1 / likeliest, "n_options": likeliest}
     return [Finding("near-chance", "note", values, (ask("options", options=likeliest),))]
+
+
+def _counts(cells: Cells) -> Any:
+    """Successes and trials, dense or sparse."""
+    return cells.stored if cells.is_sparse else (cells.successes, cells.trials)
+
+
+def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
+    """Number of systems near chance whose scores do not rise with those of other systems."""
+    right, tried = (table[others].sum(axis=0, dtype=np.int64) for table in _counts(cells))
+    n_blind = 0
+    for row in near:
+        system = cells.part([row])
+        successes, trials = system.successes[0], system.trials[0]
+        of_others = tried - trials * (row in others)
+        seen = (trials > 0) & (of_others > 0)
+        score = successes[seen] / trials[seen]
+        ease = (right - successes * (row in others))[seen] / of_others[seen]
+        with np.errstate(invalid="ignore"):  # items that all get right
+            correlation = np.corrcoef(score, ease)[0, 1]
+        n_blind += not correlation * np.sqrt(len(score)) > _REACH
+    return n_blind

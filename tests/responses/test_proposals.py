@@ -210,6 +210,17 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
     assert "m0 " not in shown
 
 
+def test_weak_systems_that_find_easy_items_easier_do_not_guess() -> None:
+    generator = np.random.default_rng(0)
+    easy = np.tile([0.1, 0.2, 0.45], 200)  # Mean accuracy 1/4.
+    values = (generator.random((20, 600)) < easy).astype(int)
+    assert not read_responses(values).source.findings
+    values[:10] = generator.random((10, 600)) < 0.25
+    (note,) = read_responses(values).source.findings
+    assert note.code == "near-chance"
+    assert 8 <= note.values["n"] <= 10
+
+
 def test_a_label_that_differs_by_a_blank_says_so() -> None:
     frame = long(correct=MARKS)
     frame["model"] = frame["model"].where(frame["item"] != "q4", frame["model"] + " ")
