@@ -96,12 +96,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),
     "select_items": (_SAVED, _DENSE),
-    "adaptive": (
-        _one_ability("it follows one ability from answer to answer", "Use select_items"),
-        _SAVED,
-        _NO_LEVELS,
-        _DENSE,
-    ),
+    "adaptive": (_SAVED, _NO_LEVELS, _DENSE),
     "link": (
         _one_ability("their axes may be turned against each other", "Fit all responses together"),
         _NO_LEVELS,
@@ -174,7 +169,6 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
     "predictions=": (_SAVED,),
     "of='these'": (_one_ability("it ranks by one ability"),),
     "leaderboard(families=)": (_one_ability("errors are clustered along one ability"),),
-    "selection.save": (_one_ability("its file has items of one ability", "Save the fit"),),
     # attributes
     ".values": _TABLE_OF_MARKS,
     ".scores": (_DENSE,),

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit import storage
-from irtkit.abilities.engine import Cells, Design, Fitted, Normals, fold_in, probabilities
+from irtkit.abilities.bank import ability_columns, expected_score, quadratic, restored_fit
+from irtkit.abilities.engine import probabilities
 from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.calibration.result import restored as restored_result
-from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import Verdict
-from irtkit.files import as_path
 from irtkit.irf import Z95, ItemParameters
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.abilities.engine import Design, Fitted
     from irtkit.calibration.result import Settings
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.near_duplicates import NearDuplicates
@@ -74,11 +75,7 @@ class SeveralAbilities:
 
     def ability_columns(self, ability: Array, errors: Array) -> dict[str, Array]:
         """Every ability with its error."""
-        columns: dict[str, Array] = {}
-        for k, name in enumerate(self.names):
-            columns[f"ability_{name}"] = ability[:, k]
-            columns[f"ability_{name}_se"] = errors[:, k]
-        return columns
+        return ability_columns(self.names, ability, errors)
 
     def probability(self) -> Array:
         """P(right) of the respondents, averaged over their posteriors and the errors of items."""
@@ -92,50 +89,8 @@ class SeveralAbilities:
         if result.responses is not None:
             right, trials = result.patterns.dense()
         right, trials = right[:, chosen], trials[:, chosen]
-        items = self.fitted.known_items
-        items = Normals(items.mean[chosen], items.covariance[chosen])
-        return _expected(right, trials, self.fitted.respondents, items)
-
-    def scored(
-        self, result: FitResult, responses: ResponseMatrix, level: float = 0.95
-    ) -> pd.DataFrame:
-        """Score other respondents on the items of the fit, see :func:`irtkit.score`."""
-        import pandas as pd
-        from scipy.special import ndtri
-
-        from irtkit.abilities.errors import ability_covariances
-
-        places = {label: k for k, label in enumerate(result.item_labels)}
-        columns = [k for k, label in enumerate(responses.items) if label in places]
-        if not columns:
-            raise ValueError("responses has none of the items of the result")
-        at = [places[responses.items[k]] for k in columns]
-        patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
-        right, trials, weight = np.zeros((3, responses.n_respondents, len(places)))
-        right[:, at], trials[:, at] = patterns.dense()
-        weight[:, at] = self._trials(result, patterns)
-        share = right / np.maximum(trials, 1)
-        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
-        respondents = fold_in(cells, self.fitted)
-        score, error = _expected(right, trials, respondents, self.fitted.known_items)
-        reach = ndtri((1 + level) / 2) * error
-        n_responses = (trials > 0).sum(axis=1)
-        accuracy = np.full(len(score), np.nan)
-        np.divide(share.sum(axis=1), n_responses, out=accuracy, where=n_responses > 0)
-        covariances = respondents.covariance[:, :-1, :-1]
-        if result.item_covariance is not None:
-            folded_in = replace(self.fitted, respondents=respondents)
-            covariances = ability_covariances(cells, folded_in, result.item_covariance)
-        errors = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-        values = {
-            **self.ability_columns(respondents.mean, errors),
-            "accuracy": accuracy,
-            "n_responses": n_responses,
-            "expected_score": score,
-            "expected_score_low": np.maximum(score - reach, 0),
-            "expected_score_high": np.minimum(score + reach, 1),
-        }
-        return pd.DataFrame(values, index=pd.Index(responses.respondents, name="respondent"))
+        items = self.fitted.known_items.chosen(chosen)
+        return expected_score(right, trials, self.fitted.respondents, items)
 
     def table(self, result: FitResult) -> pd.DataFrame:
         """Table of abilities by name: what measures them, and who has most of each."""
@@ -171,11 +126,11 @@ class SeveralAbilities:
         weight = p * (1 - p)
         if result.responses is not None:
             weight *= self._trials(result, result.patterns)
-        of_logit = _quadratic(self.fitted.respondents.mean, items.covariance)
+        of_logit = quadratic(self.fitted.respondents.mean, items.covariance)
         added = np.zeros_like(self.fitted.ability)
         for k, by_logit in enumerate(self.fitted.ability_covariance.swapaxes(0, 1)):
             moved = weight * (by_logit @ items.mean[:, :-1].T)
-            by_slopes = weight * _quadratic(by_logit, items.covariance[:, :-1, :-1])
+            by_slopes = weight * quadratic(by_logit, items.covariance[:, :-1, :-1])
             added[:, k] = (moved**2 * of_logit + by_slopes).sum(axis=1)
         return added
 
@@ -244,26 +199,6 @@ def _own_errors(result: FitResult) -> Array:
     gradients = np.stack([by_slope, by_difficulty])
     variance = np.einsum("gji,jik,gjk->gj", gradients, covariance, gradients)
     return np.asarray(np.sqrt(variance))
-
-
-def _expected(
-    right: Array, trials: Array, respondents: Normals, items: Normals
-) -> tuple[Array, Array]:
-    """Expected shares right of respondents, and their errors by missing answers."""
-    answered = trials > 0
-    p = probabilities(respondents, items)
-    variance = np.where(answered, 0.0, p * (1 - p))
-    slopes = variance @ items.mean[:, :-1]
-    of_abilities = np.einsum("ni,nij,nj->n", slopes, respondents.covariance[:, :-1, :-1], slopes)
-    error = np.sqrt(variance.sum(axis=1) + of_abilities) / p.shape[1]
-    share = np.where(answered, right / np.maximum(trials, 1), p)
-    return share.mean(axis=1), error
-
-
-def _quadratic(x: Array, matrices: Array) -> Array:
-    """xᵀMx of every row and matrix, (n, n_items)."""
-    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-    return np.asarray(products @ matrices.reshape(len(matrices), -1).T)
 
 
 def result_of_several(
@@ -341,23 +276,9 @@ def _item_errors(fitted: Fitted, covariance: ItemCovariance | None) -> Array:
 
 def restored(record: dict[str, Any]) -> SeveralAbilities:
     """Put this part of a result together again."""
-    fitted = storage.with_parts(record["fitted"], design=Design, respondents=Normals, items=Normals)
-    return SeveralAbilities(**{**record, "fitted": Fitted(**fitted)})
+    return SeveralAbilities(**storage.with_parts(record, fitted=restored_fit))
 
 
-def read_any(path: str | os.PathLike[str]) -> FitResult:
+def read_any(path: str | PathLike[str]) -> FitResult:
     """Read a saved result with one ability or several."""
     return storage.read(saved_in(path), FORMAT, partial(restored_result, several=restored))
-
-
-def several_of(given: object) -> FitResult | None:
-    """A fit with several abilities, also of a selection or a file. None for all else."""
-    if isinstance(given, str | os.PathLike):
-        path = saved_in(as_path(given))
-        if not path.is_file() or storage.name_of(path) != FORMAT.name:
-            return None
-        given = read_any(path)
-    result = getattr(given, "result", given)
-    if isinstance(result, FitResult) and result.n_abilities > 1:
-        return result
-    return None

@@ -493,11 +493,10 @@ def _score(given: SimpleNamespace) -> None:
     irtkit score new.csv tables
     irtkit score new.csv tables --method WLE --out scores.csv
     """
-    from irtkit.abilities.result import several_of
-    from irtkit.scoring.scores import items_for_scores, reading_for
+    from irtkit.scoring.scores import bank_of, items_for_scores, reading_for
 
     how = how_to_read(given)
-    if several_of(given.items) is None:
+    if bank_of(given.items) is None:
         how = reading_for(items_for_scores(given.items), how)
     matrix = read_rows(given.responses, **how)
     scores = irtkit.score(matrix, given.items, given.method, level=given.level)

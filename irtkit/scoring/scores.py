@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit import storage
-from irtkit.abilities.result import several_of
+from irtkit.abilities.bank import ItemBank
+from irtkit.abilities.result import read_any
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
-from irtkit.calibration.result import FitResult
+from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
@@ -164,15 +165,13 @@ def score(
     """
     check_one_of("method", method, METHODS)
     level = check_number("level", level, above=0, below=1)
-    if (several := several_of(items)) is not None:
+    bank = bank_of(items)
+    if bank is not None:
         if method != "EAP" or latent_sd is not None:
             raise ValueError(
                 "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
-        scores: pd.DataFrame = several.several.scored(
-            several, as_responses(responses, **reading), level
-        )
-        return scores
+        return bank.scored(as_responses(responses, **reading), level)
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)
@@ -356,13 +355,20 @@ class Cells(NamedTuple):
 
 
 def expected_scores(
-    items: ItemParameters, cells: Cells, places: Places, *, worth: Any = 1.0, spread: Any = 1.0
+    items: ItemParameters | ItemBank,
+    cells: Cells,
+    places: Places,
+    *,
+    worth: Any = 1.0,
+    spread: Any = 1.0,
 ) -> tuple[Array, Array]:
     """Scores expected from the answers at some places, and their variances by the model, (n,) each.
 
     Scores are those on the items that each answered. ``items`` are measured in SDs of ability. A
     trial of each item has the weight ``worth``, and an answer ``spread`` times the variance.
     """
+    if isinstance(items, ItemBank):
+        return items.expected_scores(*cells, places, cells.answered)
     asked = items.chosen(places)
     nodes = nodes_for(asked)
     right, tried = (part[:, places] for part in cells)
@@ -503,6 +509,23 @@ def items_for_scores(given: object, latent_sd: float | None = None) -> Calibrate
     return replace(items, selected=True, selected_of=int(table["selected_of"].iloc[0]))
 
 
+def bank_of(given: object) -> ItemBank | None:
+    """Items of a fit with several abilities, also of a selection or a file. None for all else."""
+    if isinstance(given, str | os.PathLike):
+        path = saved_in(as_path(given))
+        name = storage.name_of(path) if path.is_file() else None
+        if name == _FORMAT.name:
+            record = storage.read(path, _FORMAT, dict)
+            return ItemBank.restored(record["bank"]) if "bank" in record else None
+        if name != FORMAT.name:
+            return None
+        given = read_any(path)
+    result = getattr(given, "result", given)
+    if isinstance(result, FitResult) and result.n_abilities > 1:
+        return replace(ItemBank.of(result), selected=result is not given)
+    return None
+
+
 def reading_for(calibrated: CalibratedItems, reading: dict[str, Any]) -> dict[str, Any]:
     """Settings of reading, with the levels of the calibrated items where these have some."""
     if calibrated.parameters.steps is None:
@@ -526,6 +549,11 @@ def save_items(
         "ends": ends,
     }
     storage.write(path, _FORMAT, record)
+
+
+def save_bank(path: str | os.PathLike[str], bank: ItemBank) -> None:
+    """Write items of several abilities to one file."""
+    storage.write(path, _FORMAT, {"bank": storage.fields_of(bank)})
 
 
 def _loaded(record: dict[str, Any]) -> CalibratedItems:

@@ -2,7 +2,8 @@
 
 After the answers so far, the number right of all items has the variance Var[M(θ)] + E[V(θ)] over
 the posterior of ability. M and V are the sums of P and P(1 − P) over the items not asked. The next
-item is the one after which the expectation of this variance over the answer is least.
+item is the one after which the expectation of this variance over the answer is least. With several
+abilities the posterior is normal, and so is the item that leaves the least variance.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.abilities.bank import ItemBank, number_right, quadratic
+from irtkit.abilities.engine import probabilities
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
@@ -20,6 +23,7 @@ from irtkit.scoring.scores import added_variance, bounded, expected_scores
 from irtkit.selection.subset import Selection, root_mean_square, select_items
 
 if TYPE_CHECKING:
+    from irtkit.abilities.engine import Normals
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring.scores import Cells
@@ -37,6 +41,18 @@ class State(NamedTuple):
     noise: Array  # V at every node.
     right: Array  # Right answers so far, (n,).
     left: Any  # Which items of the pool can be asked, (n, n_pool).
+    p: Array  # P(right) of the pool at every node, (n_nodes, n_pool).
+
+    @classmethod
+    def begun(cls, items: ItemParameters, pool: Places, answered: Array) -> State:
+        """State before the first item."""
+        nodes = nodes_for(items.chosen(pool))
+        of_all = items.probability(nodes.theta)
+        prior = Posterior.of(np.zeros((len(answered), len(nodes.theta))), nodes)
+        by_node = answered @ of_all.T
+        noise = answered @ (of_all * (1 - of_all)).T
+        p = np.clip(of_all[:, pool], _LEAST, 1 - _LEAST)
+        return cls(prior, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0, p)
 
     @property
     def moments(self) -> tuple[Array, Array]:
@@ -44,9 +60,9 @@ class State(NamedTuple):
         mean, variance = self.posterior.number_right(self.by_node, self.noise)
         return self.right + mean, variance
 
-    def next_items(self, p: Array) -> Any:
-        """Which of the pool to ask each. ``p`` is P(right), (n_nodes, n_pool)."""
-        posterior, by_node = self.posterior.weights, self.by_node
+    def next_items(self) -> Any:
+        """Which of the pool to ask each."""
+        posterior, by_node, p = self.posterior.weights, self.by_node, self.p
         weighed = posterior * by_node
         right = posterior @ p
         # M without the item, over the posterior and if the item is right
@@ -58,30 +74,92 @@ class State(NamedTuple):
         explained += if_wrong**2 / np.maximum(1 - right, 1e-300)
         return np.where(self.left, square - explained + noise, np.inf).argmin(axis=1)
 
-    def after(self, items: Any, answers: Array, p: Array) -> State:
+    def after(self, items: Any, answers: Array) -> State:
         """Return what is known after the answers (0 to 1) to an item each."""
-        asked = p[:, items].T
+        asked = self.p[:, items].T
         likelihood = answers[:, None] * asked + (1 - answers[:, None]) * (1 - asked)
         left = self.left.copy()
         left[np.arange(len(left)), items] = False
         rest = self.by_node - asked, self.noise - asked * (1 - asked)
-        return State(self.posterior.after(likelihood), *rest, self.right + answers, left)
+        return State(self.posterior.after(likelihood), *rest, self.right + answers, left, self.p)
 
 
-def begun(items: ItemParameters, pool: Places, answered: Any = None) -> tuple[State, Array]:
-    """State before the first item, and P(right) of the pool at the nodes.
+class StateOfSeveral(NamedTuple):
+    """What is known of n respondents with several abilities, each with a normal posterior."""
 
-    ``answered`` says which items count and can be asked, (n, n_items). By default all do, for one
-    respondent.
-    """
-    nodes = nodes_for(items.chosen(pool))
-    of_all = items.probability(nodes.theta)
-    if answered is None:
-        answered = np.ones((1, items.n_items))
-    prior = Posterior.of(np.zeros((len(answered), len(nodes.theta))), nodes)
-    by_node, noise = answered @ of_all.T, answered @ (of_all * (1 - of_all)).T
-    state = State(prior, by_node, noise, np.zeros(len(answered)), answered[:, pool] > 0)
-    return state, np.clip(of_all[:, pool], _LEAST, 1 - _LEAST)
+    items: Normals  # All of them.
+    pool: Places
+    bank: ItemBank  # The items of the pool.
+    abilities: Normals
+    share: Array  # Proportion right of the answers to the pool, (n, n_pool), 0 where missing.
+    asked: Array  # 1 where an item of the pool was asked, (n, n_pool).
+    unasked: Array  # 1 where an item counts and was not asked, (n, n_items).
+    left: Any  # Which items of the pool can be asked, (n, n_pool).
+
+    @classmethod
+    def begun(cls, items: ItemBank, pool: Places, answered: Array) -> StateOfSeveral:
+        """State before the first item."""
+        bank = items.chosen(pool)
+        nothing = np.zeros((len(answered), len(pool)))
+        abilities = bank.posteriors(nothing, nothing)
+        left = answered[:, pool] > 0
+        of_all = items.fitted.known_items
+        return cls(of_all, pool, bank, abilities, nothing, nothing, answered.astype(float), left)
+
+    @property
+    def right(self) -> Array:
+        """Right answers so far, (n,)."""
+        return np.asarray(self.share.sum(axis=1))
+
+    @property
+    def moments(self) -> tuple[Array, Array]:
+        """Mean and variance of the number of right answers to all items, (n,) each."""
+        mean, variance = number_right(self.abilities, self.items, self.unasked)
+        return self.right + mean, variance
+
+    def next_items(self) -> Any:
+        """Which of the pool to ask each.
+
+        The number right changes with abilities by g = Σ w a over the items not asked, w = P(1 − P).
+        An answer to an item with slopes a takes w aa' off the inverse of their covariance V.
+        """
+        covariance = self.abilities.covariance[:, :-1, :-1]
+        slopes = self.items.mean[:, :-1]
+        p = probabilities(self.abilities, self.items)
+        weight = p * (1 - p)
+        by_ability = (self.unasked * weight) @ slopes
+        along = np.einsum("nij,nj->ni", covariance, by_ability)
+        of_pool = slopes[self.pool]
+        weight = weight[:, self.pool]
+        with_score = along @ of_pool.T  # a'Vg
+        of_itself = weight * quadratic(of_pool, covariance).T  # w a'Va
+        with_rest = with_score - of_itself
+        explained = weight * with_rest**2 / (1 + of_itself)
+        change = weight * (of_itself - 2 * with_score - 1) - explained
+        return np.where(self.left, change, np.inf).argmin(axis=1)
+
+    def after(self, items: Any, answers: Array) -> StateOfSeveral:
+        """Return what is known after the answers (0 to 1) to an item each."""
+        rows = np.arange(len(answers))
+        share, asked = self.share.copy(), self.asked.copy()
+        unasked, left = self.unasked.copy(), self.left.copy()
+        share[rows, items] = answers
+        asked[rows, items] = 1
+        unasked[rows, self.pool[items]] = 0
+        left[rows, items] = False
+        abilities = self.bank.posteriors(share, asked, self.abilities)
+        return self._replace(
+            abilities=abilities, share=share, asked=asked, unasked=unasked, left=left
+        )
+
+
+def begun(
+    items: ItemParameters | ItemBank, pool: Places, answered: Array
+) -> State | StateOfSeveral:
+    """State before the first item. Items ``answered``, (n, n_items), count and can be asked."""
+    if isinstance(items, ItemBank):
+        return StateOfSeveral.begun(items, pool, answered)
+    return State.begun(items, pool, answered)
 
 
 class Tried(NamedTuple):
@@ -122,18 +200,20 @@ def cross_validated(selection: Selection) -> Tried:
     )
 
 
-def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tuple[Array, Array]:
+def _simulated(
+    items: ItemParameters | ItemBank, cells: Cells, pool: Places, k: int
+) -> tuple[Array, Array]:
     """Scores and their variances after 0, 1, …, k items, (k + 1, n), of tests of respondents.
 
     Scores are of the items that each answered, and only these are asked: k or more of the pool.
     """
     n_items = cells.answered.sum(axis=1)
-    state, p = begun(items, pool, cells.answered)
+    state = begun(items, pool, cells.answered)
     right, everyone = cells.right[:, pool].astype(np.float64), np.arange(len(n_items))
     path = [state.moments]
     for _ in range(k):
-        asked = state.next_items(p)
-        state = state.after(asked, right[everyone, asked], p)
+        asked = state.next_items()
+        state = state.after(asked, right[everyone, asked])
         path.append(state.moments)
     scores, variances = np.array(path).transpose(1, 0, 2)
     return scores / n_items, variances / n_items**2
@@ -163,7 +243,7 @@ class AdaptiveTest:
         labels = selection.result.item_labels
         self._labels = [labels[place] for place in selection.covariance.places[selection.pool]]
         self._n_items = len(selection.covariance.places)
-        self._state, self._p = begun(items, selection.pool)
+        self._state = begun(items, selection.pool, np.ones((1, self._n_items)))
         if order == "adaptive":
             self._misfit = selection.tried.misfit
         else:
@@ -187,7 +267,7 @@ class AdaptiveTest:
     def _next(self) -> int:
         if self.order == "fixed":
             return len(self.asked)
-        return int(self._state.next_items(self._p)[0])
+        return int(self._state.next_items()[0])
 
     def answer(self, right: int) -> None:
         """Take the answer to :attr:`next_item`: True or 1 if it is right, False or 0 if not.
@@ -204,7 +284,7 @@ class AdaptiveTest:
         place = self._next
         self.asked.append(self._labels[place])
         self.answers.append(int(right))
-        self._state = self._state.after(np.array([place]), np.array([float(right)]), self._p)
+        self._state = self._state.after(np.array([place]), np.array([float(right)]))
 
     @property
     def expected_score(self) -> float:
@@ -301,7 +381,6 @@ def adaptive(
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
-    require("adaptive", selection.result)
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.abilities.bank import ItemBank
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
@@ -34,7 +35,15 @@ from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted
 from irtkit.printed import in_lines
 from irtkit.scoring import items_for_scores
-from irtkit.scoring.scores import Cells, added_variance, end_of, expected_scores, save_items
+from irtkit.scoring.scores import (
+    Cells,
+    added_variance,
+    bank_of,
+    end_of,
+    expected_scores,
+    save_bank,
+    save_items,
+)
 from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:
@@ -67,7 +76,7 @@ class ItemCovariance(NamedTuple):
 
     places: Places  # Which items of the fit they are.
     allowed: NDArray[np.bool_]  # Which of them may be chosen: not suspect.
-    items: Any  # ItemParameters in SDs of ability in the population, None of several abilities.
+    items: ItemParameters | ItemBank  # One ability is in SDs of the population.
     rising: NDArray[np.bool_]  # Which of them have slopes above 0.
     p: Array  # P(right) at abilities of the population, (n_nodes, n_items).
     weight: Array  # Of these abilities, (n_nodes,).
@@ -144,12 +153,13 @@ def _one_ability(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], A
 
 
 def _several_abilities(result: Any, places: Places) -> tuple[Any, NDArray[np.bool_], Array, Array]:
-    """Return the same of several abilities, but for the items, at draws of abilities."""
+    """Return the same of several abilities, at draws of them."""
     root = np.linalg.cholesky(result.ability_correlation)
     drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
     p = result.parameters.chosen(places).probability(drawn)
     weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
-    return None, result.verdict.p_negative[places] < _MAY_RISE, p, weight
+    rising = result.verdict.p_negative[places] < _MAY_RISE
+    return ItemBank.of(result).chosen(places), rising, p, weight
 
 
 def refits(
@@ -184,7 +194,7 @@ class Held(NamedTuple):
     """Respondents of a fold, and what was learned without them."""
 
     rows: Places
-    items: ItemParameters
+    items: ItemParameters | ItemBank
     ranking: Places
 
 
@@ -218,8 +228,7 @@ class Selection:
         """Errors by the number of items asked, from the first on, with index "n_items".
 
         Columns: expected_error (as above), model_error (by the model), and misfit (the square root
-        of the variance added to the variance of the model). The last two are NaN for several
-        abilities.
+        of the variance added to the variance of the model).
         """
         return self._table.copy()
 
@@ -228,14 +237,9 @@ class Selection:
         import pandas as pd
 
         rows: list[tuple[float, float, float]] = []
-        if self.result.n_abilities > 1:
-            rows = [
-                (root_mean_square(error), np.nan, np.nan) for error in self._errors_of_several()
-            ]
-        else:
-            for error, variance in zip(*self._errors(), strict=True):
-                misfit = np.sqrt(added_variance(error, variance))
-                rows.append((root_mean_square(error), float(np.sqrt(np.mean(variance))), misfit))
+        for error, variance in zip(*self._errors(), strict=True):
+            misfit = float(np.sqrt(added_variance(error, variance)))
+            rows.append((root_mean_square(error), float(np.sqrt(np.mean(variance))), misfit))
         columns = ["expected_error", "model_error", "misfit"]
         return pd.DataFrame(rows, pd.Index(self._sizes, name="n_items"), columns)
 
@@ -253,11 +257,14 @@ class Selection:
     def save(self, path: str | PathLike[str]) -> None:
         """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
 
-        It holds the parameters of all items and, by the number of items asked, the
+        It holds the parameters of all items and, of one ability by the number of items asked, the
         cross-validated misfit and the score that few calibrated respondents exceed. It holds
         neither responses nor names of respondents.
         """
-        require("selection.save", self.result)
+        bank = bank_of(self)
+        if bank is not None:
+            save_bank(path, bank)
+            return
         misfit = self._table["misfit"].to_numpy() ** 2
         end_of_items = end_of(self.result)  # or it would be refused
         chosen = np.array([self.result.places[label] for label in self.items])
@@ -314,22 +321,6 @@ class Selection:
         errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_size], axis=1)
         return errors, variances
 
-    def _errors_of_several(self) -> Array:
-        """Errors of held-out scores with several abilities, (n_sizes, n)."""
-        responses = self.result.saved_responses
-        errors = []
-        for fold, rows in refits(self.result, self.families, self.folds, self.seed):
-            ranking = ItemCovariance.of(fold, self.covariance).ranking(len(self.items))
-            score_of = self.cells.chosen(rows).score
-            answers = (
-                responses.part(rows, self.covariance.places[ranking[:size]]) for size in self._sizes
-            )
-            scores = [
-                fold.several.scored(fold, part)["expected_score"].to_numpy() for part in answers
-            ]
-            errors.append(np.array(scores) - score_of)
-        return np.concatenate(errors, axis=1)
-
     def _misfit(self, asked: Places) -> float:
         """Variance that the model does not explain, if the first of the items were asked.
 
@@ -363,8 +354,8 @@ def select_items(
     Parameters
     ----------
     result : FitResult
-        A result of :func:`irtkit.fit` with its responses. With several abilities the items are
-        chosen for the score on all items, and :func:`irtkit.adaptive` does not take them.
+        A result of :func:`irtkit.fit` with its responses. With several abilities too, the items
+        are chosen for the score on all items.
     k : int
         Number of items to ask: the first k, ranked by the uncertainty they leave about the mean of
         all.
