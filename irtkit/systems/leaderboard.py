@@ -142,9 +142,9 @@ def leaderboard(
     With of="these" ranks are drawn from the posterior of all abilities, which contains the common
     errors of items, and two systems differ significantly by this posterior. Ranks then rest on the
     model. All else is about items like these. Likely ranks hold the true rank with the probability
-    ``level`` on average over systems and boards. They take true scores as normal. Simultaneous
-    intervals hold all ranks of a board together with the probability ``level`` or more, without
-    assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
+    ``level`` on average over systems and boards. The distribution of true scores is learned from
+    the board. Simultaneous intervals hold all ranks of a board together with the probability
+    ``level`` or more, without assumptions on true scores (Mogstad, Romano, Shaikh & Wilhelm 2024).
 
     References
     ----------

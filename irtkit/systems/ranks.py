@@ -8,11 +8,12 @@ intervals hold all ranks together with the probability ``level`` or more. The la
 drawn from normal scores with the same covariance. For many systems, the bound is Holm's (1979),
 which assumes nothing about the dependence of differences.
 
-*Likely ranks* are posterior intervals, one system at a time. True scores are normal with mean μ and
-variance τ², which is learned from all systems of the board (`Scores.spread`). A draw of a true
-score is μ + κ(m − μ) + √κ e with κ = τ²/(τ² + v), v the error variance of the system. The errors e
-are Student's t, correlated like the errors of the scores, so that copies stay copies
-(``benchmarks/systems.py``).
+*Likely ranks* are posterior intervals, one system at a time. The prior of true scores is learned
+from all systems of the board: a distribution on a grid, by a few steps of EM from a flat one (Laird
+& Louis 1991, *JCGS* 1, 27-38). The score of a system follows Student's t about its true score. True
+scores are drawn together: a normal error, correlated like the errors of the scores, says at which
+share of its posterior each one lies, so that copies stay copies. The interval is the shortest that
+holds the share ``level`` of the drawn ranks (``benchmarks/systems.py``).
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _DRAWS = (500, 2000)  # Draws at least and at most: 95.0 ± 0.5 % of boards hold
 _DIFFERENCES_DRAWN = 2**27  # Numbers that are drawn at most.
 _AT_ONCE = 2**20  # Numbers in a block. Products of a few rows are several times slower.
 _LIKELY_DRAWS = 400  # Draws of likely ranks, each taken with either sign. Half for many systems.
+_GRID = 250  # True scores of the prior.
+_STEPS = 5  # Of EM. More make the prior rougher (Laird & Louis 1991).
 _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 
 
@@ -153,7 +156,9 @@ def _largest(scores: Scores, draws: NDArray[np.float32], pairs: Flags) -> NDArra
 
 def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple[Places, Places]:
     """Likely rank of each system, from and to, by draws of all true scores."""
-    n, generator = len(scores.value), np.random.default_rng(seed)
+    from scipy.special import ndtr
+
+    n, value = len(scores.value), scores.value
     if n == 1 or scores.df.min() < 1:
         return np.ones(n, np.int64), np.full(n, n)
     n_draws = _LIKELY_DRAWS if n <= MOST_DRAWN else _LIKELY_DRAWS // 2
@@ -163,19 +168,27 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     estimated = scores.variance - 2 * scores.error @ mean + mean @ mean
     # A system that is always right may err as well.
     variance = np.maximum(estimated, max(scores.least / 2, 1e-12))
-    added = np.sqrt(variance - estimated)
-    normal += added[:, None] * generator.standard_normal(n_draws)
-    normal = np.hstack([normal, -normal])
-    # Copies have the same draws.
-    df, place = np.unique(np.round(scores.df, 6), return_inverse=True)
-    ratio = generator.chisquare(df[:, None], (len(df), 2 * n_draws)) / df[:, None]
-    drawn = normal / np.sqrt(ratio)[place]
-    kept = np.ones(n)
-    if np.isfinite(scores.spread):
-        kept = scores.spread / (scores.spread + 2 * variance)
-    centred = scores.value - scores.value.mean()
-    true = (kept * centred)[:, None] + np.sqrt(kept)[:, None] * drawn
-    return _rank_interval(np.round(true.T, 7 if n <= MOST_DRAWN else 5), scores, level)
+    generator = np.random.default_rng(seed)
+    normal += np.sqrt(variance - estimated)[:, None] * generator.standard_normal(n_draws)
+    se = np.sqrt(variance)[:, None]
+    share = ndtr(np.hstack([normal, -normal]) / se)
+
+    # Posteriors of true scores on a grid, whose step is an error at least.
+    grid, step = np.linspace(
+        (value - 3 * se.T).min(), (value + 3 * se.T).max(), _GRID, retstep=True
+    )
+    df = scores.df[:, None]
+    t = (value[:, None] - grid) / np.maximum(se, step)
+    likelihood = np.exp(-(df + 1) / 2 * np.log1p(t**2 / df))
+    prior = np.full(_GRID, 1 / _GRID)
+    for _ in range(_STEPS):
+        prior *= (1 / (likelihood @ prior)) @ likelihood / n
+    posterior = likelihood * prior
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    below = np.cumsum(posterior, axis=1) - posterior / 2
+    rows = zip(share, below, strict=True)
+    true = np.stack([np.interp(shares, cumulative, grid) for shares, cumulative in rows], axis=1)
+    return _rank_interval(np.round(true, 7 if n <= MOST_DRAWN else 5), scores, level)
 
 
 def posterior_ranks(
@@ -189,18 +202,19 @@ def posterior_ranks(
 
 
 def _rank_interval(true: Array, scores: Scores, level: float) -> tuple[Places, Places]:
-    """Equal-tailed interval of ranks over draws of true scores, (n_draws, n), with the own rank."""
+    """Shortest interval of ranks over draws of true scores, (n_draws, n), with the own rank."""
     n_draws, n = true.shape
     ranks = np.empty(true.shape, np.int32)
     for row, rank in zip(true, ranks, strict=True):
         order = np.argsort(row)  # Sorted values are found faster than those of a row.
         rank[order] = 1 + n - np.searchsorted(row[order], row[order], side="right")
-    first = int(np.floor((1 - level) / 2 * (n_draws - 1)))
-    last = int(np.ceil((1 + level) / 2 * (n_draws - 1)))
-    sorted_ranks = np.partition(ranks.T.copy(), [first, last], axis=1)
+    ordered = np.sort(ranks.T.copy(), axis=1)
+    n_held = int(np.ceil(level * n_draws))
+    lows, highs = ordered[:, : n_draws - n_held + 1], ordered[:, n_held - 1 :]
+    shortest = np.argmin(highs - lows, axis=1)[:, None]
     rank = 1 + np.searchsorted(-scores.value, -scores.value)
-    low = np.minimum(sorted_ranks[:, first], rank)
-    high = np.maximum(sorted_ranks[:, last], rank)
+    low = np.minimum(np.take_along_axis(lows, shortest, axis=1)[:, 0], rank)
+    high = np.maximum(np.take_along_axis(highs, shortest, axis=1)[:, 0], rank)
     return low, high
 
 
