@@ -3,10 +3,10 @@
 With few respondents the likelihood says little about a single item, but much about how items are
 distributed. The abilities of a fit with the weak prior are kept. The parameters of the distribution
 maximise the likelihood with the items integrated out. Items are then set to their posterior means.
-The integrals are sums over Gauss–Hermite points around the mode of each item, one set as a regular
-and one as an inverted item (Naylor & Smith 1982). The likelihood of one item comes from the numbers
-of responses and of correct responses expected at each node, with abilities held at their posteriors
-(Bock & Aitkin 1981).
+The likelihood of one item comes from the numbers of responses and of correct responses expected at
+each node, with abilities held at their posteriors (Bock & Aitkin 1981). Integrals are sums over
+evenly spaced slopes around the estimate under the weak prior, and at each slope over Gauss–Hermite
+points around the likeliest intercept (Naylor & Smith 1982).
 """
 
 from __future__ import annotations
@@ -31,33 +31,26 @@ from irtkit.calibration.priors import (
     summed,
 )
 from irtkit.calibration.search import at_vector, problem_of, with_unit_scale
+from irtkit.calibration.standard_errors import UNKNOWN
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, complete_data_information, curvatures, curves_of, logistic, softplus
+from irtkit.irf import Items, curvatures, curves_of, log_probability, logistic, normal_rule
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.search import GridSchedule, Maximum, Problem
-    from irtkit.data.patterns import Patterns
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
 
-    Places = NDArray[np.intp]
-
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)  # The limit of slopes under the weak prior.
-_LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
-"""Numbers of a distribution that are above 0, and between 0 and 1."""
-# Change of each number of a distribution that points are trusted for until they are placed anew:
-# they soon lie too far apart for narrower densities.
-_TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
-_TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
-_LEAST_SLOPE = 0.05  # Least median slope, and spread of intercepts, to start from.
-_ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
-_STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
-# Log weights of an integral over the plane, from those of one with a normal density.
-_LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
+_MOST_ITEMS = 2000  # From which a distribution is learned.
+_APART = 0.3  # Logits between abilities at which responses are counted.
+_GRADIENT = 1e-4  # Of the log-likelihood per item, at which the distribution is settled.
+_SLOPES = np.linspace(-5.0, 5.0, 21)  # In standard errors around the estimate.
+_POINTS, _WEIGHTS = normal_rule(5)
+_NEWTON_STEPS = 6  # For intercepts: the points need not lie around their likeliest values.
+_LEAST = 0.05  # Least median slope, and spread of intercepts, to start from.
 
 
 @dataclass(frozen=True)
@@ -84,21 +77,18 @@ class TwoSided(Density):
 class ItemDistribution:
     """Distribution of slopes and intercepts among the items.
 
-    A slope a is regular or, with probability π, inverted, and u = asinh(±a/λ) is N(c, s²). Near 0
-    this is a normal distribution of the slope, and far from 0 one of its logarithm. An intercept is
+    A slope a is regular or, with probability π, inverted, and asinh(±a/λ) is N(c, s²). Near 0 this
+    is a normal distribution of the slope, and far from 0 one of its logarithm. An intercept is
     N(±δ − βa, v² + w²a²): difficulty N(β, w²) plus a part N(±δ, v²) that does not depend on the
-    slope. The standardised intercept e is N(0, 1). An inverted item is a regular one with right and
-    wrong exchanged.
+    slope. An inverted item is a regular one with right and wrong exchanged.
 
-    ``slope`` is the median slope of regular items, ``bend`` is λ in units of it, and
-    ``log_slope_spread`` is s, the SD of log a where slopes are well above λ. ``inverted`` is the
-    share π of inverted items. ``difficulty`` and ``difficulty_spread`` are mean and SD of
-    difficulty (β, w). ``intercept`` and ``intercept_spread`` are mean and SD of the other part of
-    intercepts (δ, v).
+    ``slope`` is the median slope of regular items, and ``log_slope_spread`` is s, the SD of log a
+    where slopes are well above λ. ``inverted`` is the share π of inverted items. ``difficulty`` and
+    ``difficulty_spread`` are mean and SD of difficulty (β, w). ``intercept`` and
+    ``intercept_spread`` are mean and SD of the other part of intercepts (δ, v).
     """
 
     slope: float
-    bend: float
     log_slope_spread: float
     inverted: float
     difficulty: float
@@ -108,11 +98,14 @@ class ItemDistribution:
     chance: Any = None  # That of the weak prior, whose density of guessing is kept.
     learns: ClassVar[bool] = False
     keys: ClassVar[None] = None
+    bend: ClassVar[float] = 0.6
+    """λ in units of the median slope. It hardly matters: of lognormal slopes values from 0.4 to 0.8
+    are likeliest, and with 0.4 errors of slopes are the same (``benchmarks/coverage.py``)."""
 
     def described(self) -> dict[str, Any]:
         """Return what was learned, for the settings of a result."""
         numbers = {name: value for name, value in asdict(self).items() if value is not None}
-        return {"kind": "empirical", **numbers}
+        return {"kind": "empirical", "bend": self.bend, **numbers}
 
     def chosen(self, items: Any) -> ItemDistribution:
         """The distribution, and the chance level of some of the items."""
@@ -130,18 +123,16 @@ class ItemDistribution:
     @classmethod
     def from_vector(cls, vector: Array) -> ItemDistribution:
         """Return the distribution of which :attr:`vector` is ``vector``."""
-        numbers = vector.copy()
-        numbers[_LOGARITHMS] = np.exp(vector[_LOGARITHMS])
-        numbers[_LOGITS] = logistic(vector[_LOGITS])
-        return cls(*map(float, numbers))
-
-    @property
-    def vector(self) -> Array:
-        """All eight numbers, unbounded: logarithms, a logit, and both means as they are."""
-        numbers = np.array(list(asdict(self).values())[:8], dtype=np.float64)
-        numbers[_LOGARITHMS] = np.log(numbers[_LOGARITHMS])
-        numbers[_LOGITS] = np.log(numbers[_LOGITS] / (1 - numbers[_LOGITS]))
-        return numbers
+        slope, spread, odds, difficulty, wide, intercept, intercept_spread = vector.tolist()
+        return cls(
+            slope=math.exp(slope),
+            log_slope_spread=math.exp(spread),
+            inverted=float(logistic(odds)),
+            difficulty=difficulty,
+            difficulty_spread=math.exp(wide),
+            intercept=intercept,
+            intercept_spread=math.exp(intercept_spread),
+        )
 
     @property
     def turn(self) -> float:
@@ -149,252 +140,220 @@ class ItemDistribution:
         return self.bend * self.slope
 
     @property
-    def centre(self) -> float:
-        """c, the mean of u."""
-        return math.asinh(1 / self.bend)
-
-    def variance(self, slope: Array) -> Array:
-        """Variance of intercepts given the slope."""
-        return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
-
-    def standardised(self, slope: Array, intercept: Array, sign: Array) -> tuple[Array, Array]:
-        """Coordinates u and e of items. ``sign`` is −1 for inverted items."""
-        off = intercept - sign * self.intercept + self.difficulty * slope
-        return np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope))
-
-    def items(self, u: Array, e: Array, sign: Array) -> tuple[Array, Array]:
-        """Slopes and intercepts at some coordinates."""
-        slope = sign * self.turn * np.sinh(u)
-        mean = sign * self.intercept - self.difficulty * slope
-        return slope, mean + e * np.sqrt(self.variance(slope))
-
-    def jacobian(self, slope: Array, e: Array, sign: Array) -> tuple[Array, Array, Array]:
-        """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e, as ∂a/∂e is 0."""
-        by_u = sign * np.sqrt(slope**2 + self.turn**2)
-        sd = np.sqrt(self.variance(slope))
-        with_slope = e * self.difficulty_spread**2 * slope / sd - self.difficulty
-        return by_u, with_slope * by_u, sd
-
-    def log_density(self, slope: Array, intercept: Array, sign: Array) -> Array:
-        """Log density of (slope, intercept) and of the sign."""
-        u, e = self.standardised(slope, intercept, sign)
-        square = ((u - self.centre) / self.log_slope_spread) ** 2 + e**2
-        volume = (slope**2 + self.turn**2) * self.variance(slope)
-        odds = np.where(sign < 0, self.inverted, 1 - self.inverted)
-        constant = np.log(odds) - math.log(self.log_slope_spread)
-        return np.asarray(constant - 0.5 * (square + np.log(volume)))
-
-    def gradient(self, slope: Array, intercept: Array, sign: Array, weights: Array) -> Array:
-        """Derivative by the vector of a weighted sum of log densities, (8,)."""
-        u, e = self.standardised(slope, intercept, sign)
-        off_centre = (u - self.centre) / self.log_slope_spread
-        beyond = slope**2 + self.turn**2
-        variance = self.variance(slope)
-        pull = weights * off_centre / self.log_slope_spread
-        surplus = weights * (e**2 - 1) / variance
-        by_mean = weights * e / np.sqrt(variance)
-        by_turn = (
-            pull * (sign * slope / np.sqrt(beyond)) - weights * (self.turn**2 / beyond)
-        ).sum()
-        total = weights.sum()
-        return np.array(
-            [
-                by_turn,
-                by_turn - pull.sum() / math.sqrt(1 + self.bend**2),
-                (weights * off_centre**2).sum() - total,
-                (weights * (sign < 0)).sum() - self.inverted * total,
-                -(by_mean * slope).sum(),
-                (surplus * slope**2).sum() * self.difficulty_spread**2,
-                (by_mean * sign).sum(),
-                surplus.sum() * self.intercept_spread**2,
-            ]
-        )
-
-    @property
     def slope_density(self) -> TwoSided:
-        """Density of u, with the sign of the slope."""
-        return TwoSided(self.centre, self.log_slope_spread, self.inverted)
+        """Density of asinh(a/λ), with the sign of the slope."""
+        return TwoSided(math.asinh(1 / self.bend), self.log_slope_spread, self.inverted)
 
     @property
     def guessing_density(self) -> Beta:
         """Density of guessing, as in the weak prior."""
         return WeakPrior(chance=self.chance).guessing_density
 
+    def variance(self, slope: Array) -> Array:
+        """Variance of intercepts given the slope."""
+        return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
+
+    def of_kind(self, slope: Array, intercept: Array, sign: float) -> tuple[Array, Array]:
+        """Log density of (slope, intercept) among the items of a sign, and its gradient.
+
+        The gradient is by the vector, (7, …); of its entry for π it lacks the share of the sign.
+        """
+        centre = math.asinh(1 / self.bend)
+        off = (np.arcsinh(sign * slope / self.turn) - centre) / self.log_slope_spread
+        variance = self.variance(slope)
+        residual = intercept - sign * self.intercept + self.difficulty * slope
+        square = residual**2 / variance
+        beyond = slope**2 + self.turn**2
+        share = self.inverted if sign < 0 else 1 - self.inverted
+        constant = math.log(share / self.log_slope_spread / (2 * math.pi))
+        value = constant - 0.5 * (off**2 + square + np.log(beyond * variance))
+        pull = off / self.log_slope_spread
+        by_turn = pull * sign * slope / np.sqrt(beyond) - self.turn**2 / beyond
+        surplus = (square - 1) / variance
+        gradient = [
+            by_turn,
+            off**2 - 1,
+            np.full_like(slope, float(sign < 0) - self.inverted),
+            -residual / variance * slope,
+            surplus * (self.difficulty_spread * slope) ** 2,
+            residual / variance * sign,
+            surplus * self.intercept_spread**2,
+        ]
+        return value, np.stack(gradient)
+
+    def log_density(self, slope: Array, intercept: Array) -> tuple[Array, Array]:
+        """Log density of (slope, intercept), and its gradient by the vector, (7, …)."""
+        regular, by_regular = self.of_kind(slope, intercept, 1.0)
+        inverted, by_inverted = self.of_kind(slope, intercept, -1.0)
+        share = logistic(inverted - regular)
+        gradient = by_regular + share * (by_inverted - by_regular)
+        return np.logaddexp(regular, inverted), gradient
+
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
     ) -> AtPrior:
-        """Log density of u and e of the items, its gradient and its curvature.
+        """Log density of the items, its gradient and its curvature.
 
         Each item is of the kind that its slope has the sign of. The limit of slopes and the density
         of guessing are those of the weak prior.
         """
         del hyper, common_slope
-        slope, intercept, logit = items[:3]
+        slope = items.slope
         sign = np.where(slope < 0, -1.0, 1.0)
-        u, e = self.standardised(slope, intercept, sign)
-        by_u, with_slope, sd = self.jacobian(slope, e, sign)
-        terms = [
-            Term(Normal(self.centre, self.log_slope_spread).at(u), {0: 1 / by_u}, {}),
-            Term(Normal(0.0, 1.0).at(e), {0: -with_slope / (by_u * sd), 1: 1 / sd}, {}),
-            Term(STEEP.at(slope), {0: 1.0}, {}),
-        ]
-        if logit is not None:
-            terms.append(Term(self.guessing_density.at(logit), {2: 1.0}, {}))
+        centre = math.asinh(1 / self.bend)
+        of_slope = Normal(centre, self.log_slope_spread).at(np.arcsinh(sign * slope / self.turn))
+        learned = Hyper(math.log(self.slope), -self.difficulty)
+        terms = [term._replace(by_hyper={}) for term in self._of_intercepts(items, learned)]
+        terms.append(Term(of_slope, {0: sign / np.sqrt(slope**2 + self.turn**2)}, {}))
+        if items.logit_guessing is not None:
+            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
         return summed(terms, items, copies=copies)
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of intercepts given slopes, and of location and scale, which stay free.
 
-        ``hyper.location`` stands for −β and the scale τ for the median slope. The variance V of an
-        intercept depends on a/τ, so that −½ log V is part of the density.
+        ``hyper.location`` stands for −β and the scale τ for the median slope.
         """
         del common_slope
-        slope = items.slope
-        location = hyper.location
         weak = WeakPrior()
+        terms = self._of_intercepts(items, hyper)
+        return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))
+
+    def _of_intercepts(self, items: Items, hyper: Hyper) -> list[Term]:
+        """Terms of intercepts given slopes, and of steep slopes.
+
+        The variance V of an intercept depends on a/τ, so that −½ log V is part of the density.
+        """
+        slope = items.slope
         unit = self.slope * math.exp(-hyper.log_scale)
         variance = self.variance(unit * slope)
         sd = np.sqrt(variance)
-        residual = items.intercept - np.sign(slope) * self.intercept - location * slope
-        by_residual = {0: -location / sd, 1: 1 / sd}
+        residual = items.intercept - np.sign(slope) * self.intercept - hyper.location * slope
+        by_residual = {0: -hyper.location / sd, 1: 1 / sd}
         of_intercept = Term(Normal(0.0, 1.0).at(residual / sd), by_residual, {0: -slope / sd})
         rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
         by_log_variance = 0.5 * ((residual / sd) ** 2 - 1)
         of_variance = LogDensity(-0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5))
         of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
-        terms = [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0}, {})]
-        return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))
+        return [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0}, {})]
 
 
-_EXPECTED = ItemDistribution(
-    slope=1.0,
-    bend=1.0,
-    log_slope_spread=0.4,  # as the weak prior has it
-    inverted=0.02,  # two SDs of its logit on either side are 0.04 and 53 %
-    difficulty=0.0,
-    difficulty_spread=1.0,  # as that of ability
-    intercept=0.0,
-    intercept_spread=0.5,
-).vector
-# How sure it is, with the weight of about one item; not at all of the typical slope.
-_EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
-_LOWEST, _HIGHEST = (
-    ItemDistribution(*numbers).vector
-    for numbers in (
-        (1e-3, 0.1, 0.02, 1e-6, -1e3, 0.01, -1e3, 0.02),
-        (1e3, 10.0, 1.0, 0.5, 1e3, 1e2, 1e3, 1e2),
-    )
-)
+# What is expected of a distribution, and how surely, with the weight of about one item; not at all
+# of the typical slope. Of slopes the weak prior has it; two SDs of 2 % inverted are 0.04 and 53 %.
+_EXPECTED = np.array([0.0, math.log(0.4), math.log(0.02 / 0.98), 0.0, 0.0, 0.0, math.log(0.5)])
+_PRECISION = np.array([0.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
 
 
-class ItemLikelihoods:
-    """Likelihoods of the items of a fit as functions of their slopes and intercepts.
+class Points(NamedTuple):
+    """Points of the integrals over items, (n_items, n_points)."""
 
-    Guessing stays where it is. Slopes have the absolute limit of the weak prior, because an item
-    that splits the respondents perfectly is as likely with any steeper slope. Where nodes are
-    denser than items bend, expected responses are carried to *places* further apart by the
-    transpose of interpolation, which keeps sums of smooth functions.
-    """
-
-    def __init__(self, patterns: Patterns, items: Items, grid: Grid) -> None:
-        self.n_items = len(items.slope)
-        self._logit = items.logit_guessing
-        theta = grid.nodes.theta
-        copies = patterns.copies(np.ones(self.n_items)).astype(np.intp)
-        # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
-        exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
-        # 0.3 logits apart, at the quantile 0.9 of slopes
-        steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
-        n_places = max(int(np.ptp(theta) * steep / 0.3) + 1, STENCIL)
-        places = theta
-        carried = np.eye(len(theta))
-        if n_places < len(theta):
-            places = np.linspace(theta[0], theta[-1], n_places)
-            carried = local_interpolation(theta, places)
-        right = np.zeros((self.n_items, len(places)))
-        responses = np.zeros((1 if patterns.complete else self.n_items, len(theta)))
-        for _, answers, answered, _, counted in posterior_weights(patterns, items, exact):
-            right += answers.T @ (counted.T @ carried)
-            responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
-        mass = responses.sum(axis=0)
-        kept = np.abs(mass @ carried) > 1e-9 * mass.sum()
-        self._theta = places[kept]
-        self._right = right[:, kept]
-        self._responses: Array = responses @ carried[:, kept]
-        self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
-        if self._logit is None:  # Σθ and Σ1 over right responses are enough
-            self._right = self._right @ self._functions
-
-    def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
-        """Log likelihood of some items, (n,), each at several points, (n, n_points)."""
-        value = np.empty_like(slope)
-        for part in blocks(len(items), slope.shape[1] * len(self._theta)):
-            chosen = items[part]
-            a = slope[part]
-            d = intercept[part]
-            z = a[:, :, None] * self._theta + d[:, :, None]
-            log_wrong = -softplus(z)
-            right = self._right[chosen]
-            responses = self._responses_of(chosen)
-            if self._logit is None:
-                value[part] = a * right[:, :1] + d * right[:, 1:] + _sum(log_wrong, responses)
-                continue
-            logit = self._logit[chosen][:, None, None]
-            log_wrong = log_wrong - softplus(logit)
-            log_odds = np.logaddexp(-softplus(-logit), z + log_wrong) - log_wrong
-            value[part] = _sum(log_odds, right) + _sum(log_wrong, responses)
-        return value + STEEP.at(slope).value
-
-    def local(self, items: Places, slope: Array, intercept: Array) -> tuple[Array, Array]:
-        """Gradient by slope and intercept, (n, 2), and expected information, (n, 2, 2)."""
-        score = np.empty((len(items), 2))
-        information = np.empty((len(items), 2, 2))
-        for part in blocks(len(items), len(self._theta)):
-            chosen = items[part]
-            logit = None if self._logit is None else self._logit[chosen]
-            at = curves_of(Items(slope[part], intercept[part], logit), self._theta)
-            responses = self._responses_of(chosen)
-            if logit is None:
-                score[part] = self._right[chosen] - (responses * at.p) @ self._functions
-            else:
-                score[part] = ((self._right[chosen] / at.p - responses) * at.s) @ self._functions
-            information[part] = complete_data_information(
-                curvatures(at, responses)[:1], self._theta
-            )
-        limit = STEEP.at(slope)
-        score[:, 0] += limit.derivative
-        information[:, 0, 0] += limit.curvature
-        return score, information
-
-    def _responses_of(self, items: Places) -> Array:
-        return self._responses if len(self._responses) == 1 else self._responses[items]
-
-
-def _sum(table: Array, weights: Array) -> Array:
-    """Sum over places, for shapes (n, n_points, n_places) and (n or 1, n_places)."""
-    if len(weights) == 1:
-        return np.asarray(table @ weights[0])
-    return np.asarray((table @ weights[:, :, None])[:, :, 0])
-
-
-class _Points(NamedTuple):
-    """Points of the integrals over items, one row for each item and kind."""
-
-    item: Places
-    sign: Array  # Shape (n, 1): 1 for regular, −1 for inverted.
-    slope: Array  # Shape (n, n_points).
+    slope: Array
     intercept: Array
     log_weight: Array  # Log likelihood and log weight in an integral over slope and intercept.
 
-    def shares(self, distribution: ItemDistribution) -> tuple[Array, Array]:
-        """Posterior weight of each point of an item, and log marginal likelihoods."""
-        joint = self.log_weight + distribution.log_density(self.slope, self.intercept, self.sign)
-        place = np.unique(self.item, return_inverse=True)[1].ravel()
-        peak = np.full(int(place.max()) + 1, -np.inf)
-        np.maximum.at(peak, place, joint.max(axis=1))
-        share = np.exp(joint - peak[place, None])
-        total = np.bincount(place, share.sum(axis=1))
-        return share / total[place, None], peak + np.log(total)
+    def chosen(self, places: Any) -> Points:
+        """Those of some items."""
+        return Points(*(values[places] for values in self))
+
+    def shares(self, distribution: ItemDistribution) -> tuple[Array, Array, Array]:
+        """Posterior weights, log marginal likelihoods, and gradients of log densities."""
+        log_density, gradient = distribution.log_density(self.slope, self.intercept)
+        joint = self.log_weight + log_density
+        peak = joint.max(axis=1, keepdims=True)
+        share = np.exp(joint - peak)
+        total = share.sum(axis=1, keepdims=True)
+        return share / total, (peak + np.log(total))[:, 0], gradient
+
+
+class Counts(NamedTuple):
+    """Responses of every item expected at some abilities."""
+
+    theta: Array
+    right: Array  # Shape (n_items, n_abilities).
+    responses: Array  # The same, or (1, n_abilities) with complete data.
+
+
+def expected_counts(patterns: Patterns, items: Items, grid: Grid) -> Counts:
+    """Count responses at the posteriors of ability.
+
+    Where nodes are denser than items bend, counts are carried to places further apart by the
+    transpose of interpolation, which keeps sums of smooth functions.
+    """
+    theta = grid.nodes.theta
+    copies = patterns.copies(np.ones(len(items.slope))).astype(np.intp)
+    # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
+    exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
+    steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
+    n_places = max(int(np.ptp(theta) * steep / _APART) + 1, STENCIL)
+    places = theta
+    carried = np.eye(len(theta))
+    if n_places < len(theta):
+        places = np.linspace(theta[0], theta[-1], n_places)
+        carried = local_interpolation(theta, places)
+    right = np.zeros((len(items.slope), len(places)))
+    responses = np.zeros((1 if patterns.complete else len(items.slope), len(theta)))
+    for _, answers, answered, _, counted in posterior_weights(patterns, items, exact):
+        right += answers.T @ (counted.T @ carried)
+        responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
+    mass = responses.sum(axis=0)
+    kept = np.abs(mass @ carried) > 1e-9 * mass.sum()
+    return Counts(places[kept], right[:, kept], (responses @ carried)[:, kept])
+
+
+def points_of(counts: Counts, items: Items, scale: float) -> Points:
+    """Points around estimates under the weak prior, with slopes of a typical size ``scale``."""
+    shape = len(items.slope), len(_SLOPES) * len(_POINTS)
+    table = np.empty((3, *shape))
+    for part in blocks(shape[0], shape[1] * len(counts.theta)):
+        chosen = slice(None) if len(counts.responses) == 1 else part
+        responses = np.broadcast_to(counts.responses[chosen], counts.right[part].shape)
+        of_part = Counts(counts.theta, counts.right[part], responses)
+        slope, log_spacing = _slopes(of_part, items.chosen(part), scale)
+        intercept, value = _intercepts(of_part, items.chosen(part), slope)
+        value += log_spacing.ravel()[:, None]
+        slopes = np.repeat(slope.ravel(), len(_POINTS))
+        flat = np.stack([slopes, intercept.ravel(), value.ravel()])
+        table[:, part] = flat.reshape(3, -1, shape[1])
+    return Points(*table)
+
+
+def _slopes(counts: Counts, items: Items, scale: float) -> tuple[Array, Array]:
+    """Slopes a evenly spaced in asinh(a/scale), and log ∂a by a step in standard errors."""
+    information = curvatures(curves_of(items, counts.theta), counts.responses)[0]
+    of_intercept, mixed, of_slope = (information @ counts.theta**k for k in range(3))
+    alone = of_slope - mixed**2 / np.maximum(of_intercept, UNKNOWN)
+    stretch = np.sqrt(items.slope**2 + scale**2)
+    precision = alone * stretch**2 + 0.5 * WeakPrior.slope_spread**-2
+    sd = precision[:, None] ** -0.5
+    slope = scale * np.sinh(np.arcsinh(items.slope / scale)[:, None] + sd * _SLOPES)
+    return slope, np.log(sd * np.sqrt(slope**2 + scale**2))
+
+
+def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Array]:
+    """Points of intercepts at each slope of the items, and their log likelihoods and weights.
+
+    Newton steps find the likeliest intercept, as far as the weak prior lets it go.
+    """
+    n = slopes.shape[1]
+    right = np.repeat(counts.right, n, axis=0)
+    responses = np.repeat(counts.responses, n, axis=0)
+    at = items.chosen(np.repeat(np.arange(len(slopes)), n))._replace(slope=slopes.ravel())
+    held = WeakPrior.intercept_spread**-2
+    for _ in range(_NEWTON_STEPS):
+        curves = curves_of(at, counts.theta)
+        residual = (right / curves.p - responses) * curves.s
+        precision = curvatures(curves, responses)[0].sum(axis=1) + held
+        step = (residual.sum(axis=1) - held * at.intercept) / precision
+        at = at._replace(intercept=at.intercept + np.clip(step, -2.0, 2.0))
+    sd = precision[:, None] ** -0.5
+    intercepts = at.intercept[:, None] + sd * _POINTS
+    value = np.log(_WEIGHTS * sd) + 0.5 * _POINTS**2
+    value += STEEP.at(at.slope).value[:, None]
+    for k, intercept in enumerate(intercepts.T):
+        log_p = log_probability(at._replace(intercept=intercept), counts.theta)
+        log_wrong, log_right = log_p[:, 0], log_p[:, 1]
+        value[:, k] += (responses * log_wrong + right * (log_right - log_wrong)).sum(axis=1)
+    return intercepts, value
 
 
 def empirical_bayes(
@@ -410,7 +369,7 @@ def empirical_bayes(
     items = problem.items(maximum.x)
     patterns = problem.engine.patterns
     grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
-    likelihoods = ItemLikelihoods(patterns, items, grid)
+    counts = expected_counts(patterns, items, grid)
     n_right = patterns.margins.respondent_right
     powers = [patterns.weight * n_right**k for k in range(3)]
     share, *of_able = (
@@ -419,15 +378,12 @@ def empirical_bayes(
     )
     order = np.lexsort((*reversed(of_able), share))
     whole = np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
-    distribution = _learned(likelihoods, whole, items)
-    n_items = likelihoods.n_items
-    slope = np.zeros(n_items)
-    intercept = np.zeros(n_items)
-    for part in blocks(n_items, 2 * len(_STEPS)):
-        points = _points(likelihoods, np.arange(part.start, part.stop), distribution)
-        share, _ = points.shares(distribution)
-        slope += np.bincount(points.item, (share * points.slope).sum(axis=1), n_items)
-        intercept += np.bincount(points.item, (share * points.intercept).sum(axis=1), n_items)
+    scale = max(abs(float(np.median(items.slope[whole]))), _LEAST)
+    points = points_of(counts, items, scale)
+    distribution = learned_from(points, whole, items, scale)
+    share = points.shares(distribution)[0]
+    slope = (share * points.slope).sum(axis=1)
+    intercept = (share * points.intercept).sum(axis=1)
     plain = problem_of(patterns, problem.parameters.model, None, problem.mesh)
     x = plain.parameters.vector(Items(slope, intercept, items.logit_guessing))
     moved = with_unit_scale(plain, at_vector(plain, x, maximum, schedule), schedule)
@@ -440,133 +396,27 @@ def empirical_bayes(
     return plain._replace(prior=learned), moved
 
 
-def _learned(likelihoods: ItemLikelihoods, whole: Places, items: Items) -> ItemDistribution:
+def learned_from(points: Points, whole: Places, items: Items, scale: float) -> ItemDistribution:
     """Return the most likely distribution of a sample of the items, which may have copies."""
-    from scipy.optimize import Bounds, minimize
+    from scipy.optimize import minimize
 
-    sample = whole[:: -(-len(whole) // 2000)]
+    sample = whole[:: -(-len(whole) // _MOST_ITEMS)]
     sample, copies = np.unique(sample, return_counts=True)
-    size = max(abs(float(np.median(items.slope[whole]))), _LEAST_SLOPE)
-    # to start from, half of the intercepts' variance goes with slopes
-    spread = max(float(np.std(items.intercept[whole])), _LEAST_SLOPE) / np.sqrt(2)
-    start = replace(
-        ItemDistribution.from_vector(_EXPECTED),
-        slope=size,
-        difficulty=-float(np.median(items.intercept[whole])) / size,
-        difficulty_spread=spread / size,
-        intercept_spread=spread,
-    )
+    points = points.chosen(sample)
 
-    def loss(vector: Array, points: _Points) -> tuple[float, Array]:
-        """Minus the log marginal likelihood, with what is taken of the distribution in advance."""
-        distribution = ItemDistribution.from_vector(vector)
-        share, log_marginal = points.shares(distribution)
-        place = np.unique(points.item, return_inverse=True)[1].ravel()
+    def loss(vector: Array) -> tuple[float, Array]:
+        """Minus the log marginal likelihood, with what is expected of the distribution."""
+        share, log_marginal, gradient = points.shares(ItemDistribution.from_vector(vector))
         off = vector - _EXPECTED
-        weights = share * copies[place, None]
-        total = float(copies @ log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
-        gradient = distribution.gradient(points.slope, points.intercept, points.sign, weights)
-        by_vector = gradient - _EXPECTED_PRECISION * off
-        return -total / copies.sum(), np.asarray(-by_vector / copies.sum())
+        total = float(copies @ log_marginal) - 0.5 * float(_PRECISION @ off**2)
+        by_vector = (gradient * share).sum(axis=2) @ copies - _PRECISION * off
+        return -total / copies.sum(), -by_vector / copies.sum()
 
-    distribution = start
-    trust = 1.0
-    points = _points(likelihoods, sample, distribution)
-    value = loss(distribution.vector, points)[0]
-    for _ in range(20):  # five settle 12 × 600
-        inside = np.clip(distribution.vector, _LOWEST, _HIGHEST)
-        lowest = np.maximum(inside - trust * _TRUSTED_DOWN, _LOWEST)
-        highest = np.minimum(inside + trust * _TRUSTED_UP, _HIGHEST)
-        optimum = minimize(
-            loss,
-            inside,
-            args=(points,),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(lowest, highest),
-            options={"maxiter": 12},
-        )
-        moved = ItemDistribution.from_vector(optimum.x)
-        # such a gain in log marginal likelihood moves slopes by 0.014 standard errors
-        if (loss(inside, points)[0] - float(optimum.fun)) * copies.sum() < 0.01:
-            return moved
-        of_moved = _points(likelihoods, sample, moved)
-        of_value = loss(moved.vector, of_moved)[0]
-        if of_value <= value:
-            distribution = moved
-            points = of_moved
-            value = of_value
-            trust = min(2 * trust, 1.0)
-        elif trust < 0.05:  # a step down is then within the error of the integrals
-            break
-        else:
-            trust /= 4
-    return distribution
-
-
-def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistribution) -> _Points:
-    """Points around the modes of some items, of kinds that they may well be of."""
-    kinds = [_modes(likelihoods, items, sign, distribution) for sign in (1.0, -1.0)]
-    log_odds = math.log(1 - distribution.inverted), math.log(distribution.inverted)
-    evidence = np.stack(  # by Laplace's approximation, up to a constant
-        [
-            height + odds + np.log(np.einsum("jkk->jk", factor)).sum(axis=1)
-            for (_, factor, height), odds in zip(kinds, log_odds, strict=True)
-        ]
-    )
-    likely = evidence > evidence.max(axis=0) - 14.0
-    which = np.concatenate([np.flatnonzero(kept) for kept in likely])
-    sign = np.repeat([1.0, -1.0], likely.sum(axis=1))[:, None]
-    at, factor = (
-        np.concatenate([kind[k][kept] for kind, kept in zip(kinds, likely, strict=True)])
-        for k in range(2)
-    )
-    u, e = np.moveaxis(at[:, None] + _STEPS @ np.swapaxes(factor, 1, 2), 2, 0)
-    slope, intercept = distribution.items(u, e, sign)
-    by_u, _, by_e = distribution.jacobian(slope, e, sign)
-    volume = np.log(np.abs(by_u) * by_e)
-    volume += np.log(np.einsum("jkk->jk", factor)).sum(axis=1, keepdims=True)
-    log_likelihood = likelihoods.log_likelihood(items[which], slope, intercept)
-    return _Points(items[which], sign, slope, intercept, log_likelihood + _LOG_WEIGHTS + volume)
-
-
-def _modes(
-    likelihoods: ItemLikelihoods, items: Places, kind: float, distribution: ItemDistribution
-) -> tuple[Array, Array, Array]:
-    """Modes u and e of the posteriors of items of one kind, (n, 2).
-
-    With them come triangular factors of their covariances, (n, 2, 2), and log densities. Newton
-    steps on expected information that lead down are damped (Levenberg 1944).
-    """
-    centre = np.array([distribution.centre, 0.0])
-    precision = np.array([distribution.log_slope_spread**-2, 1.0])
-    sign = np.full(len(items), kind)
-
-    def height(at: Array) -> Array:
-        slope, intercept = distribution.items(at[:, :1], at[:, 1:], sign[:, None])
-        value = likelihoods.log_likelihood(items, slope, intercept)[:, 0]
-        return np.asarray(value - 0.5 * (at - centre) ** 2 @ precision)
-
-    at = np.tile(centre, (len(items), 1))
-    here = height(at)
-    damping = np.zeros(len(items))
-    for _ in range(40):
-        slope, intercept = distribution.items(at[:, 0], at[:, 1], sign)
-        score, by_item = likelihoods.local(items, slope, intercept)
-        by_u, with_slope, by_e = distribution.jacobian(slope, at[:, 1], sign)
-        moves = np.zeros((len(items), 2, 2))  # of slope and intercept (rows) by u and e
-        moves[:, 0, 0], moves[:, 1, 0], moves[:, 1, 1] = by_u, with_slope, by_e
-        turned = np.swapaxes(moves, 1, 2)
-        information = turned @ by_item @ moves + np.diag(precision)
-        gradient = (turned @ score[:, :, None])[:, :, 0] - precision * (at - centre)
-        damped = information * (1 + damping[:, None, None] * np.eye(2))
-        step = np.linalg.solve(damped, gradient[:, :, None])[:, :, 0]
-        if np.abs(step).max() < 1e-3:
-            break
-        step[:, 0] = np.clip(step[:, 0], -2.0, 2.0)
-        there = height(at + step)
-        up = there >= here - 1e-9
-        at[up] += step[up]
-        here = np.where(up, there, here)
-        damping = np.where(up, damping / 10, np.maximum(10 * damping, 1.0))
-    return at, np.linalg.cholesky(np.linalg.inv(information)), here
+    # to start from, half of the intercepts' variance goes with slopes
+    spread = max(float(np.std(items.intercept[whole])), _LEAST) / np.sqrt(2)
+    start = _EXPECTED.copy()
+    start[0] = np.log(scale)
+    start[3] = -float(np.median(items.intercept[whole])) / scale
+    start[[4, 6]] = np.log([spread / scale, spread])
+    optimum = minimize(loss, start, jac=True, method="BFGS", options={"gtol": _GRADIENT})
+    return ItemDistribution.from_vector(optimum.x)

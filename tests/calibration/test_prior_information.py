@@ -31,7 +31,7 @@ HYPER = Hyper(log_scale=0.3, location=-0.4)
 PRIORS = (
     WeakPrior(),
     ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
-    ItemDistribution(1.2, 0.8, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
+    ItemDistribution(1.2, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
 )
 
 

@@ -116,7 +116,7 @@ EVERY_PRIOR: dict[str, Prior] = {
     "expected": TOLD,
     "expected beside fixed items": TOLD.on_fixed_scale(),
     "independent": ItemPrior(Normal(1.1, 0.4), Normal(0.0, 2.0), Beta()),
-    "learned": ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4),
+    "learned": ItemDistribution(1.2, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4),
 }
 
 

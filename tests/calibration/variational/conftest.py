@@ -20,7 +20,7 @@ N_ITEMS = 5
 SLOPES = np.array([0.7, 1.0, 1.4, -0.8, 0.3])
 MANY, FEW = 100, 1
 """Respondents beside whom five items are few, and many: intercepts are then measured from m·a."""
-LEARNED = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
+LEARNED = ItemDistribution(1.2, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
 KINDS: dict[str, tuple[ModelName, Any, int]] = {
     "2PL weak": ("2PL", WeakPrior(), MANY),
     "2PL weak, moving": ("2PL", WeakPrior(), FEW),
