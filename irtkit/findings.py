@@ -196,6 +196,11 @@ def typed(settings: Mapping[str, Any], *, options: bool) -> str:
     return (" " if options else ", ").join(words)
 
 
+def spelled(**settings: Any) -> str:
+    """Settings as they are typed where the program runs: in Python or on the command line."""
+    return typed(settings, options=_OPTIONS.get())
+
+
 def _word(value: Any) -> str:
     """A name or number in a list with commas, in double quotes if it holds a comma or a quote."""
     word = f"{value:g}" if isinstance(value, float) else str(value)
@@ -646,10 +651,12 @@ LEGENDS = {
     "difference from the 1PL (simultaneous 95% intervals)",
     "passes": "passes: systems with more right answers and significantly lower ability. passed_by: "
     "the reverse",
-    "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong. separating: "
-    "items with P(right) between {low:.0%} and {high:.0%} (leaving guessing out) for the {best} "
-    "best systems. near duplicates: items answered like an earlier one. best score: accuracy of "
-    "these systems. headroom: 1 minus this score",
+    "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong; separating: "
+    "P(right) of the {best} best systems is between {low:.0%} and {high:.0%}, without guessing; "
+    "near duplicates: items answered like an earlier one; best score: accuracy of the best "
+    "systems; headroom: 1 minus this score",
+    "misfit": "*: the system is right on more items that are improbable at its ability than chance "
+    "allows (p < 0.05 over all systems). Its answers may have leaked or follow wrong keys",
     "p_negative": "p negative: probability that the slope is below 0, from the responses to the "
     "item and the distribution of slopes over all items",
     "p_negative_given_all": "p negative: probability that the item falls with the abilities that "

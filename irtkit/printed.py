@@ -1,22 +1,30 @@
-"""Tables and sentences as they are printed: 80 columns wide, labels without control characters."""
+"""Results as they are shown: tables and sentences, 80 columns wide on a terminal.
+
+A result says what it shows as a `Shown`. `Shown.text` prints it, `Shown.markdown` writes it, and
+`irtkit.report.notebook` makes HTML of it. Labels are without control characters.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass
 from itertools import chain
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from irtkit.findings import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from rich.console import RenderableType
-    from rich.table import Table
 
 WIDTH = 80  # Columns of a usual terminal.
-LABEL = 28  # Columns of a printed label. A character may take two.
+LABEL, _LEAST = 28, 16  # Columns of a printed label, and its least. A character may take two.
+TOP = 20  # Rows that are printed: with the headings, a screen of 24 lines.
+_LEGEND = 2 * WIDTH - 22  # Columns of the first entries of a legend: with its end, two lines.
 
 _BEGINNING = re.compile(r"(.*[\W_])?")  # A text up to the last sign between words.
 _MOST_CUTS = 5  # Times that labels which are still equal lose more of their common part.
@@ -64,6 +72,7 @@ def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
     """
     from rich.cells import set_cell_size
 
+    labels = list(labels)
     names = {label: printable(label) for label in labels}
     lost, cut = dict.fromkeys(names, 0), {name: shortened(name, room) for name in names}
     for _ in range(_MOST_CUTS):
@@ -77,8 +86,9 @@ def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
             for label in group if len(group) > 1 else ():
                 lost[label] += word
                 head = set_cell_size(names[label], room // 3)
-                cut[label] = shortened(f"{head}…{names[label][lost[label] :]}", room)
-    return [cut[label] for label in names]
+                end = names[label][lost[label] :] or names[label][1 - room + room // 3 :]
+                cut[label] = shortened(f"{head}…{end}", room)
+    return [cut[label] for label in labels]
 
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
@@ -124,26 +134,126 @@ def cell(value: Any) -> str:
     return "" if value is None else printable(value)
 
 
-def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bool] = ()) -> Table:
-    """Table of a frame whose index holds printable, short labels, see `shortened`.
+@dataclass(frozen=True)
+class Shown:
+    """What a result shows, on a terminal, on a page and in Markdown alike."""
 
-    Columns named in ``texts`` are broken into lines. Labels with a true ``red`` are red.
-    """
+    title: str = ""  # What the table holds.
+    table: pd.DataFrame | None = None
+    """Rows by their labels. The names of columns are their headings, the most important first."""
+    legend: Sequence[str] = ()  # What the columns are, as "name: meaning".
+    findings: Sequence[object] = ()  # Sentences.
+    further: Sequence[Shown] = ()
+
+    def text(self, top: int = TOP, *, legend: bool = False) -> str:
+        """Return lines of 80 columns, with at most ``top`` rows of every table.
+
+        Without ``legend`` a legend has at most two lines.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from irtkit.printed import Shown
+        >>> table = pd.DataFrame({"score": [0.75, 0.5]}, pd.Index(["a", "b"], name="system"))
+        >>> print(Shown("best first", table, ["score: per cent right"]).text(1))
+        best first:
+        system score
+        a      0.750
+        … and 1 more
+        <BLANKLINE>
+        score: per cent right
+        """
+        blocks = []
+        if self.table is not None and len(self.table) and top:
+            heading = f"{in_lines([f'{self.title}:'])}\n" if self.title else ""
+            blocks.append(heading + _table_text(self.table, top))
+            blocks.append(in_lines([". ".join(self.legend)] if legend else _begun(self.legend)))
+        blocks.append(in_lines(map(str, self.findings)))
+        blocks += [part.text(top, legend=legend) for part in self.further]
+        return "\n\n".join(filter(None, blocks))
+
+    def markdown(self) -> str:
+        """Return a heading, a table and paragraphs in Markdown."""
+        blocks = [f"## {_in_markdown(self.title)}"] if self.title else []
+        if self.table is not None:
+            names = [self.table.index.name or "", *self.table.columns]
+            rows = [names, ["---"] * len(names), *self.table.itertuples(name=None)]
+            blocks.append("\n".join(f"| {' | '.join(map(_in_markdown, row))} |" for row in rows))
+        blocks += [_in_markdown(str(sentence)) for sentence in (*self.findings, *self.legend)]
+        blocks += [part.markdown() for part in self.further]
+        return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"
+
+
+class Printed(InNotebooks):
+    """A result that `print` and notebooks show."""
+
+    def shown(self) -> Shown:
+        """Return what is shown. Its ``text(legend=True)`` explains all columns."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.shown().text()
+
+
+def _in_markdown(value: Any) -> str:
+    """Text that a table of Markdown holds as it is."""
+    escaped = cell(value).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return escaped.replace("`", "\\`").replace("[", "\\[")
+
+
+def _begun(legend: Sequence[str]) -> list[str]:
+    """The first entries of a legend, as many as two lines hold."""
+    for n in range(len(legend), 0, -1):
+        text = ". ".join(legend[:n])
+        if n == 1 or len(text) <= _LEGEND:
+            return [text if n == len(legend) else f"{text}. More: {spelled(legend=True)}"]
+    return []
+
+
+def is_text(values: Iterable[Any]) -> bool:
+    """Whether a column holds words, which stand to the left."""
+    return any(isinstance(value, str) and re.search(r"[^\W\d_]", value) for value in values)
+
+
+def _table_text(table: pd.DataFrame, top: int) -> str:
+    """The first rows of a table, without the last columns if 80 columns have no room for them."""
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(str(frame.index.name or ""), no_wrap=True)
-    texts = set(texts)
-    for name in frame.columns:
-        justify: Literal["left", "right"] = "left" if name in texts else "right"
-        table.add_column(str(name).replace("_", "\n"), justify=justify)
-    marked = list(red) or [False] * len(frame)
-    for label, row, is_red in zip(frame.index, frame.to_numpy(dtype=object), marked, strict=True):
-        table.add_row(
-            Text(label, style="red" * bool(is_red)), *(Text(cell(value)) for value in row)
-        )
-    return table
+    rows = table.head(top).reset_index()
+    names = [str(table.index.name or ""), *map(str, table.columns)]
+    cells = [[cell(value) for value in rows.iloc[:, k]] for k in range(len(names))]
+    words = [k for k in range(len(names)) if k == 0 or is_text(cells[k])]
+    widths = [
+        1 + max(map(cell_len, (*name.split("_"), *column)))
+        for name, column in zip(names, cells, strict=True)
+    ]
+    n = len(names)
+    while (room := _room(widths[:n], words)) < _LEAST and n > 2:
+        n -= 1
+    drawn = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for k, name in enumerate(names[:n]):
+        if k in words and not (k and any(" " in text for text in cells[k])):
+            cells[k] = short_labels(cells[k], room)
+        justify: Any = "left" if k in words else "right"
+        drawn.add_column(name.replace("_", "\n"), justify=justify, max_width=max(room, _LEAST))
+    for row in zip(*cells[:n], strict=True):
+        drawn.add_row(*map(Text, row))
+    lines = [plain(drawn)]
+    if len(table) > top:
+        lines.append(f"… and {len(table) - top:,} more")
+    if n < len(names):
+        lines.append(in_lines([f"… and columns without room: {', '.join(names[n:])}"]))
+    return "\n".join(lines)
+
+
+def _room(widths: Sequence[int], words: Sequence[int]) -> int:
+    """Columns that are left for each column of words beside the numbers."""
+    of_words = [width for k, width in enumerate(widths) if k in words]
+    left = WIDTH - sum(widths) + sum(of_words)
+    rooms = (n for n in range(WIDTH) if sum(min(width, n + 1) for width in of_words) <= left)
+    return max(rooms, default=0)
 
 
 def plain(shown: RenderableType) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.printed import Shown
     from irtkit.suspects.health import Health
 
 __all__ = ["EM", "FitResult", "Variational", "fit", "load"]
@@ -196,15 +197,15 @@ class Questions:
         table: pd.DataFrame = _several(self, "ability_correlations").correlations()
         return table
 
-    def __str__(self) -> str:
-        result: Any = self
-        if result.n_abilities > 1:
-            from irtkit.systems.printed import abilities_text
+    def shown(self: Any) -> Shown:
+        """Return what is printed: sentences, the hardest items and the best respondents."""
+        if self.n_abilities > 1:
+            from irtkit.systems.printed import abilities_shown
 
-            return abilities_text(result)
-        from irtkit.calibration.summary import in_words
+            return abilities_shown(self)
+        from irtkit.calibration.summary import fit_shown
 
-        return in_words(result)
+        return fit_shown(self)
 
 
 def _several(result: FitResult, name: str) -> Any:

@@ -19,7 +19,7 @@ from irtkit.data.slopes import Verdict, slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
-from irtkit.printed import InNotebooks
+from irtkit.printed import Printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ else:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FitResult(Calibration, Questions, InNotebooks):
+class FitResult(Calibration, Questions, Printed):
     """A fitted item response model; made by :func:`irtkit.fit`.
 
     Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)

@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.checks import counted
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.findings import Finding, Remedy
-from irtkit.printed import LABEL, in_lines, plain, printable, shortened, table_of
+from irtkit.printed import LABEL, Shown, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ _TIED = 1e-6  # Abilities that differ by less are the same: rounding.
 _SHOWN = 5  # Rows of a table, as many as `head` of pandas shows.
 
 
-def in_words(result: FitResult) -> str:
+def fit_shown(result: FitResult) -> Shown:
     """What ``print(result)`` says: sentences, the hardest items, and the best respondents."""
-    return "\n".join([in_lines(about(result)), "", *_tables(result)])
+    return Shown(findings=about(result), further=[_hardest(result), _best(result)])
 
 
 def about(result: FitResult) -> list[str]:
@@ -144,31 +144,31 @@ def silent_items(result: FitResult) -> Iterator[Finding]:
             yield _note(code, n=n, least=_TELLING)
 
 
-def _tables(result: FitResult) -> list[str]:
-    """The hardest items, and the best respondents."""
+def _hardest(result: FitResult) -> Shown:
+    """The hardest items."""
     component = ["component"] * (result.components is not None)
-    added = ["guessing"] * (result.model == "3PL")
-    shown = ["discrimination", "difficulty", *added, "average_error", "n_responses"]
+    guessing = ["guessing"] * (result.model == "3PL")
+    columns = ["discrimination", "difficulty", *guessing, "average_error", "n_responses"]
+    hardest = hardest_first(result.items)[[*columns, *component, "status"]]
+    rows, _ = folded(hardest, result.alike, _SHOWN)
+    legend = []
+    if rows["difficulty"].isna().any():
+        legend.append("difficulty: blank where an item is flat or its slope is below 0")
+    title = "items with the highest average error (without those that no system gets right)"
+    return Shown(title, rows, legend)
+
+
+def _best(result: FitResult) -> Shown:
+    """The respondents with the highest abilities, or scores if many systems are at chance."""
+    component = ["component"] * (result.components is not None)
     real = result.respondents.iloc[result.best_first]
-    lines = []
-    if len(hardest := hardest_first(result.items)[[*shown, *component, "status"]]):
-        room = LABEL - sum(len(f"{name} ") for name in (*added, *component))
-        first, _ = folded(hardest, result.alike, _SHOWN, room)
-        lines.append(
-            "items with the highest average error (without those that no system gets right)"
-        )
-        if first["difficulty"].isna().any():
-            lines.append("(difficulty is blank where an item is flat or its slope is below 0)")
-        lines[-1] += ":"
-        lines += [plain(table_of(first, ["status"])), ""]
-    by = "score" if result.at_chance else "ability"
+    rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
+    title = f"respondents with the highest {'score' if result.at_chance else 'ability'}"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
-    tied = n_first >= _SHOWN and not result.at_chance
-    tie = f" ({n_first:,} are equally high)" if tied else ""
-    ablest = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
-    ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
-    lines += [f"respondents with the highest {by}{tie}:", plain(table_of(ablest))]
-    return [*lines, *["(rows of different components cannot be compared)"] * len(component)]
+    if n_first >= _SHOWN and not result.at_chance:
+        title += f" ({n_first:,} are equally high)"
+    legend = ["component: rows of different ones cannot be compared"] * len(component)
+    return Shown(title, rows, legend)
 
 
 def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:

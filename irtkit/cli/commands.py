@@ -9,7 +9,6 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 import irtkit
 from irtkit.capabilities import limit_of
@@ -23,11 +22,20 @@ from irtkit.cli.inputs import (
     result_of,
 )
 from irtkit.cli.options import Group, names_of, page_of
-from irtkit.cli.outputs import described, next_step, prepared, say_written, write, write_fit
+from irtkit.cli.outputs import (
+    described,
+    next_step,
+    prepared,
+    say_written,
+    show,
+    with_severity,
+    write,
+    write_fit,
+)
 from irtkit.cli.process import run
 from irtkit.files import replacing
 from irtkit.findings import Finding, Remedy, reasons_text
-from irtkit.printed import in_lines, printable, table_of
+from irtkit.printed import Shown, in_lines, printable
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -149,16 +157,16 @@ def _demo(given: SimpleNamespace) -> None:
     suspects = suspects[suspects["suspect"]].sort_values("wrong_key", ascending=False)
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
-    said = f"{first.name} is probably mislabelled. The answer key says {answers}"
-    click.echo(in_lines([f"{said} {first['strong_answer']}."]))
-    click.echo("\nWrong key: log likelihood ratio of a reversed key. Above 3 is strong evidence.")
-    columns = ["wrong_key", "average_error", "marked_right", "strong_answer"]
-    Console().print(table_of(suspects[columns].head(_LISTED)))
-    click.echo("\nSystems by ability:")
+    mislabelled = f"{first.name} is probably mislabelled. The answer key says {answers}"
+    legend = ["wrong key: log likelihood ratio of a reversed key. Above 3 is strong evidence"]
+    keys = suspects[["wrong_key", "average_error", "marked_right", "strong_answer"]]
     systems = result.respondents.iloc[result.best_first[:_LISTED]]
-    Console().print(table_of(systems[["ability", "ability_se", "accuracy"]]))
-    if result.warnings:
-        click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}")
+    parts = [
+        Shown("", keys.head(_LISTED), legend),
+        Shown("Systems by ability", systems[["ability", "ability_se", "accuracy"]]),
+        Shown(findings=[f"Warning: {text}" for text in result.warnings]),
+    ]
+    click.echo(Shown(findings=[f"{mislabelled} {first['strong_answer']}."], further=parts).text())
     click.echo(written.removeprefix("\n"))
     program = "irtkit" if which("irtkit") else f"{quote(sys.executable)} -m irtkit"
     click.echo(f"\nTo make a page of these results, type:\n{program} report {quote(str(out))}")
@@ -206,7 +214,7 @@ def _audit(given: SimpleNamespace) -> int:
     {FAMILIES}
     --predictions FILE  Wide table of what each system answered, to name the answer of strong
       systems.
-    --top COUNT=20  Suspect items to print.
+    {SHOWN}
     --fail-on negative|any  Exit with code 1 if items have negative discrimination, or are suspect
       at all.
     --out TABLE  File for all suspect and uninformative items, such as .csv.
@@ -222,10 +230,9 @@ def _audit(given: SimpleNamespace) -> int:
     result = result_of(given)
     responses = result.responses
     audit = irtkit.audit(result, families=families, predictions=answers, **thresholds)
-    Console().print(audit.shown(given.top))
     item_table = None if responses is None else responses.item_table
     items = audit.items.assign(reasons=audit.items["reasons"].map(reasons_text))
-    write(described(items, item_table), given.out)
+    show(given, audit.shown(given.top), described(items, item_table))
     counted = {None: 0, "any": len(audit.suspects), "negative": audit.n_negative}
     return int(counted[given.fail_on] > 0)
 
@@ -238,6 +245,7 @@ def _health(given: SimpleNamespace) -> None:
     an earlier one. Where items have tasks, each task has a row.
 
     health RESPONSES
+    {SHOWN}
     --out TABLE  File for all items, such as .csv, with the group of near-duplicates.
     {FITTING}
     {READING}
@@ -247,9 +255,8 @@ def _health(given: SimpleNamespace) -> None:
     """
     result = result_of(given)
     health = result.health()
-    click.echo(str(health))
     item_table = None if result.responses is None else result.responses.item_table
-    write(described(health.items, item_table), given.out)
+    show(given, health.shown(), described(health.items, item_table))
 
 
 @cli.declare
@@ -261,6 +268,7 @@ def _compare(given: SimpleNamespace) -> None:
     Options:
     {METRICS}
     --folds COUNT=5  Parts of the responses to hold out and predict. 0 skips this.
+    {SHOWN}
     --out TABLES  Folder to write the tables to.
     {READING}
 
@@ -271,7 +279,8 @@ def _compare(given: SimpleNamespace) -> None:
         result = result_of(given, standard_errors=False)
         comparison = irtkit.compare_difficulties(result, folds=given.folds, seed=given.seed)
         written = outputs.write_comparison(comparison, given.out)
-    click.echo(f"{comparison}{written}")
+    show(given, comparison.shown())
+    click.echo(written.removeprefix("\n"), nl=bool(written))
 
 
 @cli.declare
@@ -286,6 +295,7 @@ def _differential(given: SimpleNamespace) -> None:
     --anchors ITEMS  Items known to be equal for both groups: q1,q2,q3. By default all items that do
       not differ.
     --cut VALUE  Date or number at which the focal group begins.
+    {SHOWN}
     --out TABLE  File for all items, such as .csv or .json.
     {READING}
 
@@ -305,8 +315,7 @@ def _differential(given: SimpleNamespace) -> None:
         anchors=names_of(given.anchors) or None,
         cut=cut,
     )
-    click.echo(outputs.differential_text(table, given.fdr))
-    write(table, given.out)
+    show(given, outputs.differential_shown(table, given.fdr), table)
 
 
 @cli.declare
@@ -319,6 +328,7 @@ def _select(given: SimpleNamespace) -> None:
     -k K=*  Items to select.
     {FAMILIES}
     --folds PARTS=10  Parts to hold out.
+    {SHOWN}
     --out TABLE|NPZ  File for the items, such as .csv, or .npz for irtkit score.
     {FITTING}
     {READING}
@@ -335,9 +345,10 @@ def _select(given: SimpleNamespace) -> None:
     selection = irtkit.select_items(
         result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
     )
-    out, item_table = given.out, None if result.responses is None else result.responses.item_table
+    out = given.out
+    item_table = None if result.responses is None else result.responses.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
-        click.echo(outputs.selection_text(selection))
+        show(given, selection.shown())
         if out is not None and out.suffix == ".npz":
             selection.save(out)
             say_written(out, then=f": irtkit score ANSWERS {out}")
@@ -354,7 +365,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
     {BY}
     {FAMILIES}
     {INTERVALS}
-    --top COUNT=20  Systems to print.
+    {SHOWN}
     --out TABLE  File for all systems, such as .csv or .json.
     {FITTING}
     {READING}
@@ -364,40 +375,25 @@ def _leaderboard(given: SimpleNamespace) -> None:
     irtkit leaderboard results.csv --families families.csv --out board.csv
     """
     from irtkit.calibration.result import AT_CHANCE
-    from irtkit.systems.printed import board_text
+    from irtkit.systems.printed import board_shown, trials_shown
     from irtkit.systems.tasks import sizes_of_tasks
 
-    names = "families", "clusters", "by"
-    settings: Any = {"seed": given.seed} | {name: column_or_name(given, name) for name in names}
-    result = result_of(given)
-    if result.n_abilities > 1:
-        how = {name: settings[name] for name in ("seed", "clusters", "by")}
-        board = result.leaderboard(level=given.level, **how)
-        if given.by is None:
-            board_of: Any = {"level": given.level, "top": given.top, "sentences": result.warnings}
-            click.echo(board_text(board, **board_of))
-        else:
-            Console().print(table_of(board.head(given.top)))
-        write(board, given.out)
-        return
     of: Any = given.of.replace("-", " ")
-    board = result.leaderboard(of=of, level=given.level, **settings)
-    at_chance = [finding for finding in result.findings if finding.code == AT_CHANCE]
-    if at_chance:
-        lines = in_lines(f"{finding.severity}: {finding}" for finding in at_chance)
-        click.echo(f"{lines}\n")
+    how: Any = {name: column_or_name(given, name) for name in ("families", "clusters", "by")}
+    result = result_of(given)
+    board = result.leaderboard(of=of, level=given.level, seed=given.seed, **how)
+    first = [finding for finding in result.findings if finding.code == AT_CHANCE]
     others = [finding for finding in result.findings if finding.code != AT_CHANCE]
-    sentences = [f"{finding.severity}: {finding}" for finding in others]
     sizes = sizes_of_tasks(result)
     if given.by is None and len({*sizes}) > 1:
         values = {"n": len(sizes), "least": min(sizes), "most": max(sizes)}
         by_task = (Remedy({"by": "task"}, "by-task"),)
-        sentences.append(f"note: {Finding('tasks-pooled', 'note', values, by_task)}")
-    click.echo(board_text(board, of=of, level=given.level, sentences=sentences, top=given.top))
+        others.append(Finding("tasks-pooled", "note", values, by_task))
+    further = [board_shown(board, given.level, of, [*map(with_severity, others)])]
     trials = result.responses
     if trials is not None and trials.has_repeats and limit_of("pass_k", trials) is None:
-        click.echo(outputs.trials_text(trials, board, given.top))
-    write(board, given.out)
+        further.append(trials_shown(trials, board))
+    show(given, Shown(findings=[*map(with_severity, first)], further=further), board)
     if len(board) > 1:
         next_step("irtkit compare-systems with two of them says how sure their difference is")
 
@@ -411,7 +407,7 @@ def _compare_systems(given: SimpleNamespace) -> None:
     compare-systems RESPONSES [SYSTEMS]...
     {BY}
     {INTERVALS}
-    --top COUNT=20  Pairs to print.
+    {SHOWN}
     --out TABLE  File for all pairs, or for the items of two systems, such as .csv or .json.
     {FITTING}
     {READING}
@@ -420,6 +416,8 @@ def _compare_systems(given: SimpleNamespace) -> None:
     irtkit compare-systems suite.csv system-01 system-02 --by task
     irtkit compare-systems results.csv --out pairs.csv
     """
+    from irtkit.systems.printed import pairs_shown, tasks_shown
+
     systems, clusters = given.systems, column_or_name(given, "clusters")
     if len(systems) == 1:
         raise ValueError("compare-systems takes two systems or more, or none for all, got 1")
@@ -431,16 +429,13 @@ def _compare_systems(given: SimpleNamespace) -> None:
     if len(systems) == 2:
         compared = irtkit.compare_systems(result, *systems, **how)
         if by is None:
-            click.echo(compared)
-            write(compared.items, given.out)
+            show(given, compared.shown(), compared.items)
         else:
-            click.echo(outputs.tasks_text(compared, systems, given.level, given.top))
-            write(compared, given.out)
+            show(given, tasks_shown(compared, systems, given.level), compared)
         return
     how = {"systems": systems or None, "seed": given.seed, **how}
     pairs = irtkit.compare_systems(result, **how)
-    click.echo(outputs.pairs_text(pairs, given.level, given.top))
-    write(pairs.astype({"system": object, "other": object}), given.out)
+    show(given, pairs_shown(pairs, given.level), pairs.astype({"system": object, "other": object}))
 
 
 @cli.declare
@@ -457,6 +452,7 @@ def _gate(given: SimpleNamespace) -> int:
     --level NUMBER=0.95  One minus the false-alarm rate.
     {CLUSTERS}
     --allow-inconclusive  Exit with code 0 if the gate is inconclusive.
+    {SHOWN}
     --summary MARKDOWN  File for a summary, which ends in .md or .txt.
     {READING}
 
@@ -467,7 +463,7 @@ def _gate(given: SimpleNamespace) -> int:
     settings: Any = {"clusters": column_or_name(given, "clusters"), "level": given.level}
     runs = [read_rows(path, **how) for path in (given.old, given.new)]
     gate = irtkit.gate(*runs, max_drop=given.max_drop, **settings)
-    click.echo(str(gate))
+    show(given, gate.shown())
     if given.summary is not None:
         with replacing(given.summary) as temporary:
             temporary.write_text(gate.markdown, encoding="utf-8")
@@ -487,6 +483,7 @@ def _score(given: SimpleNamespace) -> None:
     --method EAP|MAP|ML|WLE=EAP  Posterior mean or mode, maximum likelihood, or Warm's weighted
       likelihood.
     --level NUMBER=0.95  Coverage of the intervals.
+    {SHOWN}
     --out TABLE  File for all scores, such as .csv or .json.
     {READING}
 
@@ -500,8 +497,7 @@ def _score(given: SimpleNamespace) -> None:
         how = reading_for(items_for_scores(given.items), how)
     matrix = read_rows(given.responses, **how)
     scores = irtkit.score(matrix, given.items, given.method, level=given.level)
-    click.echo(outputs.scores_text(scores, given.level))
-    write(scores, given.out)
+    show(given, outputs.scores_shown(scores, given.level), scores)
 
 
 @cli.declare
@@ -562,7 +558,7 @@ def _impact(given: SimpleNamespace) -> int:
     --tolerance NUMBER=0  Times that are this close need no fix.
     --weights TYPE,START,END=1,1,1  Weights of the cost that decides which annotations are paired.
     --max NUMBER  Exit with code 1 if the mean is higher.
-    --top COUNT=10  Samples to print.
+    {SHOWN}
     --out TABLE  File for all samples, such as .csv or .json.
 
     irtkit impact predicted.json manual.csv --tolerance 0.5 --max 0.9
@@ -578,8 +574,7 @@ def _impact(given: SimpleNamespace) -> int:
         duration=given.duration,
         tolerance=given.tolerance,
     )
-    click.echo(outputs.impact_text(summary, given.top))
-    write(summary.table, given.out)
+    show(given, summary.shown(), summary.table)
     most = given.max
     too_high = most is not None and summary.exceeds(most)
     if too_high:

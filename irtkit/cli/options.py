@@ -82,6 +82,8 @@ CLUSTERS = """--clusters FILE|NAME  Table of items and their clusters, such as p
 BY = """--by FILE|NAME  Table of items and their tasks, or a column that describes items, such as
   task. Each task then has the same weight."""
 INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
+SHOWN = """--top COUNT=20  Rows of a table to print.
+--legend  Explain all columns."""
 DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an
   item is extreme."""
 DROP = f"--max-drop NUMBER={MAX_DROP}  Allowed drop in accuracy: 0.02 is 2 percentage points."

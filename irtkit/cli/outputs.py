@@ -10,40 +10,28 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from irtkit.cli.options import COMPARISON_FILES, CORRELATIONS_FILE, FIT_FILES
 from irtkit.cli.process import wrapped
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
-from irtkit.printed import (
-    in_lines,
-    percent,
-    plain,
-    printable,
-    short_labels,
-    shortened,
-    table_of,
-    two_digits,
-)
+from irtkit.printed import Shown, in_lines, percent, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from types import SimpleNamespace
 
     import pandas as pd
 
     from irtkit.calibration import FitResult
-    from irtkit.difficulty import DifficultyComparison, Impact
-    from irtkit.responses import ResponseMatrix
-    from irtkit.selection import Selection
+    from irtkit.difficulty import DifficultyComparison
+    from irtkit.findings import Finding
 
-_TOP, _LABEL = 20, 22  # Rows of a table that are printed, and characters of a label.
-SCORES = "ability ability_se=se accuracy expected_score=score expected_score_low=low \
-expected_score_high=high status"
-"""What is printed of a score, with another heading after the sign of equality."""
-_DIFFERENCES = "harder_for=harder_for log_odds_ratio statistic q_value=q"
-_BY_TASK = "n_items=items points from…to p_value=P"
-_PAIRS = "other points from…to p_better=P differ more_items"
+_SCORES = (
+    *("ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
+    *("expected_score_high", "status"),
+)
+"""What is printed of a score."""
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
     *("n_parameters", "latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se"),
@@ -171,7 +159,7 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
     with replacing_text(summary) as text:
-        text.write("\n".join(comparison.summary) + "\n")
+        text.write("".join(f"{finding}\n" for finding in comparison.findings))
     written = [table, pairs, summary]
     for more, file in ((comparison.held_out, held_out), (comparison.systems, systems)):
         if more is not None:
@@ -187,37 +175,35 @@ def _written(files: Iterable[str], out: Path) -> str:
     return f"\n\n{wrapped(line)}"
 
 
-def headings(columns: str) -> dict[str, str]:
-    """Names of columns and their headings."""
-    return {setting.partition("=")[0]: setting.rpartition("=")[2] for setting in columns.split()}
+def show(given: SimpleNamespace, shown: Shown, table: pd.DataFrame | None = None) -> None:
+    """Print a result as the options say, and write its table."""
+    click.echo(shown.text(given.top, legend=given.legend))
+    if table is not None:
+        write(table, given.out)
 
 
-def _shown(table: pd.DataFrame, columns: str, kind: str, top: int = _TOP) -> str:
-    """The first rows of the columns that are there, and how many rows there are."""
-    names = {name: told for name, told in headings(columns).items() if name in table}
-    first = table[[*names]].rename(columns=names).head(top)
-    labels = short_labels(first.index, _LABEL)
-    more = f"\nthe first {top} of {len(table):,} (--out writes all)" if len(table) > top else ""
-    return plain(table_of(first.set_axis(labels).rename_axis(kind), ["other"])) + more
+def with_severity(finding: Finding) -> str:
+    """A finding and how serious it is."""
+    return f"{finding.severity}: {finding}"
 
 
-def scores_text(scores: pd.DataFrame, level: float) -> str:
-    """The first scores, and what their columns are."""
+def scores_shown(scores: pd.DataFrame, level: float) -> Shown:
+    """Scores, and what their columns are."""
+    names = {"ability_se": "se", "expected_score": "score"}
     if "status" not in scores:  # several abilities
-        columns = scores.columns.drop(["accuracy", "n_responses"])
-        return _shown(scores, " ".join(columns), "respondent")
+        return Shown("", scores.drop(columns=["accuracy", "n_responses"]))
+    columns = [name for name in _SCORES if name in scores]
     legend = ["accuracy: on the calibrated items that were answered"] * ("accuracy" in scores)
     if "expected_score" in scores:
-        legend.append(
-            "score: proportion correct that is expected on all calibrated items, with a "
-            f"{percent(level)} interval from low to high for systems like the calibrated ones"
-        )
+        legend.append("score: proportion correct that is expected on all calibrated items")
+        names |= {f"expected_score_{end}": end for end in ("low", "high")}
+        legend.append(f"low, high: {percent(level)} interval for systems like the calibrated ones")
     if "beyond" in set(scores["status"]):
         legend.append("beyond: the score may be above those of nearly all calibrated systems")
-    return f"{_shown(scores, SCORES, 'respondent')}\n\n{in_lines(legend)}"
+    return Shown("", scores[columns].rename(columns=names), legend)
 
 
-def differential_text(tests: pd.DataFrame, fdr: float) -> str:
+def differential_shown(tests: pd.DataFrame, fdr: float) -> Shown:
     """How many items differ between groups, and the most significant ones."""
     reference, focal = tests.attrs["reference"], tests.attrs["focal"]
     differ = tests[tests["harder_for"] != ""].sort_values("p_value", kind="stable")
@@ -226,84 +212,5 @@ def differential_text(tests: pd.DataFrame, fdr: float) -> str:
         f"{len(differ)} of {tested} items tested differ between {reference} (reference group) and "
         f"{focal} (focal group) at a false-discovery rate of {percent(fdr)}"
     )
-    short = differ.assign(harder_for=[*map(shortened, differ["harder_for"])])
-    table = f"\n\n{_shown(short, _DIFFERENCES, 'item')}" if len(differ) else ""
-    return in_lines([sentence]) + table
-
-
-def selection_text(selection: Selection) -> str:
-    """The first selected items, and how well they predict the full score."""
-    columns = "rank discrimination difficulty average_error"
-    if selection.result.n_abilities > 1:
-        columns = "rank average_error p_negative"
-    return f"{_shown(selection.item_table, columns, 'item', _TOP // 2)}\n\n{selection}"
-
-
-def impact_text(summary: Impact, top: int) -> str:
-    """The mean and the samples with the most work."""
-    columns = "impact penalty scratch fixes deletes adds"
-    sentences = in_lines(str(summary).splitlines())
-    return f"{sentences}\n\n{_shown(summary.table, columns, 'sample', top)}"
-
-
-def trials_text(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
-    """pass^k and pass@k of the first systems, for the largest k."""
-    from irtkit.systems import pass_k
-
-    table = pass_k(responses).loc[board.index]
-    k = table.shape[1] // 5  # pass^k and pass@k with errors, and the number of items
-    if k < 2:
-        return ""
-    columns = f"pass^1 pass^2 pass^{k} pass@2 pass@{k} pass^{k}_items"
-    legend = [
-        "pass^k: all of k trials of an item are right",
-        "pass@k: one of k trials is right",
-        f"pass^{k} items: items with at least {k} trials, for pass^{k} and pass@{k}",
-    ]
-    return f"\n{_shown(table, columns, 'system', top)}\n\n{in_lines(legend)}"
-
-
-def tasks_text(table: pd.DataFrame, systems: Iterable[str], level: float, top: int) -> str:
-    """Differences of two systems by task."""
-    first, second = short_labels(systems, _LABEL)
-    bounds = zip(100 * table["low"], 100 * table["high"], strict=True)
-    shown = table.assign(
-        points=[f"{100 * value:.2f}" for value in table["difference"]],
-        **{"from…to": [f"{low:.1f}…{high:.1f}" for low, high in bounds]},
-    )
-    legend = [
-        f"points: accuracy of {first} less that of {second}, in percentage points",
-        f"from…to: its {percent(level)} interval, on items like these. P: for each task by itself",
-        "average: of the tasks, which have the same weight",
-    ]
-    return f"{_shown(shown, _BY_TASK, 'task', top)}\n\n{in_lines(legend)}"
-
-
-def pairs_text(pairs: pd.DataFrame, level: float, top: int) -> str:
-    """How many pairs differ significantly, and neighbours on the board."""
-    headline = (
-        f"{int(pairs['different'].sum()):,} of {len(pairs):,} pairs of systems differ "
-        f"significantly, at a family-wise error rate of {percent(1 - level)}."
-    )
-    closest = pairs.drop_duplicates("system").set_index("system")
-    needed = np.maximum(closest["items_needed"] - closest["n_items"], 0)
-    more = [None if n is None else f"{n:,}" for n in map(two_digits, needed)]
-    bounds = zip(100 * closest["low"], 100 * closest["high"], strict=True)
-    closest = closest.assign(
-        other=short_labels(closest["other"].tolist(), _LABEL),
-        points=[f"{100 * value:.2f}" for value in closest["difference"]],
-        differ=np.where(closest["different"], "yes", ""),
-        more_items=np.where(closest["different"], "", np.array(more, dtype=object)),
-        **{"from…to": [f"{low:.1f}…{high:.1f}" for low, high in bounds]},
-    )
-    legend = [
-        "system, other: neighbours on the leaderboard",
-        "points: difference in percentage points of accuracy on the items of both",
-        f"from…to: {percent(level)} interval of the difference, for this pair individually",
-        "P: probability that system is better on items like these",
-        "differ: significantly, adjusted for all pairs",
-        "more items: similar items needed to show the difference of this pair",
-    ]
-    return (
-        f"{in_lines([headline])}\n\n{_shown(closest, _PAIRS, 'system', top)}\n\n{in_lines(legend)}"
-    )
+    table = differ[["harder_for", "log_odds_ratio", "statistic", "q_value"]]
+    return Shown(findings=[sentence], further=[Shown("", table)])

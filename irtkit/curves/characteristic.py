@@ -16,7 +16,7 @@ import numpy as np
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.curves.answered import Answered
-from irtkit.printed import plain, shortened, table_of
+from irtkit.printed import Printed, Shown
 from irtkit.systems.paired import t_quantile, wilson_interval
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _ROUNDING = 1e-12  # Relative squared spread below which it is a rounding error.
 
 
 @dataclass(frozen=True, eq=False)
-class CharacteristicCurves:
+class CharacteristicCurves(Printed):
     """Curves of systems. :func:`irtkit.characteristic_curves` returns it. ``print`` shows them."""
 
     table: pd.DataFrame
@@ -52,17 +52,13 @@ class CharacteristicCurves:
     accuracy). Then n_leaders, leaders (systems that are not significantly worse, as a tuple, the
     best first), winner (the best system if it leads alone, else None)."""
 
-    def __str__(self) -> str:
-        import pandas as pd
-
+    def shown(self) -> Shown:
+        """Return who is best in each range of difficulty, and the most capable systems."""
         columns = ["difficulty_low", "difficulty_high", "n_items", "best", "accuracy", "n_leaders"]
-        best = self.best[columns].set_axis(self.best.index.map(str), axis="index")
+        best = self.best[columns].rename_axis("range")
         columns = ["capability", "spread", "generality"]
-        first = self.systems.sort_values("capability", ascending=False).head(_SHOWN)[columns]
-        first = first.set_axis(pd.Index(map(shortened, first.index), name="system"), axis="index")
-        tables = f"{plain(table_of(best.rename_axis('range')))}\n\n{plain(table_of(first))}"
-        more = len(self.systems) - len(first)
-        return f"{tables}\n… and {more} more" if more else tables
+        systems = self.systems.sort_values("capability", ascending=False)[columns]
+        return Shown("", best, further=[Shown("", systems.rename_axis("system"))])
 
 
 def characteristic_curves(

@@ -15,7 +15,7 @@ import numpy as np
 from irtkit.checks import check_number, short
 from irtkit.findings import Finding
 from irtkit.irf import logistic
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import Printed, Shown
 from irtkit.responses.columns import listed, named, recognised, usual_columns
 from irtkit.responses.tables import as_frame, with_index
 
@@ -30,7 +30,7 @@ _SEPARATED = 1e-6  # Distance from a plane, relative to the largest covariates.
 
 
 @dataclass(frozen=True, eq=False)
-class LearningSurface:
+class LearningSurface(Printed):
     """Logistic regressions of systems. :func:`irtkit.learning_surface` returns it."""
 
     coefficients: pd.DataFrame
@@ -88,10 +88,11 @@ class LearningSurface:
         grid = grid.reset_index(self.systems.index.names).dropna(subset="log_odds")
         return grid.reset_index(drop=True)
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the coefficients of every system."""
         estimates = self.coefficients["estimate"].unstack("term", sort=False)  # noqa: PD010  # keeps NaN
-        estimates.index = self.systems.index.map(_label).map(shortened).rename("system")
-        return f"{plain(table_of(estimates))}\n\n{in_lines(map(str, self.findings))}".rstrip()
+        estimates.index = self.systems.index.map(_label).rename("system")
+        return Shown("", estimates, findings=self.findings)
 
 
 def learning_surface(

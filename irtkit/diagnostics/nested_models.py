@@ -15,7 +15,7 @@ from irtkit.calibration import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, short
 from irtkit.findings import Finding, warn
-from irtkit.printed import in_lines, p_words
+from irtkit.printed import Printed, Shown, p_words
 from irtkit.responses.labels import check_same_labels
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of th
 
 
 @dataclass(frozen=True)
-class LikelihoodRatioTest:
+class LikelihoodRatioTest(Printed):
     """Comparison of two nested models. :func:`irtkit.likelihood_ratio_test` returns it."""
 
     smaller: ModelName
@@ -44,13 +44,14 @@ class LikelihoodRatioTest:
     bic_difference: float
     findings: tuple[Finding, ...]  # What keeps the p-value from being exact.
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the test, and what keeps it from being exact."""
         numbers = (
             f"{self.larger} against {self.smaller}: statistic {self.statistic:.2f}, "
             f"df {self.degrees_of_freedom}, {p_words(self.p_value)}, "
             f"AIC {self.aic_difference:+.1f}, BIC {self.bic_difference:+.1f}"
         )
-        return in_lines([numbers, *map(str, self.findings)])
+        return Shown(findings=[numbers, *self.findings])
 
 
 def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRatioTest:

@@ -26,6 +26,7 @@ import numpy as np
 from irtkit.checks import check_number, check_unique, first_names, short
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, warn
+from irtkit.printed import Printed, Shown
 from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _ROUNDING = 1e-12  # Relative rounding of a mean: a maximum that is met is not e
 
 
 @dataclass(frozen=True, eq=False)
-class Impact:
+class Impact(Printed):
     """Impact on one sample or a data set, made by `impact`."""
 
     impact: float
@@ -80,9 +81,12 @@ class Impact:
             raise ValueError("no sample has manual annotations, so that impact cannot be computed")
         return self.impact > maximum + _ROUNDING
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the sums over the samples, and the samples with the most work."""
         values = {name: value for name, value in vars(self).items() if name != "table"}
-        return "\n".join(f"{name}: {value:.4g}" for name, value in values.items())
+        columns = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
+        lines = [f"{name}: {value:.4g}" for name, value in values.items()]
+        return Shown(findings=lines, further=[Shown("", self.table[columns])])
 
 
 def impact(

@@ -30,7 +30,7 @@ from irtkit.difficulty.held_out import BASE, held_out_predictions
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import MODELS, OF_LEVELS, Z95
-from irtkit.printed import InNotebooks, in_lines, shortened
+from irtkit.printed import Printed, Shown
 from irtkit.responses import item_texts
 from irtkit.threads import one_thread
 
@@ -46,7 +46,6 @@ _FEW_CELLS = 100_000  # Cells up to which the 3PL, three times as slow as the 2P
 _LARGE_MOVE = 0.1  # Change of rank, as a proportion of the items, of the items that are named.
 _NAMED, _SHOWN = 3, 6  # Items and systems in a message, and systems in the printed table.
 _Z99 = 2.576  # Normal quantile of intervals of differences of abilities.
-_LABEL = 16  # Width of the labels of systems.
 
 _PAIRS = ["measure_1", "measure_2", "spearman", "spearman_low", "spearman_high", "kendall"]
 _HELD_OUT = ["log_likelihood", "accuracy", "gain", "gain_low", "gain_high"]
@@ -55,7 +54,7 @@ _SYSTEMS += ["rank_by_ability", "passes", "passed_by"]
 
 
 @dataclass(frozen=True, eq=False)
-class DifficultyComparison(InNotebooks):
+class DifficultyComparison(Printed):
     """Measures of difficulty and how far their orders agree, made by `compare_difficulties`."""
 
     table: pd.DataFrame
@@ -87,35 +86,26 @@ class DifficultyComparison(InNotebooks):
         measures = ", ".join(dict.fromkeys([*self.pairs["measure_1"], *self.pairs["measure_2"]]))
         return f"DifficultyComparison({len(self.table)} items, {self.model}: {measures})"
 
-    def __str__(self) -> str:
-        parts = [f"Difficulty of {len(self.table)} items, {self.model}"]
-        tables: list[tuple[str, pd.DataFrame, str]] = [
-            ("", self.pairs[_PAIRS], measures_legend(self.table))
-        ]
+    def shown(self) -> Shown:
+        """Return how far the orders of the measures agree, and what the comparison found."""
+        title = f"Difficulty of {len(self.table)} items, {self.model}"
+        measures = ("average_error", "expected_error", "difficulty", "quality_standard")
+        names = [*(name for name in measures if name in self.table), "correlations"]
+        pairs = self.pairs[_PAIRS].set_index("measure_1").rename(columns=_short)
+        further = []
         if self.held_out is not None:
-            predicted = self.held_out[_HELD_OUT].reset_index()
-            tables.append(("Held-out responses, predicted:\n", predicted, LEGENDS["held_out"]))
+            predicted = self.held_out[_HELD_OUT].rename(columns=_short)
+            further.append(Shown("Held-out responses, predicted", predicted, [LEGENDS["held_out"]]))
         if self.systems is not None:
-            moved = most_moved(self.systems, _SHOWN)[_SYSTEMS].reset_index()
-            moved["respondent"] = [shortened(name, _LABEL) for name in moved["respondent"]]
-            tables.append(("Systems by accuracy and by ability:\n", moved, LEGENDS["passes"]))
-        for title, table, legend in tables:
-            shown = table.rename(columns=_short)
-            short = shown.to_string(index=False, na_rep="", float_format="{:.4g}".format)
-            parts.append(f"{title}{short}\n{in_lines([legend + '.'])}")
-        parts.append(in_lines(self.summary, bullet="- "))
-        return "\n\n".join(parts)
-
-
-def measures_legend(table: pd.DataFrame) -> str:
-    """What the measures of a comparison are, and the numbers on a pair of them."""
-    names = ("average_error", "expected_error", "difficulty", "quality_standard")
-    return ". ".join(LEGENDS[name] for name in (*(n for n in names if n in table), "correlations"))
+            moved = most_moved(self.systems, _SHOWN)[_SYSTEMS]
+            legend = [LEGENDS["passes"]]
+            further.append(Shown("Systems by accuracy and by ability", moved, legend))
+        further.append(Shown(findings=self.findings))
+        return Shown(title, pairs, [LEGENDS[name] for name in names], further=further)
 
 
 def _short(name: str) -> str:
     """Name of a column as it is printed."""
-    name = name.replace("rank_by_accuracy", "rank").replace("rank_by_ability", "rank")
     return name.rpartition("_")[2] if name.endswith(("_low", "_high")) else name
 
 

@@ -30,7 +30,7 @@ from irtkit.checks import (
     first_names,
     short,
 )
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import Printed, Shown
 from irtkit.responses.columns import recognised
 from irtkit.responses.tables import as_frame, with_index
 
@@ -49,7 +49,7 @@ _SHOWN = 5  # Items that are printed.
 
 
 @dataclass(frozen=True, eq=False)
-class QualityStandard:
+class QualityStandard(Printed):
     """Difficulty of items by several metrics, made by `quality_standard`."""
 
     scores: pd.DataFrame
@@ -76,10 +76,11 @@ class QualityStandard:
             "constant": [name for name in self.weights if name not in varied],
         }
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the hardest items, and the metrics with their directions."""
         hardest = self.items.sort_values(ascending=False, kind="stable").head(_SHOWN)
-        finding = in_lines([f"{quality_finding(self.items, self.settings)}."])
-        return f"{plain(table_of(hardest.rename(index=shortened).to_frame()))}\n\n{finding}"
+        finding = f"{quality_finding(self.items, self.settings)}."
+        return Shown("", hardest.to_frame(), findings=[finding])
 
 
 def quality_standard(

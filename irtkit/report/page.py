@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -20,28 +21,26 @@ from markupsafe import Markup
 
 from irtkit.calibration.result import AT_CHANCE
 from irtkit.calibration.summary import called_items, hardest_first, quality_finding
-from irtkit.difficulty.comparison import measures_legend
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
 from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
-from irtkit.report.templates import cut, environment, link, number_text, strong_answer
+from irtkit.report.templates import environment, link, number_text, strong_answer
 from irtkit.responses import item_texts
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import ranked
-from irtkit.systems.printed import FROM_TO, board_legend, scores_in_words
+from irtkit.systems.printed import board_shown
 from irtkit.systems.scores import MOST_SYSTEMS
-from irtkit.systems.tasks import AVERAGE, sizes_of_tasks
+from irtkit.systems.tasks import sizes_of_tasks
 
 if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
+    from irtkit.printed import Shown
     from irtkit.suspects import Audit
     from irtkit.suspects.health import Health
 
-_SCORE = Markup("{}<br/><small>{}…{}</small>")  # Per cent right, with its interval.
-_TASK = 40  # Characters of the name of a task.
 _LEVEL, _REACH = 0.95, 1.959964  # Coverage of the intervals of the page, half of one in errors.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
 _SUSPECTS, _HARDEST, _SYSTEMS, _PAIRS = 100, 50, 40, 20  # Rows of tables: a page or two of paper.
@@ -63,6 +62,9 @@ def page_of(
     suspects, n_items = audited.suspects, len(result.item_labels)
     rankable = result.n_answering <= MOST_SYSTEMS
     board, limits = ranked(result, level=_LEVEL) if rankable else (None, [])
+    systems = None
+    if board is not None:
+        systems = board_drawn(board_shown(board, _LEVEL), board.head(_SYSTEMS))
     tasks = rankable and bool(sizes_of_tasks(result))
     board_by_task, more = ranked(result, level=_LEVEL, by="task") if tasks else (None, [])
     limits += [finding for finding in more if finding not in limits]
@@ -74,7 +76,6 @@ def page_of(
         rho = spearman(levels(x), levels(y)) if len(x) > 1 else np.nan
     doubted, standard = result.one_ability_doubted, result.quality_standard
     called = called_items(audited.n_negative, n_items, fdr, doubted=doubted)
-    of_ability = [FROM_TO] if board is not None and "ability" in board else []
     hidden = ["p_negative"] if audited.clustered else []  # that of the suspects is by family
     style, script = (
         files("irtkit.report").joinpath(f"report.{kind}").read_text(encoding="utf-8")
@@ -92,21 +93,17 @@ def page_of(
         cautions=[*audited.limits, *audited.details, *(f"{finding}." for finding in limits)],
         health=measured,
         limits=[f"{finding}." for finding in measured.findings if finding not in result.findings],
-        alike=measured.first_pairs(_SUSPECTS),
         unread=audited.to_read(),
         cards=_cards(result, suspects),
         suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
         maps=maps,
         rho=rho,
         comparison=comparison,
-        pairs=None if comparison is None else pairs_table(comparison),
-        measures=None if comparison is None else measures_legend(comparison.table),
         board=board,
-        by_task=None if board_by_task is None else board_table(board_by_task, _SYSTEMS),
-        legend_by_task=[] if board_by_task is None else board_legend(board_by_task, _LEVEL, []),
-        systems=None if board is None else board_table(board, _SYSTEMS),
+        by_task=None if board_by_task is None else board_shown(board_by_task, _LEVEL),
+        systems=systems,
+        most=_SYSTEMS,
         abilities=None if result.several is None else _abilities(result, board),
-        legend=[] if board is None else board_legend(board, _LEVEL, of_ability),
         hardest=hardest_first(result.items).head(_HARDEST)[list(HARDEST)].drop(columns=hidden),
         quality=standard is not None and quality_finding(standard, result.settings.metrics or {}),
         level=_LEVEL,
@@ -172,44 +169,11 @@ def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
     return shown.set_axis(pd.Index(labels, dtype=object, name="item"))
 
 
-def board_table(board: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The first systems of a leaderboard as they are shown, with ranks drawn or scores of tasks."""
-    rows = board.head(most)
-    columns: dict[str, Any] = {
-        "rank": rows["rank"],
-        "between": rows["rank_low"].astype(str) + "…" + rows["rank_high"].astype(str),
-        "tied": rows["group"],
-    }
-    if AVERAGE in rows:
-        scores = [name for name in map(str, rows) if name.startswith("score_")]
-        ends = {f"{name}_{end}" for name in scores for end in ("low", "high")}
-        for name in (AVERAGE, *(name for name in scores if name not in ends)):
-            columns[cut(name.removeprefix("score_"), _TASK)] = _with_ends(rows, name)
-    else:
-        places = [slice(k, k + 1) for k in range(len(rows))]
-        drawn = [svg(fitted.ranking(rows, place), "bar", width=200, height=18) for place in places]
-        columns = {f"rank drawn, 1 to {rows['rank_high'].max():,}": drawn} | columns
-        columns["score"] = scores_in_words(rows)
-        if "ability" in rows:
-            low = rows["ability_low"].map(number_text)
-            high = rows["ability_high"].map(number_text)
-            columns |= {"ability": rows["ability"], FROM_TO: low + " … " + high}
-        columns["n_responses"] = rows["n_responses"]
-    further = {name: rows[name].fillna("") for name in ("family", "component") if name in rows}
-    return pd.DataFrame(columns | further, rows.index.rename("system"), dtype=object)
-
-
-def _with_ends(board: pd.DataFrame, name: str) -> list[str]:
-    """Scores in per cent, with the ends of their intervals if the board has them."""
-    words = scores_in_words(board, name)
-    if f"{name}_low" not in board:
-        return words
-    ends = (100 * board[[f"{name}_low", f"{name}_high"]]).round().astype(int)
-    both = zip(words, ends.itertuples(index=False), strict=True)
-    return [_SCORE.format(score, *pair) for score, pair in both]
-
-
-def pairs_table(comparison: DifficultyComparison) -> pd.DataFrame:
-    """Pairs of measures as they are shown."""
-    columns = ["measure_2", "spearman", "spearman_low", "spearman_high", "kendall", "n_items"]
-    return comparison.pairs.set_index("measure_1")[columns]
+def board_drawn(shown: Shown, board: pd.DataFrame) -> Shown:
+    """The first systems of a leaderboard, with their ranks drawn."""
+    table = shown.table.loc[board.index].astype(object)  # type: ignore[union-attr]
+    places = [slice(k, k + 1) for k in range(len(board))]
+    bars = [svg(fitted.ranking(board, place), "bar", width=200, height=18) for place in places]
+    drawn = pd.Series(bars, table.index, dtype=object)
+    table.insert(0, f"rank drawn, 1 to {board['rank_high'].max():,}", drawn)
+    return replace(shown, table=table)

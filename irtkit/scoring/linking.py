@@ -16,7 +16,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of
 from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
-from irtkit.printed import in_lines
+from irtkit.printed import Printed, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ _MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay
 
 
 @dataclass(frozen=True)
-class Linking:
+class Linking(Printed):
     """Abilities of a second calibration on the scale of a first: A·θ + B."""
 
     slope: float  #: A.
@@ -59,13 +59,14 @@ class Linking:
         """Items of the second calibration on the scale of the first."""
         return _moved(items, self.slope, self.intercept)
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the scales that were linked, and the items that drift."""
         n = len(self.items)
         drifting = [*self.items.index[self.items["drifts"]]]
         counts = {"n": n, "n_drifting": len(drifting), "n_kept": n - len(drifting)}
         values = {**vars(self), **counts, "items": drifting}
         codes = ("linked", "drifting-items")
-        return in_lines(str(Finding(code, "note", values)) for code in codes)
+        return Shown(findings=[Finding(code, "note", values) for code in codes])
 
 
 def link(

@@ -33,7 +33,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_seed, check_type, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
 from irtkit.fitting import refitted
-from irtkit.printed import in_lines
+from irtkit.printed import Printed, Shown
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import (
     Cells,
@@ -199,7 +199,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Printed):
     """Items to ask instead of all, made by :func:`irtkit.select_items`.
 
     Cross-validation makes as many fits as there are folds, when it is first asked for.
@@ -334,11 +334,18 @@ class Selection:
         whole = items_for_scores(self.result).misfit
         return 0.0 if whole is None else whole(asked)
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        """Return the selected items, and how well they predict the full score."""
+        columns = ["rank", "discrimination", "difficulty", "average_error"]
+        if self.result.n_abilities > 1:
+            columns = ["rank", "average_error", "p_negative"]
         errors = self._table["expected_error"]
         listed = ", ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
-        sentence = f"error of the score in percentage points, cross-validated (RMSE): {listed}"
-        return in_lines([f"{len(self.items)} of {len(self.covariance.places)} items", sentence])
+        sentences = [
+            f"{len(self.items)} of {len(self.covariance.places)} items",
+            f"error of the score in percentage points, cross-validated (RMSE): {listed}",
+        ]
+        return Shown("", self.item_table[columns], findings=sentences)
 
 
 def select_items(

@@ -17,7 +17,7 @@ from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME
-from irtkit.printed import WIDTH, InNotebooks, plain, printable, short_labels, shortened, table_of
+from irtkit.printed import TOP, WIDTH, Printed, Shown, shortened
 from irtkit.responses import item_texts
 from irtkit.suspects.families import similar_respondents
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
@@ -27,11 +27,9 @@ from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Group
 
     from irtkit.data.families import Families
 
-_SHOWN = 20  # Suspects that are printed: with the headings, about a screen of 24 lines.
 _READ_FIRST = 20  # Items to read first.
 _FEW = 12  # Systems up to which they are printed.
 _FIRST = 3  # Items named to begin with: as many as a sentence holds.
@@ -42,7 +40,7 @@ _HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key":
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(InNotebooks):
+class Audit(Printed):
     """What :func:`irtkit.audit` found; ``print`` shows it, 80 columns wide."""
 
     items: pd.DataFrame
@@ -136,35 +134,28 @@ class Audit(InNotebooks):
         first = [f"{finding}." for finding in self.result.findings if finding.code == AT_CHANCE]
         return [*first, self.headline, *self.limits, *self.details]
 
-    def shown(self, top: int = _SHOWN) -> Group:
-        """What is printed, with at most ``top`` suspects, for a console of rich."""
-        from rich.console import Group
-        from rich.text import Text
-
-        details = [Text(printable(one)) for one in self.details]
-        parts: list[Any] = [Text(printable(one)) for one in self.summary[: -len(details) or None]]
+    def shown(self, top: int = TOP) -> Shown:
+        """Return the suspects, items to read, and what limits the audit; ``top`` of each."""
+        further = []
         if top and len(self.suspects):
             first = "p_wrong_key" if self.has_probabilities else "wrong_key"
-            rows, n_shown = folded(self.suspects, self.result.alike, top)
-            columns = [one for one in (first, "p_negative", *_COLUMNS) if one in rows]
+            rows, _ = folded(self.suspects, self.result.alike, len(self.suspects))
+            columns = [name for name in (first, "p_negative", *_COLUMNS) if name in rows]
             headed = rows[columns].rename(columns=_HEADINGS)
             headed["reasons"] = headed["reasons"].map(", ".join).str.replace("_", " ")
-            parts += [Text(), table_of(headed, ["reasons"], red=negatives(rows))]
-            if more := len(self.suspects) - n_shown:
-                parts.append(Text(f"… and {more} more"))
             names = ", ".join(shortened(label) for label in self.look_first)
-            parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
-            parts += map(Text, _asked(rows))
-            parts += [Text(), Text(self.legend, style="dim")]
+            look = f"Look first at {names}: at what is asked, and at the key."
+            read = [look, *_asked(rows.head(top))]
+            further.append(Shown("", headed, self.legend, read))
         heading, unread = self.to_read(top)
         if len(unread):
-            shown = unread.drop(columns=_TEXTS, errors="ignore").rename(index=shortened)
-            parts += [Text(), Text(f"{heading}:"), Text(), table_of(shown, ["kind"])]
-            parts += map(Text, _asked(unread.drop(self.suspects.head(top).index, errors="ignore")))
-        tasks = self.by_task.query("suspect > 0").head(top).rename(columns={"n_items": "items"})
-        if len(tasks):
-            parts += [Text(), table_of(tasks.set_axis(short_labels(tasks.index, 20)))]
-        return Group(*parts, *([Text(), *details] if details else []))
+            table = unread.drop(columns=_TEXTS, errors="ignore")
+            others = unread.drop(self.suspects.head(top).index, errors="ignore")
+            further.append(Shown(heading, table, findings=_asked(others)))
+        tasks = self.by_task.query("suspect > 0").rename(columns={"n_items": "items"})
+        further += [Shown("", tasks), Shown(findings=self.details)]
+        sentences = self.summary[: -len(self.details) or None]
+        return Shown(findings=sentences, further=further)
 
     def to_read(self, top: int = _READ_FIRST) -> tuple[str, pd.DataFrame]:
         """Items to read first as they are shown, and their heading; none with many systems."""
@@ -173,11 +164,11 @@ class Audit(InNotebooks):
         return LEGENDS["read_first"].format(n=len(shown)), shown
 
     @property
-    def legend(self) -> str:
+    def legend(self) -> list[str]:
         """What the columns of the table mean."""
         evidence = "p_wrong_key" if self.has_probabilities else "wrong_key"
         names = [evidence, "p_negative_given_all" if "ability" in self.items else "p_negative"]
-        return ". ".join(LEGENDS[name] for name in names).format(prior=self.prior)
+        return [LEGENDS[name].format(prior=self.prior) for name in names]
 
     @property
     def has_probabilities(self) -> bool:
@@ -187,9 +178,6 @@ class Audit(InNotebooks):
     def __repr__(self) -> str:
         negative = f"{self.n_negative} with negative discrimination"
         return f"Audit({len(self.suspects)} suspect items, {negative})"
-
-    def __str__(self) -> str:
-        return plain(self.shown())
 
 
 @one_thread()
@@ -332,11 +320,11 @@ def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
 
 
 def _asked(items: pd.DataFrame) -> list[str]:
-    """What items ask and what is right, a line each after an empty one, where either is known."""
-    lines = [""]
+    """What items ask and what is right, a line each, where either is known."""
+    lines = []
     for label, *both in items.reindex(columns=_TEXTS).itertuples():
         text, target = (" ".join(one.split()) if isinstance(one, str) else "" for one in both)
         right = f" → {shortened(target)}" if target else ""
         if text or target:
             lines.append(shortened(f"{label}: {text}", WIDTH - len(right)) + right)
-    return lines if len(lines) > 1 else []
+    return lines

@@ -37,7 +37,7 @@ from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted
 from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding
-from irtkit.printed import InNotebooks, in_lines, plain, short_labels, shortened, table_of
+from irtkit.printed import Printed, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,11 +57,11 @@ _MOST_TIMES = 10  # As many items as there are, up to which a number of items to
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
-_SHOWN_TASKS, _SHOWN_PAIRS = 5, 3  # With the other lines, about a screen of 24.
+_SHOWN_PAIRS = 3  # With the other lines, about a screen of 24.
 
 
 @dataclass(frozen=True, eq=False)
-class Health(InNotebooks):
+class Health(Printed):
     """Health of a benchmark; made by :meth:`irtkit.FitResult.health`."""
 
     table: pd.DataFrame
@@ -98,36 +98,22 @@ class Health(InNotebooks):
             if n <= len(self.items)
         ]
 
-    def first_pairs(self, most: int) -> tuple[str, pd.DataFrame]:
-        """The first pairs of near-duplicate items as they are shown, and their heading."""
-        of, shown = len(self.near_duplicates), self.near_duplicates.head(most).set_index("item")
-        heading = f"Near-duplicate items, the first {len(shown)} of {counted(of, 'pair')}"
-        return heading, shown.rename(columns={"n_same": "same", "n_respondents": "systems"})
-
-    @property
-    def legend(self) -> str:
-        """What the columns of the table mean."""
-        low = 1 - _SETTLED
-        return LEGENDS["health"].format(all=_NEARLY_ALL, low=low, high=_SETTLED, best=self.n_best)
-
     def __repr__(self) -> str:
         whole: Any = self.table.iloc[0]
         n, n_items = int(whole["separating"]), int(whole["n_items"])
         return f"Health({n:,} of {n_items:,} items separate the {self.n_best} best systems)"
 
-    def __str__(self) -> str:
-        shown = self.table.iloc[: _SHOWN_TASKS + 1]
-        shown = shown.set_axis(short_labels(shown.index, 20)).rename_axis("items")
-        shown = shown.rename(columns={"n_items": "number"})
-        lines = [plain(table_of(shown))]
-        if more := len(self.table) - len(shown):
-            lines.append(f"… and {counted(more, 'more task')}")
-        parts = ["\n".join(lines), in_lines(self.summary)]
-        if len(self.near_duplicates):
-            heading, pairs = self.first_pairs(_SHOWN_PAIRS)
-            pairs = pairs.assign(other=pairs["other"].map(shortened)).rename(index=shortened)
-            parts.append(f"{heading}:\n{plain(table_of(pairs, ['other']))}")
-        return "\n\n".join([*filter(None, parts), in_lines([self.legend])])
+    def shown(self) -> Shown:
+        """Return how many items still measure, what to add, and items that repeat each other."""
+        low = 1 - _SETTLED
+        best = self.n_best
+        legend = LEGENDS["health"].format(all=_NEARLY_ALL, low=low, high=_SETTLED, best=best)
+        table = self.table.rename_axis("items").rename(columns={"n_items": "number"})
+        names = {"n_same": "same", "n_respondents": "systems"}
+        pairs = self.near_duplicates.set_index("item").rename(columns=names)
+        heading = f"Near-duplicate items, {counted(len(pairs), 'pair')}"
+        further = [Shown(heading, pairs.head(_SHOWN_PAIRS))]
+        return Shown("", table, legend.split("; "), self.summary, further)
 
 
 def health(result: FitResult, *, n_best: int = 10) -> Health:

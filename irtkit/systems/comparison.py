@@ -18,7 +18,7 @@ import numpy as np
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
-from irtkit.printed import InNotebooks, shortened
+from irtkit.printed import Printed, Shown, shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
 from irtkit.systems.ranks import pairs_apart
@@ -45,7 +45,7 @@ _MOST_PAIRS = 1_000_000  # Rows of a table, which take about a second.
 
 
 @dataclass(frozen=True, eq=False)
-class SystemComparison(InNotebooks):
+class SystemComparison(Printed):
     """Two systems compared by :func:`irtkit.compare_systems`: a row of the table of all pairs.
 
     Differences are the first system less the second. Intervals have the coverage ``level``.
@@ -89,10 +89,11 @@ class SystemComparison(InNotebooks):
         names = f"{shortened(self.system)}, {shortened(self.other)}"
         return f"SystemComparison({names}: {self.difference:+.4f} on {self.n_items} items)"
 
-    def __str__(self) -> str:
-        from irtkit.systems.printed import comparison_text
+    def shown(self) -> Shown:
+        """Return the comparison in words, and the items on which the systems differ most."""
+        from irtkit.systems.printed import comparison_shown
 
-        return comparison_text(self)
+        return comparison_shown(self)
 
 
 @one_thread()

@@ -20,7 +20,7 @@ from irtkit.checks import check_number, first_names, short
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
 from irtkit.io.reading import as_responses
-from irtkit.printed import in_lines, two_digits
+from irtkit.printed import Printed, Shown, two_digits
 from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
 from irtkit.systems.scores import Shares, numbered_clusters
 from irtkit.threads import one_thread
@@ -54,7 +54,7 @@ class GateSystem:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Printed):
     """What :func:`irtkit.gate` found. ``print`` shows it."""
 
     max_drop: float
@@ -83,18 +83,19 @@ class Gate:
             verdicts.append(Finding(f"gate-{system.verdict}", "note", values))
         return (*verdicts, *self.limits)
 
+    def shown(self) -> Shown:
+        """Return the verdicts on systems, and what was not compared."""
+        from irtkit.systems.printed import gate_shown
+
+        return gate_shown(self)
+
     @property
     def markdown(self) -> str:
         """A summary for a merge check."""
-        from irtkit.systems.printed import gate_markdown
-
-        return gate_markdown(self)
+        return self.shown().markdown()
 
     def __repr__(self) -> str:
         return f"Gate({self.verdict}, {len(self.systems)} systems)"
-
-    def __str__(self) -> str:
-        return f"gate {self.verdict}\n{in_lines(map(str, self.findings))}"
 
 
 @one_thread()

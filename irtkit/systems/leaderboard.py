@@ -18,8 +18,8 @@ from irtkit.checks import check_number, check_one_of, check_seed, check_type, sh
 from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.printed import InNotebooks
-from irtkit.systems.printed import scored_tasks
+from irtkit.printed import InNotebooks, Shown
+from irtkit.systems.printed import board_shown, scored_tasks
 from irtkit.systems.ranks import (
     groups_of,
     likely_ranks,
@@ -57,6 +57,10 @@ class Board(NamedTuple):
     table: pd.DataFrame
     level: float
     of: str
+
+    def shown(self) -> Shown:
+        """Return the systems with what the columns mean."""
+        return board_shown(self.table, self.level, self.of)
 
 
 @one_thread()

@@ -1,47 +1,152 @@
-"""What is printed of boards, comparisons and gates: tables and sentences from numbers."""
+"""What is shown of boards, comparisons and gates: tables and sentences from numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from irtkit.calibration.summary import silent_items
 from irtkit.checks import counted
-from irtkit.printed import (
-    in_lines,
-    p_words,
-    percent,
-    plain,
-    printable,
-    short_labels,
-    shortened,
-    table_of,
-    two_digits,
-)
+from irtkit.findings import LEGENDS
+from irtkit.printed import Shown, p_words, percent, printable, short_labels, two_digits
 from irtkit.systems.paired import POWER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    import pandas as pd
+    from collections.abc import Iterator, Sequence
 
     from irtkit.calibration.result import FitResult
+    from irtkit.responses import ResponseMatrix
     from irtkit.systems.comparison import SystemComparison
     from irtkit.systems.gate import Gate
 
-_SHOWN_ABILITIES = 5  # Rows of tables of several abilities.
-_SHOWN = 20  # Systems that are printed: with the headings, a screen of 24 lines.
-_LABEL, _FAMILY = 22, 10  # Characters beside the numbers in 80 columns.
-_TASKS, _TASK, _SYSTEM = 4, 8, 16  # Tasks that are printed, and characters beside their scores.
+_MOST_ABILITIES = 5  # Rows of tables of several abilities.
+_MOST_FAMILIES = 5  # Families whose best system is named.
+_HEADING = 16  # Columns of a task or system that heads a column.
 FROM_TO = "from…to"
-_OF_THESE = "of these items"
+
+
+def board_shown(
+    board: pd.DataFrame,
+    level: float,
+    of: str = "like these",
+    findings: Sequence[object] = (),
+) -> Shown:
+    """A leaderboard, and what limits it."""
+    columns: dict[str, Any] = {
+        "rank": board["rank"],
+        "between": _interval(board, "rank", 0),
+        "tied": board["group"],
+    }
+    sure = percent(level)
+    on = "by ability, given these items" if of == "these" else "on items like these"
+    legend = [
+        f"between: {sure} interval of the rank, {on}",
+        "tied: systems that share a letter do not differ significantly",
+    ]
+    if "average" in board:
+        tasks = scored_tasks(board)
+        names = ["average", *(f"score_{name}" for name in tasks)]
+        headings = ["average", *short_labels(tasks, _HEADING)]
+        columns |= {
+            heading: _scores(board, name) for heading, name in zip(headings, names, strict=True)
+        }
+        legend.append(
+            "average: of the tasks, which have the same weight, in per cent, with expected answers "
+            "in place of missing ones"
+        )
+        legend.append(f"±: half of the {sure} interval, on items like these")
+    else:
+        columns["score"] = _scores(board, "expected_score")
+        legend.append("score: per cent right of these items")
+        if filled_in(board):
+            legend[-1] += ", with expected answers in place of missing ones"
+            columns["of these items"] = _interval(board, "expected_score", 1, 100)
+            legend.append(f"of these items: {sure} interval of the score")
+        if "ability" in board:
+            columns["ability"] = board["ability"]
+            columns[FROM_TO] = _interval(board, "ability", 2)
+            legend.append("ability: on the scale of the fit, if the model is true")
+            legend.append(f"{FROM_TO}: its {sure} interval, with errors of items")
+        if np.ptp(board["n_responses"]) > 0:
+            columns["responses"] = board["n_responses"]
+    if (board["status"] == "misfit").any():
+        legend.insert(0, LEGENDS["misfit"])
+    if "component" in board:
+        columns["part"] = board["component"]
+        legend.insert(0, "part: systems of different parts cannot be compared, ranks are within it")
+    sentences = [*findings]
+    if "family" in board:
+        columns["family"] = board["family"].fillna("")
+        sentences.insert(0, _best_of_families(board))
+    table = pd.DataFrame(columns, board.index.rename("system"))
+    return Shown(table=table, legend=legend, findings=sentences)
+
+
+def _interval(table: pd.DataFrame, name: str, decimals: int, times: float = 1) -> list[str]:
+    """Intervals from the low to the high value of a column, in words."""
+    bounds = zip(times * table[f"{name}_low"], times * table[f"{name}_high"], strict=True)
+    return [f"{low:.{decimals}f}…{high:.{decimals}f}" for low, high in bounds]
+
+
+def _scores(board: pd.DataFrame, name: str) -> list[str]:
+    """Scores in per cent, with a star for a misfit and half of the interval of a task."""
+    texts = [
+        f"{100 * score:.1f}{'*' * (status == 'misfit')}"
+        for score, status in zip(board[name], board["status"], strict=True)
+    ]
+    if "average" not in board or f"{name}_low" not in board:
+        return texts
+    half = 50 * (board[f"{name}_high"] - board[f"{name}_low"])
+    return [f"{text}±{reach:.0f}" for text, reach in zip(texts, half, strict=True)]
+
+
+def _best_of_families(board: pd.DataFrame) -> str:
+    """The first families of a board, and their ranks."""
+    families = board[board["family"] != ""].groupby("family", sort=False)
+    best = [
+        f"{printable(name)} (rank {rows['rank'].min()}, {counted(len(rows), 'system')})"
+        for name, rows in list(families)[:_MOST_FAMILIES]
+    ]
+    more = " …" * (families.ngroups > _MOST_FAMILIES)
+    return f"best of each family: {', '.join(best)}{more}"
+
+
+def scored_tasks(board: pd.DataFrame) -> list[str]:
+    """Tasks of a leaderboard by task, in the order of its columns."""
+    scores = [name for name in map(str, board.columns) if name.startswith("score_")]
+    ends = {f"{name}_{end}" for name in scores for end in ("low", "high")}
+    return [name.removeprefix("score_") for name in scores if name not in ends]
+
+
+def filled_in(board: pd.DataFrame) -> bool:
+    """Whether the model has filled in answers of some system."""
+    return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
+
+
+def trials_shown(responses: ResponseMatrix, board: pd.DataFrame) -> Shown:
+    """pass^k and pass@k of the systems of a board, for the largest k."""
+    from irtkit.systems import pass_k
+
+    table = pass_k(responses).loc[board.index]
+    k = table.shape[1] // 5  # pass^k and pass@k with errors, and the number of items
+    shown = ["pass^1", "pass^2", f"pass^{k}", "pass@2", f"pass@{k}", f"pass^{k}_items"]
+    names = dict.fromkeys(shown)
+    legend = [
+        "pass^k: all of k trials of an item are right",
+        "pass@k: one of k trials is right",
+        f"pass^{k} items: items with at least {k} trials",
+    ]
+    if k < 2:
+        return Shown()
+    return Shown(table=table[[*names]].rename_axis("system"), legend=legend)
 
 
 def comparison_sentences(comparison: SystemComparison) -> Iterator[str]:
     """The comparison of two systems, before the items."""
     first, second = printable(comparison.system), printable(comparison.other)
-    items = f"{comparison.n_items:,} item{'s' * (comparison.n_items != 1)}"
+    items = counted(comparison.n_items, "item")
     # The score counts these items alone.
     of_all = abs(comparison.score_difference - comparison.difference) < 1e-9
     score = comparison.score_difference, comparison.score_low, comparison.score_high
@@ -91,205 +196,103 @@ def _ahead(
     )
 
 
-def comparison_text(comparison: SystemComparison) -> str:
-    """What `print` shows of two systems."""
-    import pandas as pd
-
-    words = in_lines(comparison_sentences(comparison))
-    if not len(comparison.items):
-        return words
-    shown = comparison.items.head(5)
-    columns = ("accuracy", "other_accuracy")
-    names = dict(zip(columns, short_labels((comparison.system, comparison.other), 16), strict=True))
-    shown = shown.set_axis(pd.Index(short_labels(shown.index), name="item"))
-    table = plain(table_of(shown.rename(columns=names)))
-    return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
+def comparison_shown(comparison: SystemComparison) -> Shown:
+    """Two systems in words, and the items on which they differ most."""
+    names = short_labels((comparison.system, comparison.other), _HEADING)
+    headings = dict(zip(("accuracy", "other_accuracy"), names, strict=True))
+    title = "items on which they differ most from what is expected"
+    items = Shown(title, comparison.items.head(5).rename(columns=headings))
+    return Shown(findings=[*comparison_sentences(comparison)], further=[items])
 
 
-def gate_markdown(gate: Gate) -> str:
-    """A gate as a summary for a merge check."""
-    rows = [
-        f"| {_cell(s.system)} | {s.n_items:,} | {s.old:.2%} | {s.new:.2%} "
-        f"| {0 - 100 * s.drop:+.2f} | {-100 * s.high:+.2f} to {-100 * s.low:+.2f} | {s.verdict} |"
-        for s in gate.systems
+def tasks_shown(table: pd.DataFrame, systems: Sequence[str], level: float) -> Shown:
+    """Differences of two systems by task."""
+    first, second = short_labels(systems)
+    columns = {"items": table["n_items"], **_points(table, 1), "P": table["p_value"]}
+    legend = [
+        f"points: accuracy of {first} less that of {second}, in percentage points",
+        f"{FROM_TO}: its {percent(level)} interval, on items like these",
+        "P: for each task by itself",
+        "average: of the tasks, which have the same weight",
     ]
-    lines = [
-        f"## Gate {gate.verdict}",
-        "",
-        f"Allowed drop: {100 * gate.max_drop:g} percentage points.",
-        "",
-        "| system | items | old | new | change, points | between | verdict |",
-        "|---|---|---|---|---|---|---|",
-        *rows,
-        "",
-        *(_cell(str(finding)) for finding in gate.findings),
-        "",
-        f"At most about {1 - gate.level:.2g} of changes within the allowed drop fail.",
-    ]
-    return "\n".join(lines) + "\n"
+    return Shown(table=pd.DataFrame(columns, table.index), legend=legend)
 
 
-def _cell(text: str) -> str:
-    """Text that a table of Markdown holds as it is."""
-    escaped = printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return escaped.replace("`", "\\`").replace("[", "\\[")
+def _points(table: pd.DataFrame, decimals: int) -> dict[str, list[str]]:
+    """Differences in percentage points, and their intervals."""
+    bounds = 100 * table[["low", "high"]].set_axis(["points_low", "points_high"], axis=1)
+    points = [f"{100 * value:.2f}" for value in table["difference"]]
+    return {"points": points, FROM_TO: _interval(bounds, "points", decimals)}
 
 
-def board_text(
-    board: pd.DataFrame,
-    *,
-    level: float,
-    sentences: Iterable[str] = (),
-    top: int = _SHOWN,
-    of: str = "like these",
-) -> str:
-    """What is printed of a leaderboard, in 80 columns."""
-    parts = [board]
-    if "component" in board:
-        parts = [part for _, part in board.groupby("component", sort=True)]
-    lines = []
-    for part in parts:
-        if len(parts) > 1:
-            lines.append(f"part {part['component'].iloc[0]}, with ranks of its own:")
-        lines.append(plain(table_of(_shown(part.head(top)))))
-        if len(part) > top:
-            lines.append(f"… and {len(part) - top} more")
-    columns = list(map(str, _shown(board.head(1))))
-    more_tasks = len(scored_tasks(board)) - _TASKS
-    if more_tasks > 0:
-        lines.append(f"… and {counted(more_tasks, 'more task')}")
-    legend = [*board_legend(board, level, columns, of), *_half_widths(board)]
-    lines += ["", in_lines(legend), in_lines(sentences)]
-    return "\n".join(lines).rstrip()
-
-
-def _shown(board: pd.DataFrame) -> pd.DataFrame:
-    """Columns that are printed."""
-    import pandas as pd
-
-    def interval(name: str, decimals: int, times: float = 1) -> list[str]:
-        bounds = zip(times * board[f"{name}_low"], times * board[f"{name}_high"], strict=True)
-        return [f"{low:.{decimals}f}…{high:.{decimals}f}" for low, high in bounds]
-
-    columns: dict[str, Any] = {
-        "rank": [str(rank) for rank in board["rank"]],
-        "between": interval("rank", 0),
-        "tied": list(board["group"]),
-    }
-    if tasks := scored_tasks(board)[:_TASKS]:
-        columns["average"] = scores_in_words(board, "average")
-        for heading, name in zip(short_labels(tasks, _TASK), tasks, strict=True):
-            columns[heading] = [f"{100 * value:.1f}" for value in board[f"score_{name}"]]
-        return pd.DataFrame(columns, pd.Index(short_labels(board.index, _SYSTEM), name="system"))
-    columns["score"] = scores_in_words(board)
-    if filled_in(board):
-        columns[_OF_THESE] = interval("expected_score", 1, 100)
-    if "ability" in board:
-        columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
-        columns[FROM_TO] = interval("ability", 2)
-    if "family" in board:
-        columns["family"] = [shortened(name, _FAMILY) for name in board["family"]]
-    return pd.DataFrame(columns, pd.Index(short_labels(board.index, _LABEL), name="system"))
-
-
-def scored_tasks(board: pd.DataFrame) -> list[str]:
-    """Tasks of a leaderboard by task, in the order of its columns."""
-    scores = [name for name in map(str, board.columns) if name.startswith("score_")]
-    return [name.removeprefix("score_") for name in scores if f"{name}_low" in board]
-
-
-def _half_widths(board: pd.DataFrame) -> Iterator[str]:
-    """How long the intervals of printed scores are."""
-    if tasks := scored_tasks(board)[:_TASKS]:
-        labels = ["average", *short_labels(tasks, _TASK)]
-        names = ["average", *(f"score_{name}" for name in tasks)]
-        half = [50 * (board[f"{name}_high"] - board[f"{name}_low"]).median() for name in names]
-        each = ", ".join(f"{label} ±{n:.1f}" for label, n in zip(labels, half, strict=True))
-        yield f"intervals in points, the median over systems: {each}"
-
-
-def scores_in_words(board: pd.DataFrame, name: str = "expected_score") -> list[str]:
-    """Scores as percentages, with a star for the status "misfit"."""
-    marked = zip(board[name], board["status"] == "misfit", strict=True)
-    return [f"{100 * score:.1f}{'*' * mark}" for score, mark in marked]
-
-
-def filled_in(board: pd.DataFrame) -> bool:
-    """Whether the model has filled in answers of some system."""
-    return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
-
-
-def board_legend(
-    board: pd.DataFrame, level: float, columns: Collection[str], of: str = "like these"
-) -> Iterator[str]:
-    """What the columns mean, those that may be left out included if ``columns`` names them."""
-    sure = percent(level)
-    on = "by ability, given these items" if of == "these" else "on items like these"
-    yield (
-        f"between: {sure} interval of the rank of each system, {on}. "
-        "tied: systems that share a letter do not differ significantly, adjusted for all "
-        "pairs. For other pairs see irtkit compare-systems"
+def pairs_shown(pairs: pd.DataFrame, level: float) -> Shown:
+    """How many pairs differ significantly, and neighbours on the board."""
+    headline = (
+        f"{int(pairs['different'].sum()):,} of {len(pairs):,} pairs of systems differ "
+        f"significantly, at a family-wise error rate of {percent(1 - level)}."
     )
-    if "average" in board:
-        intervals = f". {sure} intervals of both are about items like these"
-        yield (
-            "average: mean of the tasks, which have the same weight. Tasks: per cent right, with "
-            "expected answers in place of any missing ones" + intervals * bool(scored_tasks(board))
-        )
-    else:
-        yield (
-            "score: per cent right of these items"
-            + (", with expected answers in place of missing ones" if filled_in(board) else "")
-            + f". {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
-            + ". ability: on the scale of the fit, if the model is true" * ("ability" in columns)
-            + f". {FROM_TO}: its {sure} interval, with errors of items" * (FROM_TO in columns)
-        )
-    if (board["status"] == "misfit").any():
-        yield (
-            "*: the system is right on more items that are improbable at its ability than chance "
-            "allows (p < 0.05 over all systems). Its answers may have leaked or follow wrong keys"
-        )
-    if "family" in board:
-        families = board[board["family"] != ""].groupby("family", sort=False)
-        best = [
-            f"{printable(name)} (rank {part['rank'].min()}, {len(part)} "
-            f"system{'s' * (len(part) > 1)})"
-            for name, part in list(families)[:5]
-        ]
-        yield f"best of each family: {', '.join(best)}" + (" …" if families.ngroups > 5 else "")
+    closest = pairs.drop_duplicates("system").set_index("system")
+    needed = map(two_digits, np.maximum(closest["items_needed"] - closest["n_items"], 0))
+    differ = closest["different"]
+    columns = {
+        "other": closest["other"].astype(object),
+        **_points(closest, 1),
+        "P": closest["p_better"],
+        "differ": np.where(differ, "yes", ""),
+        "more_items": [
+            "" if apart or n is None else f"{n:,}" for apart, n in zip(differ, needed, strict=True)
+        ],
+    }
+    legend = [
+        "system, other: neighbours on the leaderboard",
+        "points: difference in percentage points of accuracy on the items of both",
+        f"{FROM_TO}: {percent(level)} interval of the difference, for this pair individually",
+        "P: probability that system is better on items like these",
+        "differ: significantly, adjusted for all pairs",
+        "more items: similar items needed to show the difference of this pair",
+    ]
+    return Shown(findings=[headline], further=[Shown("", pd.DataFrame(columns), legend)])
 
 
-def abilities_text(result: FitResult) -> str:
-    """What ``print(result)`` says of several abilities."""
+def gate_shown(gate: Gate) -> Shown:
+    """Verdicts on systems, and what was not compared."""
+    systems = gate.systems
+    columns = {
+        "items": [system.n_items for system in systems],
+        "old": [f"{system.old:.2%}" for system in systems],
+        "new": [f"{system.new:.2%}" for system in systems],
+        "change": [f"{0 - 100 * system.drop:+.2f}" for system in systems],
+        "between": [f"{-100 * one.high:+.2f} to {-100 * one.low:+.2f}" for one in systems],
+        "verdict": [system.verdict for system in systems],
+    }
+    index = pd.Index([system.system for system in systems], name="system")
+    legend = [
+        "change: in percentage points, between its one-sided bounds",
+        f"allowed: a drop of {100 * gate.max_drop:g} points",
+        f"level: at most about {1 - gate.level:.2g} of changes within the allowed drop fail",
+    ]
+    return Shown(f"Gate {gate.verdict}", pd.DataFrame(columns, index), legend, gate.findings)
+
+
+def abilities_shown(result: FitResult) -> Shown:
+    """A fit of several abilities."""
     from irtkit.systems.leaderboard import board_of_abilities
 
-    names = ", ".join(result.ability_names[:_SHOWN_ABILITIES])
-    if result.n_abilities > _SHOWN_ABILITIES:
-        names += ", …"
     lines = [
-        f"{result!r}. Abilities: {names}",
+        f"{result!r}",
         f"log-likelihood {result.log_likelihood:,.2f} ({result.several.log_likelihood_by})",
         f"{result.n_parameters:,} parameters",
+        *result.findings,
+        *silent_items(result),
     ]
-    findings = [*result.findings, *silent_items(result)]
-    text = in_lines([*lines, *map(str, findings)])
-    table = result.abilities.head(_SHOWN_ABILITIES)
-    table = table.set_axis([*map(shortened, table.index)]).rename_axis("ability")
-    told = ["items", "respondents"]
-    text += f"\n\n{plain(table_of(table.drop(columns=told)))}\n\n"
-    for name, items, highest in table[told].itertuples():
-        named = f"{items}. Highest: {highest}" if items else "too unreliable to name systems"
-        text += in_lines([f"{name}: {named}"]) + "\n"
-    text = text.rstrip()
+    measured = result.abilities.rename(columns={"respondents": "highest"})
+    measured[["items", "highest"]] = measured[["items", "highest"]].map(str)
+    further = [Shown("", measured)]
     pairs = result.ability_correlations
     if result.structure != "bifactor":
-        pairs = pairs.sort_values("correlation", ascending=False).head(_SHOWN_ABILITIES)
+        pairs = pairs.sort_values("correlation", ascending=False).head(_MOST_ABILITIES)
         pairs = pairs.set_index("ability").dropna(axis=1, how="all")
-        text += f"\n\nhighest correlations:\n{plain(table_of(pairs, ['other']))}"
-    board = board_of_abilities(result, by=None, clusters=None, level=0.95, seed=0).head(
-        _SHOWN_ABILITIES
-    )
-    if np.allclose(board["expected_score"], board["accuracy"]):
-        board = board.filter(regex="^(?!expected)")
-    board = board.set_axis([*map(shortened, board.index)]).rename_axis("respondent")
-    return f"{text}\n\nhighest expected scores:\n{plain(table_of(board))}"
+        further.append(Shown("highest correlations", pairs))
+    board = board_of_abilities(result, by=None, clusters=None, level=0.95, seed=0)
+    further.append(board_shown(board.head(_MOST_ABILITIES), 0.95))
+    return Shown(findings=lines, further=further)

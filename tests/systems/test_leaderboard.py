@@ -13,7 +13,7 @@ import pytest
 import irtkit
 from irtkit.calibration.errors import board_covariance
 from irtkit.systems import leaderboard
-from irtkit.systems.printed import board_text
+from irtkit.systems.printed import board_shown
 from tests.crowds import crowd
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ def test_a_system_that_follows_wrong_keys_is_marked() -> None:
     result = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=10)), standard_errors=False)
     board = leaderboard(result)
     assert list(board.index[board["status"] == "misfit"]) == ["respondent-1"]
-    printed = board_text(board, level=0.95)
+    printed = board_shown(board, 0.95).text()
     assert "100.0*" in printed
     assert "*: the system is right on more items that are improbable" in printed
     clean = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=0)), standard_errors=False)
     board = leaderboard(clean)
     assert set(board["status"]) == {"ok"}
-    assert "*" not in board_text(board, level=0.95)
+    assert "*" not in board_shown(board, 0.95).text()
 
 
 def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
@@ -112,8 +112,8 @@ def test_parts_without_a_common_response_are_ranked_apart() -> None:
     for n, part in board.groupby("component"):
         assert part["rank"].iloc[0] == 1
         assert part["rank_high"].max() == {1: 14, 2: 10}[n]
-    words = board_text(board, level=0.95)
-    assert "part 2, with ranks of its own" in words
+    words = board_shown(board, 0.95).text()
+    assert "part: systems of different parts" in words
     pairs = irtkit.compare_systems(result)
     assert len(pairs) == 14 * 13 // 2 + 10 * 9 // 2
     with pytest.raises(ValueError, match="cannot be compared: they share no items"):
@@ -134,7 +134,7 @@ def test_families_are_a_column_and_widen_intervals_of_ability() -> None:
     assert (given.pop("ability_low") <= plain.pop("ability_low")).all()
     assert (given.pop("ability_high") >= plain.pop("ability_high")).all()
     pd.testing.assert_frame_equal(given, plain)
-    words = board_text(in_table.leaderboard(), level=0.95)
+    words = board_shown(in_table.leaderboard(), 0.95).text()
     assert "best of each family: " in words
 
 
@@ -145,7 +145,7 @@ def test_a_board_fits_a_terminal_and_steers_none() -> None:
     values[np.random.default_rng(0).random(values.shape) < 0.2] = np.nan
     result = irtkit.fit(irtkit.ResponseMatrix(values, names))
     board = result.leaderboard(families=dict.fromkeys(names, "\x1b[31mfamily of models"))
-    words = board_text(board, level=0.95, sentences=list(result.warnings))
+    words = board_shown(board, 0.95, findings=list(result.warnings)).text()
     assert max(map(len, words.splitlines())) <= 80
     assert "\x1b" not in words
     assert "… and 5 more" in words
@@ -206,7 +206,7 @@ def test_ranks_given_these_items_are_by_ability_and_hold_the_true_ones() -> None
         held += list((board["rank_low"] <= true) & (true <= board["rank_high"]))
     assert 0.92 < np.mean(held) < 0.995
     assert (board["rank_high"] - board["rank_low"]).median() < 25
-    assert "by ability, given these items" in board_text(board, level=0.95, of="these")
+    assert "by ability, given these items" in board_shown(board, 0.95, "these").text()
     errors = board_covariance(result, np.arange(60))
     assert np.diag(errors) == pytest.approx(result.board_se**2)
     assert np.linalg.eigvalsh(errors)[0] > 0
