@@ -139,7 +139,7 @@ def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> Non
         assert found.n_negative <= 11
         assert {*irtkit.flag_items(result).index} <= {*found.items.index}
         assert found.items.iloc[0]["discrimination"] < 0
-        assert "given all" in str(found)
+        assert "given all" in found.shown().text(legend=True)
         assert "<table" in found._repr_html_()
         irtkit.report(result, tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
