@@ -15,6 +15,7 @@ from sphinx.pycode import ModuleAnalyzer
 import irtkit
 from irtkit import capabilities as capabilities_of
 from irtkit.cli.commands import cli
+from irtkit.cli.options import reading_help
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -198,6 +199,6 @@ def commands() -> str:
         for name in cli.list_commands(context):
             command: Any = cli.get_command(context, name)
             with click.Context(command, info_name=name, parent=context) as of:
-                text = command.get_help(of)
+                text = reading_help() if name == "help" else command.get_help(of)
             found += [f"## irtkit {name}", "", "```text", text.rstrip(), "```", ""]
     return "\n".join(found)

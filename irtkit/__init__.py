@@ -11,6 +11,7 @@ from typing import Any
 
 import lazy_loader
 
+from irtkit.capabilities import ASKED
 from irtkit.printed import InNotebooks
 
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -30,6 +31,8 @@ GONE = {
 def __getattr__(name: str) -> Any:
     if name in GONE:
         raise AttributeError(f"irtkit.{name} is gone. Use {GONE[name]}")
+    if name in ASKED and name not in __all__:
+        raise AttributeError(f"irtkit.{name} is answered by {ASKED[name].python}")
     return _public(name)
 
 

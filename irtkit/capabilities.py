@@ -179,6 +179,45 @@ SETTINGS: Mapping[str, tuple[Limit, ...]] = {
 LIMITS = {**FUNCTIONS, **SETTINGS}
 
 
+class Answer(NamedTuple):
+    """What answers a word that people try: in Python, and on the command line."""
+
+    python: str
+    command: str
+
+
+_HEALTH = Answer("irtkit.fit(responses).health()", "irtkit health")
+_BOARD = Answer("irtkit.fit(responses).leaderboard()", "irtkit leaderboard")
+_AUDIT = Answer("irtkit.audit(result)", "irtkit audit")
+ASKED: Mapping[str, Answer] = {
+    "ceiling": _HEALTH,
+    "check": _AUDIT,
+    "drop": _HEALTH,
+    "duplicates": Answer(
+        f"{_HEALTH.python} for items, irtkit.similar_respondents(result) for systems",
+        "irtkit health for items, irtkit audit for systems",
+    ),
+    "inspect": Answer("irtkit.read_responses(path)", "irtkit inspect"),
+    "mislabelled": _AUDIT,
+    "plan": Answer(
+        f"{_HEALTH.python}.to_add, irtkit.compare_systems(result, a, b).items_needed",
+        "irtkit health (items to add), irtkit compare-systems (items that show a difference)",
+    ),
+    "plot": Answer("irtkit.plots", "irtkit report"),
+    "rank": _BOARD,
+    "ranking": _BOARD,
+    "read": Answer("irtkit.read_responses(path)", "irtkit inspect"),
+    "saturated": _HEALTH,
+    "subset": Answer("irtkit.select_items(result, k)", "irtkit select"),
+    "suspects": _AUDIT,
+    "versions": Answer(
+        "irtkit.gate(old, new) for systems, irtkit.link(old, new) for items",
+        "irtkit gate",
+    ),
+}
+"""Words that are no names of functions or commands, and what to use."""
+
+
 def limit_of(feature: str, given: object) -> Limit | None:
     """First limit of a feature that responses, a result, items or their traits meet."""
     limits = LIMITS[feature]

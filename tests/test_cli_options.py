@@ -14,9 +14,11 @@ import click
 import pytest
 
 import irtkit
+from irtkit.capabilities import ASKED
 from irtkit.cli.commands import cli
 from irtkit.cli.inputs import read_labelled
 from irtkit.io.overview import overview
+from irtkit.responses.tables import Settings
 from tests.commands import printed, refused, run, write_crowd
 from tests.crowds import crowd, fitted
 
@@ -29,19 +31,41 @@ def sections(told: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", ["", *cli.commands])
 def test_help_fits_80_columns_and_breaks_no_word(name: str, tmp_path: Path) -> None:
-    told = printed(f"{name} --help", tmp_path)
     params = cli.commands.get(name, cli).params
+    short = printed(f"{name} --help", tmp_path)
+    has_more = any("--help-all" in param.opts for param in params)
+    told = printed(f"{name} --help-all", tmp_path) if has_more else short
+    assert len(sections(short).get("Reading", [])) in {0, 5}
     texts = " ".join(one.help or "" for one in params if isinstance(one, click.Option))
     assert {*texts.split()} <= {*told.split()}
     assert not re.search(r"…|\.\.\.(?<!\]\.\.\.)(?<!S\.\.\.)", told)
     found = sections(told)
     assert found.get("Examples")
-    assert len(found["Options"]) <= 15
+    assert len(found["Options"]) <= 18
     if name:
         assert {*found} <= {"Options", "Reading", "Advanced", "Examples"}
     else:
         listed = [one for part in ("Read", "Items", "Systems", "Share") for one in found[part]]
         assert sorted(listed) == sorted(cli.commands)
+
+
+def test_the_help_explains_options_of_reading_and_names_commands_for_words(tmp_path: Path) -> None:
+    told = printed("help reading", tmp_path)
+    assert {f"--{name.replace('_', '-')}" for name in Settings.names()} - {"--sparse"} <= {
+        *told.split()
+    }
+    assert printed("help audit", tmp_path) == printed("audit --help-all", tmp_path)
+    assert "got 'nothing'" in refused("help nothing", tmp_path)
+    for word, answer in ASKED.items():
+        if word not in cli.commands:
+            assert answer.command in refused(word, tmp_path)
+        commands = re.findall(r"irtkit ([\w-]+)", answer.command)
+        assert {*commands} <= {*cli.commands}
+        if word not in irtkit.__all__:
+            with pytest.raises(AttributeError, match=re.escape(answer.python)):
+                getattr(irtkit, word)
+        for name in re.findall(r"irtkit\.(\w+)", answer.python):
+            assert name in irtkit.__all__
 
 
 REPEATED = "model,{},question_id,correct\na,0,1,1\na,5,1,0\nb,0,1,0\nb,5,1,1\n"

@@ -21,7 +21,7 @@ from irtkit.cli.inputs import (
     read_rows,
     result_of,
 )
-from irtkit.cli.options import Group, names_of, page_of
+from irtkit.cli.options import SHOW_ALL, Group, names_of, page_of, reading_help
 from irtkit.cli.outputs import (
     described,
     next_step,
@@ -55,7 +55,8 @@ cli = Group(
     RESPONSES is a file of right and wrong answers, a folder or a quoted glob. A wide table has a
     row per system and a column per item, with cells 1, 0 or empty. A long table has columns of
     systems, items and responses. Parquet, py-irt JSON lines, gzip and logs of evaluation harnesses
-    are read as well. The format is recognised from the content.
+    are read as well, and so are scores of a judge and levels of a rubric. The format is recognised
+    from the content.
 
     Commands that fit also take the folder that `irtkit fit --out` wrote, or a saved result.
 
@@ -64,7 +65,7 @@ cli = Group(
     irtkit audit results.csv
     """,
     {
-        "Read": "inspect merge demo",
+        "Read": "inspect merge demo help",
         "Items": "fit audit health compare differential select",
         "Systems": "leaderboard compare-systems gate score",
         "Share": "report impact",
@@ -173,13 +174,37 @@ def _demo(given: SimpleNamespace) -> None:
 
 
 @cli.declare
+def _help(given: SimpleNamespace) -> None:
+    """Explain the options of reading, or a command with all of its options.
+
+    help [TOPIC]...
+
+    irtkit help reading
+    irtkit help audit
+    """
+    ctx = click.get_current_context().find_root()
+    if given.topic == ("reading",):
+        click.echo(reading_help())
+        return
+    for name in given.topic:
+        command = cli.get_command(ctx, name)
+        if command is None:
+            raise ValueError(f"help takes reading or a command, got {name!r}")
+        of_command = click.Context(command, ctx, name)
+        of_command.meta[SHOW_ALL] = True
+        click.echo(of_command.get_help())
+    if not given.topic:
+        click.echo(ctx.get_help())
+
+
+@cli.declare
 def _fit(given: SimpleNamespace) -> None:
     """Fit an IRT model: item parameters and abilities of systems.
 
     fit RESPONSES
     {FITTING}
-    --abilities WHAT  A number of abilities, auto (as many as held-out answers show), task (one a
-      task) or bifactor (a general one too). Items then have a slope for each ability.
+    --abilities WHAT  Different abilities: a number of them, auto (as many as held-out answers
+      show), task (one a task) or bifactor (a general one too).
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
     Options:
@@ -201,7 +226,7 @@ def _fit(given: SimpleNamespace) -> None:
 
 @cli.declare
 def _audit(given: SimpleNamespace) -> int:
-    """List suspect items, whose keys or texts deserve a look.
+    """List suspect items: mislabelled ones, and texts that deserve a look.
 
     Items that hardly discriminate are listed as uninformative.
 
@@ -239,10 +264,10 @@ def _audit(given: SimpleNamespace) -> int:
 
 @cli.declare
 def _health(given: SimpleNamespace) -> None:
-    """Say whether a benchmark still measures, and what to add.
+    """Say if a benchmark is saturated, what is a duplicate, and how many items to add.
 
     Items that nearly all or nearly no systems solve are counted, and those that are answered like
-    an earlier one. Where items have tasks, each task has a row.
+    an earlier one. You can drop these. Where items have tasks, each task has a row.
 
     health RESPONSES
     {SHOWN}
@@ -285,7 +310,7 @@ def _compare(given: SimpleNamespace) -> None:
 
 @cli.declare
 def _differential(given: SimpleNamespace) -> None:
-    """Find items that are harder for one group at equal ability.
+    """Find items that are harder for one group, or version, at equal ability.
 
     differential RESPONSES
     --groups FILE|NAME=*  Table of systems and their groups, or a column that describes systems.
@@ -400,7 +425,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
 
 @cli.declare
 def _compare_systems(given: SimpleNamespace) -> None:
-    """Compare two systems, or all pairs of systems.
+    """Compare two systems, or all pairs, to see if A is better than B.
 
     Without SYSTEMS, all pairs are compared. With more than two, all pairs of these are.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.result import RESULT_FILE
+from irtkit.capabilities import ASKED
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import check_writable, to_be_written
 from irtkit.io.logs import stands_for_several
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-def options_of_reading() -> Iterator[str]:
-    """Options that `Settings` declares, one to a line."""
+def options_of_reading(*kinds: str) -> Iterator[str]:
+    """Options that `Settings` declares, or those for some kinds of sources, one to a line."""
+    names = Settings.names(*kinds)
     for setting in fields(Settings):
-        if setting.metadata["option"]:
+        if setting.metadata["option"] and setting.name in names:
             option, text = option_of(setting.name), setting.metadata["text"]
             text = re.sub("`(.+?)`", lambda name: option_of(name[1]), text)
             yield f"{option} {setting.metadata['word']}".rstrip() + f"  {text}"
@@ -60,7 +62,8 @@ FITTING = """Options:
 --model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM.
 --drop NAMES  Systems to leave out. at-chance: systems that score no better than guessing.
 --synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
---fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items.
+--fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items. Those that drift
+  are named.
 Advanced:
 --method em|vi=em  Expectation maximisation, or variational inference for a posterior.
 --prior weak|empirical|none=weak  Prior of items: weak, learned from the items, or none for maximum
@@ -182,11 +185,28 @@ _TYPES: dict[str, Any] = {
 """Types of options by the word of their help. Other words are texts."""
 _SEVERAL = {"NAMES", "FILE|NAMES", "COLUMNS", "WORDS", "KINDS", "ITEMS", "RANGE"}
 """Words of options that may be given several times."""
+SHOW_ALL = "irtkit.all"  # Key of a help that shows all options.
 _LINE = re.compile(r"(-\S+)(?: ([^\s=]+)(?:=(\S+))?)? +(.*)")
+
+
+_USUAL = ("item", "key", "threshold", "repeats", "metric")
+"""Options of reading that the help of every command shows."""
+_KINDS = {
+    "all": "All sources",
+    "labels": "Tables",
+    "marks": "Tables and arrays",
+    "logs": "Evaluation logs",
+}
+"""Sources by the kind of the settings that are for them."""
 
 
 class _Option(click.Option):
     section = "Options"
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the help shows the option without --help-all."""
+        return self.section == "Options" or self.name in _USUAL
 
 
 def options(text: str) -> Iterator[_Option]:
@@ -219,19 +239,61 @@ def options(text: str) -> Iterator[_Option]:
         yield made
 
 
+Rows = list[tuple[str, str]]
+
+
+def _row(option: click.Option) -> tuple[str, str]:
+    """An option as it is typed, and its text."""
+    return f"{', '.join(option.opts)} {option.metavar or ''}".strip(), option.help or ""
+
+
+def _section_text(heading: str, rows: Rows, column: int = 28) -> str:
+    """A section of a help, whose texts begin at a column."""
+    lines = [f"{heading}:"] if rows else []
+    for name, text in rows:
+        start = f"  {name}  ".ljust(column)
+        if len(start) > column:
+            lines.append(f"  {name}")
+            start = " " * column
+        lines.append(in_lines([text], bullet=start))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def reading_help() -> str:
+    """All options of reading, by what they are for."""
+    sections = [
+        "How commands read RESPONSES. irtkit.read_responses has the same settings.\n",
+        *(
+            _section_text(heading, [_row(option) for option in options(declared)])
+            for kind, heading in _KINDS.items()
+            if (declared := "\n".join(options_of_reading(kind)))
+        ),
+    ]
+    return "\n".join(sections)
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+    """Print the help with all options, and end."""
+    if wanted:
+        ctx.meta[SHOW_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
 class _Help(click.Command):
     """Help in sections, 80 columns wide, in which no word is broken."""
 
     examples = ""
     column = 28  # Where the text about an option begins.
 
-    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+    def sections(self, ctx: click.Context) -> dict[str, Rows]:
         """Return names and texts of the options by section."""
-        texts: dict[str, list[tuple[str, str]]] = {"Options": [], "Reading": [], "Advanced": []}
+        texts: dict[str, Rows] = {"Options": [], "Reading": [], "Advanced": []}
         for param in self.get_params(ctx):
-            if isinstance(param, click.Option):
-                name = f"{', '.join(param.opts)} {param.metavar or ''}".strip()
-                texts[getattr(param, "section", "Options")].append((name, param.help or ""))
+            if isinstance(param, _Option) and (param.is_usual or SHOW_ALL in ctx.meta):
+                texts[param.section].append(_row(param))
+            elif isinstance(param, click.Option) and not isinstance(param, _Option):
+                texts["Options"].append(_row(param))
         return texts
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -240,13 +302,8 @@ class _Help(click.Command):
         for paragraph in (self.help or "").split("\n\n"):
             formatter.write(f"\n{in_lines([' '.join(paragraph.split())], bullet='  ')}\n")
         for heading, rows in self.sections(ctx).items():
-            formatter.write(f"\n{heading}:\n" if rows else "")
-            for name, text in rows:
-                start = f"  {name}  ".ljust(self.column)
-                if len(start) > self.column:
-                    formatter.write(f"  {name}\n")
-                    start = " " * self.column
-                formatter.write(f"{in_lines([text], bullet=start)}\n")
+            if rows:
+                formatter.write(f"\n{_section_text(heading, rows, self.column)}")
         formatter.write("\nExamples:\n" + re.sub("(?m)^", "  ", self.examples) + "\n")
 
 
@@ -262,11 +319,18 @@ class Group(_Help, click.Group):
         click.version_option(package_name="irtkit")(self)
         self._sections = {name: commands.split() for name, commands in sections.items()}
 
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command. A word that people try is an error that names the command to use."""
+        command = super().get_command(ctx, name)
+        if command is None and name in ASKED:
+            raise click.UsageError(f"{name} is answered by {ASKED[name].command}")
+        return command
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands in the order of the help."""
         return [name for names in self._sections.values() for name in names]
 
-    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+    def sections(self, ctx: click.Context) -> dict[str, Rows]:
         """Return names and summaries of the commands before the options."""
         summaries = {name: (one.help or "").split("\n")[0] for name, one in self.commands.items()}
         commands = {
@@ -294,7 +358,12 @@ class Group(_Help, click.Group):
         def callback(**values: Any) -> Any:
             return function(SimpleNamespace(**values))
 
-        params += options(text)
+        declared_options = list(options(text))
+        params += declared_options
+        if not all(option.is_usual for option in declared_options):
+            shown = "Show all options. For those of reading see irtkit help reading."
+            how = {"is_flag": True, "is_eager": True, "expose_value": False, "help": shown}
+            params.append(click.Option(["--help-all"], callback=_show_all, **how))
         made = _Help(name, params=params, callback=callback, help="\n\n".join(description))
         made.examples = examples
         self.add_command(made)
