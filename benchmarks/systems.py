@@ -121,12 +121,12 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     """What is said of one board, and whether it is so."""
     theta, p, values = draw(n, n_items, kind, answers, seed)
     result = irtkit.fit(irtkit.ResponseMatrix(values), progress=False)
-    board, pairs = result.leaderboard(), irtkit.compare_systems(result)
+    board, pairs = result.leaderboard(simultaneous=True), irtkit.compare_systems(result)
     place = {label: k for k, label in enumerate(result.respondent_labels)}
     true = theta[[place[label] for label in board.index]]
     first = 1 + (true[None] > true[:, None]).sum(axis=1)
     last = n - (true[None] < true[:, None]).sum(axis=1)
-    low, high = board["rank_low_simultaneous"], board["rank_high_simultaneous"]
+    low, high = board["rank_low"], board["rank_high"]
     held = (low <= first) & (high >= last)
     one, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
     better = np.sign(theta[one] - theta[other])
@@ -330,15 +330,19 @@ def figures(values: Any, true: Any, clusters: int | None, g: Any, *, shared: boo
     number = np.arange(n_items) if clusters is None else np.arange(n_items) * clusters // n_items
     matrix = irtkit.ResponseMatrix(values)
     named = None if clusters is None else dict(zip(matrix.items, number, strict=True))
-    board = irtkit.fit(matrix, standard_errors=False).leaderboard(clusters=named)
-    board = board.loc[list(matrix.respondents)]
+    result = irtkit.fit(matrix, standard_errors=False)
+    boards = {
+        name: result.leaderboard(clusters=named, simultaneous=name == "simultaneous").loc[
+            list(matrix.respondents)
+        ]
+        for name in ("likely", "simultaneous")
+    }
     rank = last = 1 + (true[None] > true[:, None]).sum(axis=1)
     if shared:
         last = len(true) - (true[None] < true[:, None]).sum(axis=1)
     top = rank <= max(len(rank) // 10, 1)
     intervals = {
-        "likely": (board["rank_low"], board["rank_high"]),
-        "simultaneous": (board["rank_low_simultaneous"], board["rank_high_simultaneous"]),
+        **{name: (board["rank_low"], board["rank_high"]) for name, board in boards.items()},
         "bootstrap": bootstrap(values, number, g),
     }
     row = {}

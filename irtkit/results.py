@@ -50,15 +50,16 @@ class Questions:
         families: Any = None,
         clusters: Any = None,
         level: float = 0.95,
+        simultaneous: bool = False,
         seed: int = 0,
     ) -> pd.DataFrame:
         """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
 
         Columns: rank, rank_low and rank_high (likely ranks), accuracy, ability, ability_low,
         ability_high, expected_score, expected_score_low, expected_score_high, n_responses, group,
-        rank_low_simultaneous, rank_high_simultaneous, status; family and component where there are
-        any. Ranks are by expected_score, the proportion correct of all items of the benchmark. Rank
-        intervals treat the items as a sample of similar items.
+        status; family and component where there are any. Ranks are by expected_score, the
+        proportion correct of all items of the benchmark. Rank intervals treat the items as a sample
+        of similar items.
 
         Parameters
         ----------
@@ -75,13 +76,22 @@ class Questions:
             table.
         level : float, default 0.95
             Coverage of the intervals.
+        simultaneous : bool, default False
+            Give wider rank intervals, which hold the ranks of all systems together.
         seed : int, default 0
             Of the draws that tell how large the largest of many differences is by chance.
         """
         from irtkit.systems.leaderboard import leaderboard
 
         return leaderboard(
-            self, of=of, by=by, families=families, clusters=clusters, level=level, seed=seed
+            self,
+            of=of,
+            by=by,
+            families=families,
+            clusters=clusters,
+            level=level,
+            simultaneous=simultaneous,
+            seed=seed,
         )
 
     def with_clustered_errors(self: Any, families: Any = None, clusters: Any = None) -> FitResult:

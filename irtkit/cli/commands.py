@@ -387,6 +387,7 @@ def _leaderboard(given: SimpleNamespace) -> None:
 
     leaderboard RESPONSES
     --of like-these|these=like-these  Ranks on items like these, or by ability given these items.
+    --simultaneous  Rank intervals that hold the ranks of all systems together.
     {BY}
     {FAMILIES}
     {INTERVALS}
@@ -406,7 +407,8 @@ def _leaderboard(given: SimpleNamespace) -> None:
     of: Any = given.of.replace("-", " ")
     how: Any = {name: column_or_name(given, name) for name in ("families", "clusters", "by")}
     result = result_of(given)
-    board = result.leaderboard(of=of, level=given.level, seed=given.seed, **how)
+    how |= {"level": given.level, "simultaneous": given.simultaneous, "seed": given.seed}
+    board = result.leaderboard(of=of, **how)
     first = [finding for finding in result.findings if finding.code == AT_CHANCE]
     others = [finding for finding in result.findings if finding.code != AT_CHANCE]
     sizes = sizes_of_tasks(result)

@@ -20,14 +20,14 @@ from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
 from irtkit.printed import Printed, Shown, shortened
 from irtkit.responses.labels import label_names
-from irtkit.systems.paired import correction, items_needed, power_of, t_quantile, tail
+from irtkit.systems.paired import Estimate, items_needed, power_of
 from irtkit.systems.ranks import pairs_apart
 from irtkit.systems.scores import (
     Shares,
+    answers_by_component,
+    clusters_of,
     limits_of,
-    numbered_clusters,
-    scores_by_abilities,
-    scores_by_component,
+    scores_of,
 )
 from irtkit.systems.tasks import Tasks, compared_by_task
 from irtkit.threads import one_thread
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.systems.paired import Clusters
-    from irtkit.systems.scores import Scores
+    from irtkit.systems.scores import Answers, Scores
 
 _MOST_PAIRS = 1_000_000  # Rows of a table, which take about a second.
 
@@ -185,11 +185,8 @@ def compare_systems(
     if by is not None and system is None:
         raise ValueError("by needs two systems: give system and other")
     require("compare_systems", result)
-    if result.n_abilities > 1:
-        cluster = numbered_clusters(clusters, result.item_labels)
-        parts = [scores_by_abilities(result, cluster)]
-    else:
-        _, parts, cluster = scores_by_component(result, clusters)
+    cluster = clusters_of(result, clusters)
+    _, parts = answers_by_component(result)
     if system is None or other is None:
         chosen = result.patterns.answering
         if systems is not None:
@@ -209,11 +206,12 @@ def compare_systems(
         shares = Shares.of(result.patterns.chosen(places))
         if by is not None:
             return compared_by_task(shares, cluster, Tasks.of(result, by), level)
-        order = np.concatenate([np.flatnonzero(part.places == place) for place in places])
-        columns = _columns(result, part, order, cluster, level)
+        scores = scores_of(part, cluster)
+        order = np.concatenate([np.flatnonzero(scores.places == place) for place in places])
+        columns = _columns(result, scores, order, cluster, level)
         row: dict[str, Any] = {name: values[0].item() for name, values in columns.items()}
         row |= {"system": names[0], "other": names[1], "items": _differing(result, places, shares)}
-        compared = SystemComparison(**row, level=level, n_systems=len(part.value))
+        compared = SystemComparison(**row, level=level, n_systems=len(part.places))
     for finding in limits_of(result, parts):
         warn(finding)
     return compared
@@ -235,7 +233,7 @@ def _place(result: FitResult, name: str) -> int:
 
 def _all_pairs(
     result: FitResult,
-    parts: list[Scores],
+    parts: list[Answers],
     chosen: NDArray[np.bool_],
     cluster: Clusters | None,
     level: float,
@@ -244,24 +242,26 @@ def _all_pairs(
     """A row for every pair of chosen systems that responses link, the better one first."""
     import pandas as pd
 
-    orders = [np.flatnonzero(chosen[part.places]) for part in parts]
-    n_pairs = sum(len(order) * (len(order) - 1) // 2 for order in orders)
+    n_systems = int(chosen.sum())
+    n_pairs = n_systems * (n_systems - 1) // 2
     if n_pairs > _MOST_PAIRS:
         raise ValueError(
-            f"a table has at most {_MOST_PAIRS:,} pairs, and {sum(map(len, orders)):,} systems "
-            f"make {n_pairs:,}. Name some of them, such as systems=board.index[:1000]"
+            f"a table has at most {_MOST_PAIRS:,} pairs, and {n_systems:,} systems make "
+            f"{n_pairs:,}. Name some of them, such as systems=board.index[:1000]"
         )
     labels = pd.Index(result.respondent_labels)
     tables = []
-    for part, order in zip(parts, orders, strict=True):
+    for part in parts:
+        scores = scores_of(part, cluster)
+        order = np.flatnonzero(chosen[scores.places])
         first, second = (order[end] for end in np.triu_indices(len(order), 1))
         pairs = {
-            "system": pd.Categorical.from_codes(part.places[first], labels),
-            "other": pd.Categorical.from_codes(part.places[second], labels),
+            "system": pd.Categorical.from_codes(scores.places[first], labels),
+            "other": pd.Categorical.from_codes(scores.places[second], labels),
         }
-        columns = _columns(result, part, order, cluster, level)
+        columns = _columns(result, scores, order, cluster, level)
         del columns["n_clusters"]
-        different = pairs_apart(part, level=level, seed=seed)[first, second]
+        different = pairs_apart(scores, level=level, seed=seed)[first, second]
         tables.append(pd.DataFrame({**pairs, **columns, "different": different}))
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
@@ -275,38 +275,31 @@ def _columns(
 ) -> dict[str, Array]:
     """Columns of all pairs of some systems, in this order of systems."""
     pairs = np.triu_indices(len(order), 1)
-    first, second = (order[end] for end in pairs)
-    score_difference = scores.value[first] - scores.value[second]
-    variance = scores.difference_variance(order, order)[pairs]
-    df = np.minimum(scores.df[first], scores.df[second])
-    score_low, score_high = _interval(score_difference, np.sqrt(variance), df, level)
-    kept = 1.0 if np.isinf(scores.spread) else scores.spread / (scores.spread + variance)
-    t = np.zeros_like(score_difference)
-    np.divide(score_difference * np.sqrt(kept), np.sqrt(variance), out=t, where=variance > 0)
-    beyond = tail(df, t)
-    difference, low, high = score_difference, score_low, score_high
-    n_items = np.full(len(df), len(result.item_labels))
+    of_scores = scores.differences(order, pairs)
+    score_low, score_high = of_scores.interval(level)
+    n_items = np.full(len(of_scores.df), len(result.item_labels))
+    difference = of_scores
     if not result.patterns.complete:
         shares = Shares.of(result.patterns.chosen(scores.places[order]))
-        in_common = _in_common(shares, cluster)
-        n_items, df, difference, variance = (values[pairs] for values in in_common)
-        low, high = _interval(difference, np.sqrt(variance), df, level)
-    se = np.sqrt(variance)
-    n_clusters = df.astype(np.int64) + 1
+        n_common, in_common = shares.differences(cluster)
+        n_items = n_common[pairs]
+        difference = Estimate(*(values[pairs] for values in in_common))
+    low, high = difference.interval(level)
+    n_clusters = difference.df.astype(np.int64) + 1
     return {
         "n_items": n_items,
-        "difference": difference,
-        "se": se,
+        "difference": difference.value,
+        "se": difference.se,
         "low": low,
         "high": high,
-        "p_value": np.where(np.isnan(se), np.nan, 2 * tail(df, np.nan_to_num(difference / se))),
-        "score_difference": score_difference,
+        "p_value": difference.p_value,
+        "score_difference": of_scores.value,
         "score_low": score_low,
         "score_high": score_high,
-        "p_better": np.where(t > 0, 1 - beyond, beyond),
+        "p_better": scores.p_better(of_scores),
         "items_needed": items_needed(
-            se * np.sqrt(n_items),
-            difference,
+            difference.se * np.sqrt(n_items),
+            difference.value,
             tail_probability=(1 - level) / 2,
             clusters_per_item=n_clusters / np.maximum(n_items, 1),
         ),
@@ -314,45 +307,12 @@ def _columns(
     }
 
 
-def _interval(difference: Array, se: Array, df: Array, level: float) -> tuple[Array, Array]:
-    """Intervals of differences of accuracy, NaN without a common item."""
-    reach = t_quantile(df, level) * se
-    return np.maximum(difference - reach, -1.0), np.minimum(difference + reach, 1.0)
-
-
-def _in_common(shares: Shares, cluster: Clusters | None) -> tuple[Array, Array, Array, Array]:
-    """Items that pairs have in common, df, and the paired difference with its variance, (n, n)."""
-    right, seen = shares.right, (shares.trials > 0).astype(np.float64)
-    n, total = seen @ seen.T, right @ seen.T
-    total -= total.T.copy()
-    mean = total / np.where(n > 0, n, np.nan)
-    if cluster is None:
-        n_clusters = n
-        squares = (right**2) @ seen.T
-        squares = squares + squares.T - 2 * right @ right.T - mean * total
-    else:
-        n_clusters, squares = np.zeros_like(n), np.zeros_like(n)
-        for number in range(int(cluster.max()) + 1):
-            items = cluster == number
-            answered = seen[:, items]
-            n_common = answered @ answered.T
-            sums = right[:, items] @ answered.T
-            n_clusters += n_common > 0
-            squares += (sums - sums.T - mean * n_common) ** 2
-    least = np.minimum(shares.steps[:, None], shares.steps) ** 2
-    variance = np.maximum(squares, least) * correction(n_clusters) / np.where(n > 0, n, np.nan) ** 2
-    return n.astype(np.int64), n_clusters - 1, mean, variance
-
-
 def _differing(result: FitResult, places: NDArray[np.intp], shares: Shares) -> pd.DataFrame:
     """Items of both, the least expected difference first."""
     import pandas as pd
 
     both = (shares.trials > 0).all(axis=0)
-    if result.n_abilities > 1:
-        p = result.probability().to_numpy()[places][:, both]
-    else:
-        p = result.parameters.probability(result.ability[places])[:, both]
+    p = result.expected(places, both)
     right = shares.right[:, both]
     columns = {
         "accuracy": right[0],

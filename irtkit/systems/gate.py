@@ -12,7 +12,7 @@ clusters, w = Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, counts one that fell whole in addi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
 from irtkit.io.reading import as_responses
 from irtkit.printed import Printed, Shown, two_digits
-from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
+from irtkit.systems.paired import items_needed, tail
 from irtkit.systems.scores import Shares, numbered_clusters
 from irtkit.threads import one_thread
 
@@ -155,51 +155,44 @@ def gate(
     """
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
-    (before, steps), (after, new_steps) = (
-        _shares(as_responses(given, **reading)) for given in (old, new)
-    )
-    if len(before) == len(after) == 1:
-        before.index = steps.index = after.index
-    pairs = before.index.intersection(after.index, sort=False)
+    before, after = (_Run.of(as_responses(run, **reading)) for run in (old, new))
+    if len(before.systems) == len(after.systems) == 1:
+        before = before._replace(systems=after.systems)
+    pairs = before.systems.intersection(after.systems, sort=False)
     if not len(pairs):
         raise ValueError(
             "old and new must hold one system each, or the same ones, with responses. old has "
-            f"{first_names(before.index)} and new {first_names(after.index)}"
+            f"{first_names(before.systems)} and new {first_names(after.systems)}"
         )
-    common = before.columns.intersection(after.columns, sort=False)
+    common = before.items.intersection(after.items, sort=False)
     if len(common) < 2:
         raise ValueError(
             f"old and new have {len(common)} items in common. Their items are "
-            f"{first_names(before.columns)} and {first_names(after.columns)}"
+            f"{first_names(before.items)} and {first_names(after.items)}"
         )
     cluster = numbered_clusters(clusters, tuple(common))
+    items = common.append(before.items.symmetric_difference(after.items, sort=False))
     alpha = (1 - level) / len(pairs)
     systems = []
+    alone = np.zeros((2, len(items)), np.bool_)  # Items that only one run of a system has.
     for name in pairs:
-        share, new_share = before.loc[name, common], after.loc[name, common]
-        both = (share.notna() & new_share.notna()).to_numpy()
-        if not both.any():
+        runs = [run.answers(name, items) for run in (before, after)]
+        shares = Shares(*np.stack(runs, axis=1))
+        answered = shares.trials > 0
+        alone |= answered & ~answered[::-1]
+        both = np.flatnonzero(answered.all(axis=0))
+        if not len(both):
             raise ValueError(
                 f"old and new share no item that system {short(name)} answered in both"
             )
-        system = _judged(
-            name,
-            share.to_numpy()[both],
-            new_share.to_numpy()[both],
-            None if cluster is None else cluster[both],
-            step=min(steps[name], new_steps[name]),
-            max_drop=max_drop,
-            alpha=alpha,
-        )
-        systems.append(system)
-    columns = before.columns.union(after.columns, sort=False)
-    answered = before.loc[pairs].reindex(columns=columns).notna().to_numpy()
-    answered_anew = after.loc[pairs].reindex(columns=columns).notna().to_numpy()
+        of_both = Shares(shares.right[:, both], shares.trials[:, both], before.scored)
+        of_items = None if cluster is None else cluster[both]
+        systems.append(_judged(name, of_both, of_items, max_drop=max_drop, alpha=alpha))
     limits: dict[str, dict[str, Any]] = {
-        "gate-without-systems": {"systems": [*before.index.difference(pairs, sort=False)]},
-        "gate-new-systems": {"systems": [*after.index.difference(pairs, sort=False)]},
-        "gate-old-items": {"n": int((answered & ~answered_anew).any(axis=0).sum())},
-        "gate-new-items": {"n": int((answered_anew & ~answered).any(axis=0).sum())},
+        "gate-without-systems": {"systems": [*before.systems.difference(pairs, sort=False)]},
+        "gate-new-systems": {"systems": [*after.systems.difference(pairs, sort=False)]},
+        "gate-old-items": {"n": int(alone[0].sum())},
+        "gate-new-items": {"n": int(alone[1].sum())},
     }
     findings = []
     for code, values in limits.items():
@@ -208,24 +201,42 @@ def gate(
     return Gate(max_drop, level, tuple(systems), tuple(findings))
 
 
+class _Run(NamedTuple):
+    """Answers of the systems of a run that have some."""
+
+    systems: pd.Index[str]
+    items: pd.Index[str]
+    right: Array
+    trials: Array
+    scored: bool
+
+    @classmethod
+    def of(cls, run: ResponseMatrix) -> _Run:
+        """Answers of a matrix."""
+        import pandas as pd
+
+        right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
+        answering = trials.any(axis=1)
+        systems = pd.Index(run.respondents)[np.flatnonzero(answering)]
+        return cls(systems, pd.Index(run.items), right[answering], trials[answering], scored)
+
+    def answers(self, system: str, items: pd.Index[str]) -> Array:
+        """Share right and trials of a system on some items, 0 where the run lacks them, (2, n)."""
+        row = self.systems.get_loc(system)
+        place = self.items.get_indexer(items)
+        return np.where(place >= 0, np.stack([self.right[row], self.trials[row]])[:, place], 0.0)
+
+
 def _judged(
-    name: str,
-    share: Array,
-    new_share: Array,
-    cluster: Clusters | None,
-    *,
-    step: float,
-    max_drop: float,
-    alpha: float,
+    name: str, shares: Shares, cluster: Clusters | None, *, max_drop: float, alpha: float
 ) -> GateSystem:
-    """One system by its accuracies on the items of both runs."""
-    n_items = len(share)
-    difference = share - new_share
-    drop = mean_of(difference, cluster, step=step)
-    reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
+    """One system by its answers of both runs to the same items."""
+    old, new = shares.right.mean(axis=1).tolist()
+    n_items, drop = shares.difference(cluster)
+    low, high = drop.interval(1 - 2 * alpha)
+    difference = shares.right[0] - shares.right[1]
     bound, least_se = _few_changes(difference, cluster, max_drop, alpha)
-    low = max(drop.value - reach, -1.0)
-    high = min(max(drop.value + reach, bound), 1.0)
+    high = min(max(high, bound), 1.0)
     beyond = (drop.value - max_drop) / drop.se
     p_beyond = float(tail(drop.df, beyond))
     needed = items_needed(
@@ -242,25 +253,15 @@ def _judged(
     return GateSystem(
         system=name,
         n_items=n_items,
-        old=float(share.mean()),
-        new=float(new_share.mean()),
+        old=old,
+        new=new,
         drop=drop.value,
-        low=low,
-        high=high,
+        low=float(low),
+        high=float(high),
         p_value=p_beyond if beyond > 0 else 1 - p_beyond,
         verdict=verdict,
         items_needed=float(needed),
     )
-
-
-def _shares(run: ResponseMatrix) -> tuple[pd.DataFrame, pd.Series]:
-    """Accuracies on each item (NaN if missing) of systems with a response, and least steps."""
-    import pandas as pd
-
-    shares = Shares.of(patterns_of(run, synthetic_is_real=True))
-    right = np.where(shares.trials > 0, shares.right, np.nan)
-    table = pd.DataFrame(right, list(run.respondents), list(run.items)).dropna(how="all")
-    return table, pd.Series(shares.steps, list(run.respondents))[table.index]
 
 
 def _few_changes(

@@ -14,12 +14,12 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import check_number, check_one_of, check_seed, check_type, short
+from irtkit.checks import check_number, check_seed, check_type, short
 from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.printed import InNotebooks, Shown
-from irtkit.systems.printed import board_shown, scored_tasks
+from irtkit.systems.printed import board_shown
 from irtkit.systems.ranks import (
     groups_of,
     likely_ranks,
@@ -29,14 +29,14 @@ from irtkit.systems.ranks import (
 )
 from irtkit.systems.scores import (
     Shares,
+    answers_by_component,
+    clusters_of,
     limits_of,
-    numbered_clusters,
-    scores_by_abilities,
     scores_by_ability,
-    scores_by_component,
+    scores_of,
     with_clustered_errors,
 )
-from irtkit.systems.tasks import AVERAGE, Tasks, with_tasks
+from irtkit.systems.tasks import Tasks, lacking_tasks, scores_by_task, took_every
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def leaderboard(
     families: Any = None,
     clusters: Any = None,
     level: float = 0.95,
+    simultaneous: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Rank the systems of a fit, as ``result.leaderboard()``.
@@ -96,6 +97,8 @@ def leaderboard(
         of the item table. Errors are then clustered, which needs some twenty clusters or more.
     level : float, default 0.95
         Coverage of the intervals.
+    simultaneous : bool, default False
+        Give rank intervals that hold the ranks of all systems together. They are wider, see Notes.
     seed : int, default 0
         Seed of the draws of scores for ranks and for the largest of many differences.
 
@@ -105,9 +108,7 @@ def leaderboard(
         One row per real respondent with a response, best first, index "respondent":
 
         - rank: by expected_score (of="these": by ability), equal for equal values. rank_low,
-          rank_high: likely ranks, an interval for each system by itself.
-        - rank_low_simultaneous, rank_high_simultaneous: intervals for the ranks of all systems at
-          once. They are wider, see Notes.
+          rank_high: likely ranks, an interval for each system by itself, or simultaneous ones.
         - accuracy: proportion correct of all trials.
         - ability, ability_low, ability_high: posterior mean, and its interval if the model is true,
           which contains the errors of the items.
@@ -168,7 +169,9 @@ def leaderboard(
     respondent-3     3         2          3     0.470     b
     respondent-4     4         4          4     0.290     c
     """
-    board, findings = ranked(result, families, clusters, level, seed, of, by)
+    board, findings = ranked(
+        result, families, clusters, level, seed, of, by, simultaneous=simultaneous
+    )
     for finding in findings:
         warn(finding)
     return board
@@ -182,6 +185,8 @@ def ranked(
     seed: int = 0,
     of: Literal["like these", "these"] = "like these",
     by: Any = None,
+    *,
+    simultaneous: bool = False,
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
@@ -198,41 +203,54 @@ def ranked(
         require("of='these'", result)
     if families is not None:
         require("leaderboard(families=)", result)
-    if result.several is not None:
-        return board_of_abilities(result, by=by, clusters=clusters, level=level, seed=seed), []
-    tasks = None if by is None else Tasks.of(result, by)
+    findings = []
+    took: Any = True
+    if by is not None:
+        tasks = Tasks.of(result, by)
+        took = took_every(result, tasks)
+        findings = lacking_tasks(result, took)
+    cluster = clusters_of(result, clusters)
     by_family = None if result.item_covariance is None else families
-    if by_family is not None or clusters is not None:
+    if result.several is None and (by_family is not None or clusters is not None):
         result = with_clustered_errors(result, by_family, clusters)
-    table, parts, cluster = scores_by_component(result, clusters, level=level)
-    wider = result.ability_se / result.posterior_sd
-    for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
-        table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
-    findings = limits_of(result, parts)
-    if of == THESE:
-        parts = [scores_by_ability(result, part) for part in parts]
-    if tasks is not None:
-        table, parts, of_tasks = with_tasks(result, table, parts, cluster, tasks, level)
-        findings += of_tasks
+    table, parts = answers_by_component(result, level=level, taking=took)
+    findings = limits_of(result, parts) + findings
+    if result.several is None:
+        wider = result.ability_se / result.posterior_sd
+        for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
+            table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
     boards = []
     n_reversed = n_apart = 0
     for part in parts:
-        apart = pairs_apart(part, level=level, seed=seed)
-        boards.append(_board(table, part, apart, level, seed, of))
-        ability = table["ability"].to_numpy()[part.places]
-        n_reversed += int(np.count_nonzero(np.triu(apart & (ability > ability[:, None]))))
-        n_apart += int(np.count_nonzero(apart)) // 2
+        if by is None:
+            scores, by_task = scores_of(part, cluster), None
+        else:
+            scores, by_task = scores_by_task(part, cluster, tasks, level)
+        if of == THESE:
+            scores = scores_by_ability(result, scores)
+        apart = pairs_apart(scores, level=level, seed=seed)
+        if simultaneous:
+            ranks = simultaneous_ranks(apart)
+        elif of == THESE:
+            ranks = posterior_ranks(scores, level=level, seed=seed)
+        else:
+            ranks = likely_ranks(scores, level=level, seed=seed)
+        boards.append(_board(table, scores, ranks, by_task, groups_of(apart)))
+        if "ability" in table:
+            ability = table["ability"].to_numpy()[scores.places]
+            n_reversed += int(np.count_nonzero(np.triu(apart & (ability > ability[:, None]))))
+            n_apart += int(np.count_nonzero(apart)) // 2
     board = pd.concat(boards)
     status = pd.Series(_status(result, len(board)), result.respondent_labels, dtype=object)
     board["status"] = status[board.index]
     respondents = None if result.responses is None else result.responses.respondent_table
     if families is not None or (respondents is not None and "family" in respondents.columns):
-        names = family_names(result, "family" if families is None else families)
-        family = pd.Series([name or "" for name in names], result.respondent_labels)
+        family_of = family_names(result, "family" if families is None else families)
+        family = pd.Series([name or "" for name in family_of], result.respondent_labels)
         board["family"] = family[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
-    if tasks is None and n_reversed > _MOST_REVERSED * n_apart:
+    if by is None and n_reversed > _MOST_REVERSED * n_apart:
         values = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", values))
 
@@ -241,22 +259,24 @@ def ranked(
 
 
 def _board(
-    table: pd.DataFrame, scores: Scores, apart: Any, level: float, seed: int, of: str
+    table: pd.DataFrame,
+    scores: Scores,
+    ranks: tuple[Any, Any],
+    by_task: dict[str, Array] | None,
+    groups: list[str],
 ) -> pd.DataFrame:
-    """Systems of one component, best first. ``apart`` says which pairs differ."""
+    """Systems of one component, best first, by the table of all scores or with scores by task."""
     rows = table.iloc[scores.places]
-    board: pd.DataFrame = rows[[]].assign(rank=1 + np.searchsorted(-scores.value, -scores.value))
-    likely = posterior_ranks if of == THESE else likely_ranks
-    board["rank_low"], board["rank_high"] = likely(scores, level=level, seed=seed)
-    tasks = [f"score_{name}" for name in scored_tasks(rows)]
-    names = [AVERAGE, *tasks] if tasks else ["accuracy", "ability", "expected_score"]
-    for name in (*names, "n_responses"):
-        for column in (name, f"{name}_low", f"{name}_high"):
-            if column in rows:
-                board[column] = rows[column]
-    board["group"] = np.array(groups_of(apart), dtype=object)
-    low, high = simultaneous_ranks(apart)
-    board["rank_low_simultaneous"], board["rank_high_simultaneous"] = low, high
+    board: pd.DataFrame = rows[[]].assign(rank=scores.rank, rank_low=ranks[0], rank_high=ranks[1])
+    if by_task is not None:
+        board = board.assign(**by_task)
+    else:
+        for name in ("accuracy", "ability", "expected_score"):
+            for column in (name, f"{name}_low", f"{name}_high"):
+                if column in rows:
+                    board[column] = rows[column]
+    board["n_responses"] = rows["n_responses"]
+    board["group"] = np.array(groups, dtype=object)
     return board
 
 
@@ -290,49 +310,3 @@ def improbable_right(result: FitResult) -> Array:
     mean = expected / np.maximum(n, 1)
     tail = betainc(np.maximum(number, 1), n - number + 1, mean)
     return np.where(many, np.log(np.maximum(tail, 1e-300)) / spread**2, 0.0)
-
-
-def board_of_abilities(
-    result: FitResult, *, by: str | None, clusters: Any, level: float, seed: int
-) -> pd.DataFrame:
-    """Rank the systems of a fit with several abilities by expected score, best first.
-
-    expected_score has the interval of the score on these very items, which is a point if all were
-    answered. By task, average and score_TASK stand in its place.
-    """
-    import pandas as pd
-    from scipy.special import ndtri
-
-    task = None
-    names: list[str] = []
-    if by is not None:
-        check_one_of("by", by, ("task",))
-        if result.several.tasks is None:
-            raise ValueError("by='task' needs tasks: a column 'task' of the item table")
-        names = [*dict.fromkeys(result.several.tasks)]
-        task = np.array([names.index(name) for name in result.several.tasks], dtype=np.intp)
-    scores = scores_by_abilities(result, numbered_clusters(clusters, result.item_labels), task)
-    places = scores.places
-    low, high = likely_ranks(scores, level=level, seed=seed)
-    columns: dict[str, Any] = {
-        "rank": 1 + np.searchsorted(-scores.value, -scores.value),
-        "rank_low": low,
-        "rank_high": high,
-        "accuracy": result.counts.accuracy[places],
-    }
-    if by is None:
-        error = ndtri((1 + level) / 2) * result.several.scores(result)[1][places]
-        columns["expected_score"] = scores.value
-        columns["expected_score_low"] = np.maximum(scores.value - error, 0)
-        columns["expected_score_high"] = np.minimum(scores.value + error, 1)
-    else:
-        columns["average"] = scores.value
-        for k, name in enumerate(names):
-            of_task, _ = result.several.scores(result, np.flatnonzero(task == k))
-            columns[f"score_{name}"] = of_task[places]
-    columns["n_responses"] = result.counts.respondent_responses[places]
-    apart = pairs_apart(scores, level=level, seed=seed)
-    columns["group"] = np.array(groups_of(apart), dtype=object)
-    columns["status"] = _status(result, len(places))[places]
-    labels = np.array(result.respondent_labels, dtype=object)[places]
-    return pd.DataFrame(columns, pd.Index(labels, name="respondent"))

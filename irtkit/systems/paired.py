@@ -28,23 +28,22 @@ POWER = 0.8  # Power for which numbers of items are given, as studies are planne
 
 
 class Estimate(NamedTuple):
-    """A mean over items with its error."""
+    """Means over items, or differences of accuracies, with their errors: numbers or arrays."""
 
-    value: float
-    se: float
-    df: float  # Clusters less one, or 0 if an error cannot be estimated.
+    value: Any
+    se: Any
+    df: Any  # Clusters less one, or 0 if an error cannot be estimated.
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """Bounds at equal tails, infinite without degrees of freedom."""
-        reach = float(t_quantile(self.df, level)) * self.se
-        return self.value - reach, self.value + reach
+    def interval(self, level: float) -> tuple[Any, Any]:
+        """Bounds of differences at equal tails."""
+        reach = t_quantile(self.df, level) * self.se
+        return np.maximum(self.value - reach, -1.0), np.minimum(self.value + reach, 1.0)
 
     @property
-    def p_value(self) -> float:
+    def p_value(self) -> Any:
         """Two-sided, of a mean of 0, NaN without an item."""
-        if np.isnan(self.value):
-            return np.nan
-        return float(2 * tail(self.df, self.value / self.se))
+        t = np.asarray(self.value / self.se)
+        return np.where(np.isnan(t), np.nan, 2 * tail(self.df, np.nan_to_num(t)))[()]
 
 
 def mean_of(values: Array, cluster: Clusters | None = None, *, step: float = 1.0) -> Estimate:

@@ -276,7 +276,7 @@ def gate_shown(gate: Gate) -> Shown:
 
 def abilities_shown(result: FitResult) -> Shown:
     """A fit of several abilities."""
-    from irtkit.systems.leaderboard import board_of_abilities
+    from irtkit.systems.leaderboard import ranked
 
     lines = [
         f"{result!r}",
@@ -293,6 +293,6 @@ def abilities_shown(result: FitResult) -> Shown:
         pairs = pairs.sort_values("correlation", ascending=False).head(_MOST_ABILITIES)
         pairs = pairs.set_index("ability").dropna(axis=1, how="all")
         further.append(Shown("highest correlations", pairs))
-    board = board_of_abilities(result, by=None, clusters=None, level=0.95, seed=0)
+    board, _ = ranked(result)
     further.append(board_shown(board.head(_MOST_ABILITIES), 0.95))
     return Shown(findings=lines, further=further)

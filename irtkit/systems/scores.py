@@ -1,15 +1,17 @@
 """Scores of systems on a benchmark, and how all err together: one matrix for every question.
 
-The score is the expected accuracy on all items (:func:`irtkit.score`). Its errors treat items and
-answers as random samples. Item j contributes (y_ij or P_ij) − s_i + D_i ψ_ij to J times the score
-of system i. P_ij replaces a missing answer, and D_i = Σ P'_ij is over missing answers. The effect
-of answer j on ability is ψ_ij, a scaled score residual r(y − P) with r = P'/(PQ). Its scale makes
-Σψ² the posterior variance v of ability, or more if residuals are larger than the model expects.
+A score is a weighted mean of expected shares right. By equal weights of all items it is the
+expected accuracy on the benchmark (:func:`irtkit.score`). Its errors treat items and answers as
+random samples. Item j with the weight w_j adds w_j (y_ij − m) + D_iψ_ij. The mean over the items of
+its task is m, and P_ij stands for a missing answer. With z the logit of P, ability moves the score
+by D_i = Σ w_j (dP/dz) a_j over missing answers. The effect of answer j on ability is ψ_ij = V_i a_j
+r (y − P), with r = (dP/dz)/(PQ) and the posterior covariance V of abilities. It is scaled, so that
+Σ(D'ψ)² is D'VD, or more if residuals are larger than the model expects.
 
-Errors of the slope a and intercept d of an item move J times the score, with I = rP', by
+Errors of slopes a and intercept d of an item move the score, with I = r dP/dz, by
 
-    d:  P'/a without an answer,   −D v I/a with one,
-    a:  θP'/a without an answer,  D v ((y − P) r − θI)/a with one.
+    d:  w dP/dz without an answer,    −(D'Va) I with one,
+    a:  θ w dP/dz without an answer,  VD (y − P) r − θ(D'Va) I with one.
 """
 
 from __future__ import annotations
@@ -26,15 +28,17 @@ from irtkit.checks import check_type, short
 from irtkit.data.families import family_codes
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, Remedy
+from irtkit.irf import NORMAL_POINTS
 from irtkit.responses.labels import by_label, is_missing_label, values_by_label
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import score_table
-from irtkit.systems.paired import correction
+from irtkit.systems.paired import Estimate, correction, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
@@ -71,6 +75,34 @@ class Shares(NamedTuple):
             steps = np.minimum(steps, np.where(gaps > _SAME, gaps, 1).min(axis=1))
         return steps
 
+    def differences(self, cluster: Clusters | None = None) -> tuple[Array, Estimate]:
+        """Items that pairs have in common, and their paired differences on these, (n, n) each."""
+        right, answered = self.right, (self.trials > 0).astype(np.float64)
+        n_items, total = answered @ answered.T, right @ answered.T
+        total -= total.T.copy()
+        counted = np.where(n_items > 0, n_items, np.nan)
+        mean = total / counted
+        if cluster is None:
+            n_clusters = n_items
+            squares = (right**2) @ answered.T
+            squares = squares + squares.T - 2 * right @ right.T - mean * total
+        else:
+            n_clusters, squares = np.zeros((2, *n_items.shape))
+            for number in np.unique(cluster):
+                items = cluster == number
+                n_common = answered[:, items] @ answered[:, items].T
+                sums = right[:, items] @ answered[:, items].T
+                n_clusters += n_common > 0
+                squares += (sums - sums.T - mean * n_common) ** 2
+        least = np.minimum(self.steps[:, None], self.steps) ** 2
+        variance = np.maximum(squares, least) * correction(n_clusters) / counted**2
+        return n_items.astype(np.int64), Estimate(mean, np.sqrt(variance), n_clusters - 1)
+
+    def difference(self, cluster: Clusters | None = None) -> tuple[int, Estimate]:
+        """Items that the first two have in common, and their paired difference."""
+        n_items, differences = self.differences(cluster)
+        return int(n_items[0, 1]), Estimate(*(float(values[0, 1]) for values in differences))
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -80,7 +112,7 @@ class Scores:
     """
 
     places: Any  # Of the systems among the respondents of the result, (n,).
-    value: Array  # Expected accuracy, (n,), rounded so that equal answers have equal scores.
+    value: Array  # Rounded so that equal answers have equal scores, (n,).
     error: Array  # Contributions of clusters of items to the error of each score, (n, n_clusters).
     df: Array  # Clusters answered, less one.
     least: float = 0.0  # Variance that a difference of scores has at least.
@@ -91,6 +123,11 @@ class Scores:
         """Variance of the error of each score, (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.error, self.error))
 
+    @property
+    def rank(self) -> Any:
+        """Rank of each system, equal for equal scores, (n,)."""
+        return 1 + np.searchsorted(-self.value, -self.value)
+
     def difference_variance(self, rows: Any, columns: Any) -> Array:
         """Variance of the difference of each of some systems to each of others."""
         variance = self.error[rows] @ self.error[columns].T
@@ -98,6 +135,20 @@ class Scores:
         variance += self.variance[rows, None]
         variance += self.variance[columns]
         return np.asarray(np.maximum(variance, self.least, out=variance))
+
+    def differences(self, order: Any, pairs: Any) -> Estimate:
+        """Differences of pairs of some systems, in this order of systems."""
+        first, second = (order[end] for end in pairs)
+        variance = self.difference_variance(order, order)[pairs]
+        df = np.minimum(self.df[first], self.df[second])
+        return Estimate(self.value[first] - self.value[second], np.sqrt(variance), df)
+
+    def p_better(self, difference: Estimate) -> Array:
+        """Posterior probability that the first of each pair has the higher true score."""
+        kept = 1 / (1 + difference.se**2 / self.spread)
+        t = difference.value * np.sqrt(kept) / difference.se
+        beyond = tail(difference.df, t)
+        return np.asarray(np.where(t > 0, 1 - beyond, beyond))
 
     @cached_property
     def spread(self) -> float:
@@ -115,76 +166,119 @@ class Scores:
         return noise * share / (1 - share) if share < 1 else np.inf
 
 
-class ItemClusters(NamedTuple):
-    """Clusters of items whose contributions to errors are added up."""
-
-    order: Any  # Of the items, by cluster.
-    starts: Any  # Of the clusters in this order.
-
-    @classmethod
-    def of(cls, cluster: Clusters, items: Any = slice(None)) -> ItemClusters:
-        """Clusters of some items, by the number of the cluster of each item."""
-        order = np.arange(len(cluster))[items]
-        order = order[np.argsort(cluster[order], kind="stable")]
-        return cls(order, np.unique(cluster[order], return_index=True)[1])
-
-    def sums(self, by_item: Array, weight: Array | None = None) -> Array:
-        """Weighted sums of (n, n_items) over the items of each cluster, (n, n_clusters)."""
-        ordered = by_item[:, self.order]
-        if weight is not None:
-            ordered = ordered * weight[self.order]
-        return np.asarray(np.add.reduceat(ordered, self.starts, axis=1))
-
-
 class Answers(NamedTuple):
-    """Answers that scores of one ability are about, on items with parameters."""
+    """Answers that scores are about, on items with parameters, and what the model says of them."""
 
-    chosen: Patterns
-    rows: pd.DataFrame  # Of these systems in a table of `irtkit.score`.
-    items: ItemParameters
-    errors: Array  # Standard errors of slopes and intercepts, (2, n_items), 0 if held.
-    correlation: float  # Of repeated trials.
+    places: Any  # Of the systems among the respondents of the result, (n,).
+    expected_score: Array  # On all items, (n,).
+    patterns: Patterns
+    known: NDArray[np.bool_]  # Which items of the result have parameters.
     filled: bool  # Whether answers are missing, which the model fills in.
+    expected: Callable[[slice], Array]  # P of some systems, the mean over errors of ability.
+    ability: Array  # (n,), or (n, n_abilities).
+    covariance: Array  # Posterior covariance of abilities, (n, n_abilities, n_abilities).
+    items: ItemParameters
+    roots: Array  # Of covariances of slopes and intercept of each item, 0 if held.
+    correlation: float  # Of repeated trials.
 
-    @classmethod
-    def of(cls, result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
-        """Answers of some respondents."""
-        answered = result.parameters.known
-        chosen = result.patterns.chosen(places)
-        if not answered.all():
-            chosen = chosen.with_columns(np.flatnonzero(answered))
-        errors = np.nan_to_num(result.standard_errors[answered][:, [0, 3]].T)
-        correlation = result.settings.trial_correlation or 0.0
-        items = result.parameters.chosen(answered)
-        filled = not all_answered(chosen)
-        return cls(chosen, table.iloc[places], items, errors, correlation, filled)
+    def moves(self, systems: slice, shares: Shares, weight: Array) -> tuple[Array, Array]:
+        """What answers (n, n_items) and errors of each item (n, n_items, k) add to errors.
 
-    def blocks(self) -> Iterator[tuple[slice, Shares]]:
-        """Accuracies, of some systems at a time."""
-        for systems in blocks(self.chosen.n, 4 * self.chosen.n_items, 2**22):
-            yield systems, Shares.of(self.chosen.chosen(systems))
-
-    def moved(self, systems: slice, shares: Shares, share: Any = 1.0) -> tuple[Array, Array, Array]:
-        """P, and what answers (n, n_items) and errors of items (n, 2 n_items) add to errors.
-
-        ``share`` is that of each item in the score.
+        ``weight`` is that of each item in the score.
         """
+        theta = self.ability[systems]
+        n, n_items = shares.right.shape
+        slopes = self.items.discrimination.reshape(n_items, -1)
+        guessing = self.items.guessing
+        p, variance = self.items.probability(theta), self.items.variance(theta)
+        rate = np.divide(p - guessing, p * (1 - guessing), out=np.zeros_like(p), where=p > 0)
+        rise = self.items.top * variance * rate  # of P, by its logit
         inflation = 1 + np.maximum(shares.trials - 1, 0) * self.correlation
-        weight = shares.trials / inflation * self.chosen.score_worth(self.correlation)
-        rows = self.rows.iloc[systems]
-        p, by_answers, by_intercept, by_slope = moves(self.items, shares, rows, weight, share)
-        slope_errors, intercept_errors = self.errors
-        by_items = np.hstack([by_intercept * intercept_errors, by_slope * slope_errors])
-        return p, by_answers, by_items
+        trials = shares.trials / inflation * self.patterns.score_worth(self.correlation)
+        residual = trials * rate * (shares.right - p)
+        information = trials * rate * rise
+        missing = np.where(shares.trials > 0, 0.0, weight * rise)
+        gradient = missing @ slopes
+        along = np.einsum("ni,nij->nj", gradient, self.covariance[systems])
+        pull = along @ slopes.T
+        by_answers = pull * residual
+        least = np.minimum((by_answers**2).sum(axis=1), (pull**2 * information).sum(axis=1))
+        of_ability = (along * gradient).sum(axis=1)
+        scale = np.sqrt(np.divide(of_ability, least, out=np.zeros(n), where=least > 0))
+        by_intercept = missing - pull * information
+        by_slopes = by_intercept[:, :, None] * theta.reshape(n, 1, -1)
+        by_slopes += residual[:, :, None] * along[:, None, :]
+        by_items = np.concatenate([by_slopes, by_intercept[:, :, None]], axis=2)
+        return by_answers * scale[:, None], np.einsum("njk,jkm->njm", by_items, self.roots)
 
 
-def scores_by_component(
-    result: FitResult, clusters: Any = None, *, level: float | None = None
-) -> tuple[pd.DataFrame, list[Scores], Clusters | None]:
-    """Table of all scores, with intervals if there is a level, scores by component, clusters."""
-    cluster = clusters_of(result, clusters)
-    patterns, responses = result.patterns, result.responses
-    answering, n = patterns.answering, patterns.n_answering
+def scores_of(
+    answers: Answers,
+    cluster: Clusters | None = None,
+    weight: Array | None = None,
+    task: Clusters | None = None,
+) -> Scores:
+    """Scores by the ``weight`` of each item with parameters, by default the expected score on all.
+
+    With the number of the ``task`` of each, tasks are given, and their items are a sample.
+    """
+    n, n_items = answers.patterns.n, answers.patterns.n_items
+    share = np.full(n_items, 1 / n_items) if weight is None else weight
+    task = np.zeros(n_items, np.intp) if task is None else task
+    group = np.arange(n_items) if cluster is None else cluster[answers.known]
+    weighted = share > 0
+    clusters_by_task = np.unique(np.stack([task, group])[:, weighted], axis=1)[0]
+    correction_by_item = correction(np.bincount(clusters_by_task))[task]
+    widened = np.sqrt(correction_by_item)
+    of_task = (task[:, None] == np.arange(task.max() + 1)) * share[:, None]
+    total_of_task = of_task.sum(axis=0)
+    columns = np.flatnonzero(weighted | answers.filled)
+    columns = columns[np.argsort(group[columns], kind="stable")]
+    starts = np.unique(group[columns], return_index=True)[1]
+
+    def by_cluster(values: Array) -> Array:
+        if len(starts) == n_items:  # in any order
+            return values
+        return np.asarray(np.add.reduceat(values[:, columns], starts, axis=1))
+
+    # Differences of many systems need no more digits.
+    precision = np.float32 if n > MOST_DRAWN else np.float64
+    n_clusters = len(starts)
+    error = np.zeros((n, n_clusters + answers.filled * answers.roots[..., 0].size), precision)
+    value, df = np.empty((2, n))
+    step = 1.0
+    for systems in blocks(n, 4 * n_items, 2**22):
+        shares = Shares.of(answers.patterns.chosen(systems))
+        step = min(step, float(shares.steps.min()))
+        right = shares.right
+        if answers.filled:
+            right = np.where(shares.trials > 0, right, answers.expected(systems))
+        sums = right @ of_task
+        value[systems] = sums.sum(axis=1)
+        contribution = share * (right - (sums / total_of_task)[:, task])
+        if answers.filled:
+            by_answers, by_items = answers.moves(systems, shares, share)
+            contribution += by_answers
+            error[systems, n_clusters:] = by_items.reshape(len(right), -1)
+        error[systems, :n_clusters] = by_cluster(contribution * widened)
+        df[systems] = (by_cluster(shares.trials) > 0).sum(axis=1) - 1
+    least = ((step * share) ** 2 * correction_by_item)[weighted].min()
+    value = np.round(answers.expected_score if weight is None else value, 12)
+    order = np.argsort(-value, kind="stable")
+    places = answers.places[order]
+    return Scores(places, value[order], error[order], df[order], float(least), answers.filled)
+
+
+def answers_by_component(
+    result: FitResult, *, level: float | None = None, taking: Any = True
+) -> tuple[pd.DataFrame, list[Answers]]:
+    """Table of all scores, with intervals if there is a level, and answers by component.
+
+    ``taking`` says which systems take part.
+    """
+    check_type("result", result, FitResult)
+    patterns = result.patterns
+    n = patterns.n_answering
     if n > MOST_SYSTEMS:
         raise ValueError(
             f"result must have at most {MOST_SYSTEMS:,} systems, since every pair is compared, and "
@@ -192,108 +286,75 @@ def scores_by_component(
         )
     if not n:
         raise ValueError("result lacks a real respondent with a response to rank")
-    if responses is None or (level is None and patterns.complete):
-        table = result.respondents
-        table["expected_score"] = table["accuracy"]
-    else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
-        filled = level and not all_answered(patterns)
-        items = items_for_scores(result) if filled else calibrated_items(result)
-        table, _ = score_table(responses, replace(items, best=None), level=level or 0.95)
+    table = _score_table(result, level)
     component: Any = np.ones(patterns.n)
     if result.components is not None:
         component = result.components.respondents
-    parts = []
-    for number in np.unique(component[answering]):
-        places = np.flatnonzero(answering & (component == number))
-        parts.append(scores_of(result, table, places, cluster))
-    return table, parts, cluster
+    component = np.where(patterns.answering & taking, component, 0)
+    numbers = np.unique(component[component > 0])
+    return table, [answers_of(result, table, np.flatnonzero(component == k)) for k in numbers]
 
 
-def scores_of(
-    result: FitResult, table: pd.DataFrame, places: Any, cluster: Clusters | None
-) -> Scores:
-    """Scores of some respondents, on items with parameters, by a table of `irtkit.score`."""
-    value = np.round(table["expected_score"].to_numpy(dtype=np.float64)[places], 12)
-    best_first = np.argsort(-value, kind="stable")
-    places, value = places[best_first], value[best_first]
-    answers = Answers.of(result, table, places)
-    n_items = answers.chosen.n_items
-    clusters = None
-    n_clusters = n_items
-    if cluster is not None:
-        clusters = ItemClusters.of(cluster[result.parameters.known])
-        n_clusters = len(clusters.starts)
-    # Differences of many systems need no more digits.
-    precision = np.float32 if len(places) > MOST_DRAWN else np.float64
-    error = np.zeros((len(places), n_clusters + 2 * n_items * answers.filled), precision)
-    df = np.empty(len(places))
-    step = 1.0
-    for systems, shares in answers.blocks():
-        step = min(step, float(shares.steps.min()))
-        deviation = shares.right - value[systems, None]
-        tried = shares.trials
-        if answers.filled:
-            p, by_answers, by_items = answers.moved(systems, shares)
-            expected = p - value[systems, None]
-            deviation = np.where(tried > 0, deviation, expected) + by_answers
-            error[systems, n_clusters:] = by_items
-        if clusters is not None:
-            deviation, tried = clusters.sums(deviation), clusters.sums(tried)
-        error[systems, :n_clusters] = deviation * correction(n_clusters) ** 0.5
-        df[systems] = (tried > 0).sum(axis=1) - 1
-    error /= n_items
-    least = step**2 * correction(n_clusters) / n_items**2
-    return Scores(places, value, error, df, least, answers.filled)
+def _score_table(result: FitResult, level: float | None) -> pd.DataFrame:
+    """Table of :func:`irtkit.score` for the systems of a fit."""
+    from scipy.special import ndtri
+
+    table = result.respondents
+    if result.several is not None:
+        score, error = result.several.scores(result)
+        reach = ndtri((1 + (level or 0.95)) / 2) * error
+        table["expected_score"] = score
+        table["expected_score_low"] = np.maximum(score - reach, 0)
+        table["expected_score_high"] = np.minimum(score + reach, 1)
+    elif result.responses is None or (level is None and result.patterns.complete):
+        table["expected_score"] = table["accuracy"]
+    else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
+        filled = level and not all_answered(result.patterns)
+        items = items_for_scores(result) if filled else calibrated_items(result)
+        table, _ = score_table(result.responses, replace(items, best=None), level=level or 0.95)
+    return table
 
 
-def scores_by_abilities(
-    result: FitResult, cluster: Clusters | None, task: Clusters | None = None
-) -> Scores:
-    """Expected scores of the systems of a fit with several abilities.
+def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
+    """Answers of some respondents, by the table of all scores."""
+    known = result.parameters.known
+    items = result.parameters.chosen(known)
+    chosen = result.patterns.chosen(places)
+    if not known.all():
+        chosen = chosen.with_columns(np.flatnonzero(known))
+    rows = table.iloc[places]
+    if result.several is not None:
+        fitted = result.several.fitted
+        ability, covariance = fitted.ability[places], fitted.ability_covariance[places]
+        roots = roots_of(fitted.items.covariance[known])
+        expected = result.several.probability()[places][:, known].__getitem__
+    else:
+        ability = rows["ability"].to_numpy(np.float64)
+        ability_se = rows["ability_se"].to_numpy(np.float64)
+        covariance = ability_se[:, None, None] ** 2
+        errors = np.nan_to_num(result.standard_errors[known][:, [0, 3]])
+        roots = errors[:, :, None] * np.eye(2)
 
-    With the number of the ``task`` of each item, a score is the mean of the scores by task. Missing
-    answers are expected ones. Their errors come from abilities, as sums over the items that were
-    answered, and from items.
-    """
-    patterns, fitted = result.patterns, result.several.fitted
-    shares, p = Shares.of(patterns), result.probability().to_numpy()
-    answered = shares.trials > 0
-    n, n_items = p.shape
-    right = np.where(answered, shares.right, p)
-    task = np.zeros(n_items, np.intp) if task is None else task
-    sizes = np.bincount(task)
-    share = 1 / (len(sizes) * sizes[task])  # Of each item in a score.
-    by_task = right @ ((task[:, None] == np.arange(len(sizes))) / sizes)
-    value = np.round(by_task.mean(axis=1), 12)
-    places = np.flatnonzero(patterns.answering)
-    places = places[np.argsort(-value[places], kind="stable")]
-    error = share * (right - by_task[:, task])
+        def expected(systems: slice) -> Array:
+            nodes = [
+                weight * items.probability(ability[systems] + node * ability_se[systems])
+                for node, weight in NORMAL_POINTS
+            ]
+            return np.asarray(np.sum(nodes, axis=0))
 
-    # Abilities err as the residuals of the answers say, with their posterior covariance.
-    rise = np.where(answered, 0.0, share * p * (1 - p))
-    counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
-    weight = counted.dense()[1]
-    slopes = fitted.items.mean[:, :-1]
-    gradient = rise @ slopes
-    along = np.einsum("ni,nij->nj", gradient, fitted.ability_covariance)
-    by_answers = (along @ slopes.T) * weight * np.where(answered, shares.right - p, 0.0)
-    squares = (by_answers**2).sum(axis=1)
-    variance = (along * gradient).sum(axis=1)
-    ratio = np.divide(variance, squares, out=np.zeros(n), where=squares > 0)
-    error += by_answers * np.sqrt(ratio)[:, None]
-    x = fitted.respondents.mean
-    by_items = rise * np.sqrt(np.einsum("ni,jik,nk->nj", x, fitted.items.covariance, x))
-
-    error, tried = error[places], shares.trials[places]
-    n_clusters = n_items
-    if cluster is not None:
-        clusters = ItemClusters.of(cluster)
-        n_clusters = len(clusters.starts)
-        error, tried = clusters.sums(error), clusters.sums(tried)
-    error = np.hstack([error * correction(n_clusters) ** 0.5, by_items[places]])
-    least = (float(shares.steps.min()) * share.min()) ** 2 * correction(n_clusters)
-    df = (tried > 0).sum(axis=1) - 1.0
-    return Scores(places, value[places], error, df, least, bool((~answered).any()))
+    return Answers(
+        places,
+        rows["expected_score"].to_numpy(np.float64),
+        chosen,
+        known,
+        not all_answered(chosen),
+        expected,
+        ability,
+        covariance,
+        items,
+        roots,
+        result.settings.trial_correlation or 0.0,
+    )
 
 
 def scores_by_ability(result: FitResult, scores: Scores) -> Scores:
@@ -309,45 +370,21 @@ def scores_by_ability(result: FitResult, scores: Scores) -> Scores:
     if len(places) > MOST_DRAWN:
         root = np.diag(result.board_se[places].astype(np.float32))
     else:
-        values, vectors = np.linalg.eigh(board_covariance(result, places))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root = roots_of(board_covariance(result, places))
     df = np.full(len(places), np.inf)
     return Scores(places, ability[best_first], root, df, filled=scores.filled)
 
 
-def moves(
-    items: ItemParameters, shares: Shares, rows: pd.DataFrame, weight: Array, share: Any = 1.0
-) -> tuple[Array, Array, Array, Array]:
-    """P, Dψ, and the slopes of J times the score by intercepts and by slopes, (n, n_items) each.
-
-    ``rows`` have ability and ability_se of some systems. ``weight`` is for how many independent
-    trials each cell counts. With a ``share`` of each item in a score, all are about this score.
-    """
-    theta = rows["ability"].to_numpy(dtype=np.float64)[:, None]
-    ability_se = rows["ability_se"].to_numpy(dtype=np.float64)[:, None]
-    p, information = items.probability(theta[:, 0]), items.information(theta[:, 0])
-    answered = shares.trials > 0
-    variance = p * (1 - p)
-    slope = np.sign(items.discrimination) * np.sqrt(information * variance)  # P'
-    rate = np.divide(slope, variance, out=np.zeros_like(p), where=variance > 0)
-    weighted_information = weight * information
-    residual = rate * weight * (shares.right - p)
-    rise = slope * share
-    missing_rise = np.where(answered, 0.0, rise).sum(axis=1, keepdims=True)
-    squares = (residual**2).sum(axis=1, keepdims=True)
-    least = np.minimum(squares, weighted_information.sum(axis=1, keepdims=True))
-    scale = np.divide(ability_se, np.sqrt(least), out=np.zeros_like(least), where=least > 0)
-    by_ability = missing_rise * ability_se**2
-    by_logit = np.where(answered, -by_ability * weighted_information, rise)
-    by_slope = by_logit * theta + by_ability * residual
-    a = items.discrimination
-    inverse = np.divide(1, a, out=np.zeros_like(a), where=a != 0)
-    return p, missing_rise * scale * residual, by_logit * inverse, by_slope * inverse
+def roots_of(covariance: Array) -> Array:
+    """Matrices R of one or many covariances R Rᵀ."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
-def limits_of(result: FitResult, parts: list[Scores]) -> list[Finding]:
+def limits_of(result: FitResult, parts: list[Answers]) -> list[Finding]:
     """What keeps errors of scores from being what they should."""
-    if result.settings.standard_errors or not any(part.filled for part in parts):
+    has_errors = result.settings.standard_errors or result.several is not None
+    if has_errors or not any(part.filled for part in parts):
         return []
     return [
         Finding("items-taken-as-known", "warning", {}, (Remedy({}, code="standard_errors=True"),))

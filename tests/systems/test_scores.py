@@ -11,13 +11,47 @@ import pytest
 
 import irtkit
 from irtkit.data.patterns import patterns_of
-from irtkit.systems.scores import Scores, Shares, clusters_of, moves, scores_by_component, scores_of
+from irtkit.systems.scores import (
+    Answers,
+    Scores,
+    Shares,
+    answers_by_component,
+    answers_of,
+    clusters_of,
+    scores_of,
+)
 from tests.crowds import crowd, fitted
 
 
 def drawn(abilities: Any, n_items: int = 60) -> irtkit.ResponseMatrix:
     items = crowd("few").items.chosen(slice(n_items))
     return irtkit.simulate_responses(items, list(abilities), seed=0)
+
+
+def scored(result: irtkit.FitResult, clusters: Any = None) -> Scores:
+    """Expected scores of the only component."""
+    _, (answers,) = answers_by_component(result)
+    return scores_of(answers, clusters_of(result, clusters))
+
+
+def moves(items: irtkit.ItemParameters, shares: Shares, patterns: Any, rows: pd.DataFrame) -> Any:
+    """What answers, slopes and intercepts add to J times the scores."""
+    n, filled = items.n_items, True
+    answers = Answers(
+        np.arange(len(rows)),
+        rows["expected_score"].to_numpy(),
+        patterns,
+        np.ones(n, bool),
+        filled,
+        lambda systems: items.probability(rows["ability"].to_numpy()[systems]),
+        rows["ability"].to_numpy(),
+        rows["ability_se"].to_numpy()[:, None, None] ** 2,
+        items,
+        np.tile(np.eye(2), (n, 1, 1)),
+        0.0,
+    )
+    by_answers, by_items = answers.moves(slice(None), shares, np.ones(n))
+    return by_answers, by_items[:, :, 0], by_items[:, :, 1]
 
 
 def covariance(scores: Scores) -> Any:
@@ -34,7 +68,7 @@ def with_holes(share: float = 0.3) -> irtkit.FitResult:
 
 def test_scores_of_complete_answers_are_accuracies_with_their_sample_covariance() -> None:
     values = crowd("few").responses.values
-    _, (scores,), _ = scores_by_component(fitted("few"))
+    scores = scored(fitted("few"))
     assert scores.value == pytest.approx(-np.sort(-values.mean(axis=1)))
     assert covariance(scores) == pytest.approx(np.cov(values) / 200)
     assert (scores.df == 199).all()
@@ -44,8 +78,8 @@ def test_a_cell_without_an_answer_widens_the_error() -> None:
     responses = drawn(np.linspace(-1, 1, 30))
     values = responses.values.astype(float)
     values[0, ::2] = np.nan
-    _, (whole,), _ = scores_by_component(irtkit.fit(responses))
-    _, (part,), _ = scores_by_component(irtkit.fit(irtkit.ResponseMatrix(values)))
+    whole = scored(irtkit.fit(responses))
+    part = scored(irtkit.fit(irtkit.ResponseMatrix(values)))
     wider, before = np.diag(covariance(part)), np.diag(covariance(whole))
     assert wider[0] > 1.1 * before[0]
     assert wider[1] == pytest.approx(before[1], rel=0.01)
@@ -66,7 +100,7 @@ def test_slopes_of_scores_by_items_agree_with_scoring_on_other_items() -> None:
 
     patterns = patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=True)
     shares, rows = Shares.of(patterns), scores(items.discrimination, items.intercept)
-    *_, by_intercept, by_slope = moves(items, shares, rows, shares.trials)
+    _, by_slope, by_intercept = moves(items, shares, patterns, rows)
     found: list[Any] = [[], []]
     for j in range(0, 100, 5):
         moved = step * (np.arange(100) == j)
@@ -89,9 +123,10 @@ def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_mo
     difficulty = np.concatenate([np.linspace(-2, 2, 60), np.linspace(-2, 2, 40)])
     items = irtkit.ItemParameters.from_difficulty(np.ones(100), difficulty)
     responses = irtkit.ResponseMatrix(values)
-    shares = Shares.of(patterns_of(responses, synthetic_is_real=True))
-    rows = irtkit.score(responses, items)
-    p, by_answers, _, _ = moves(items, shares, rows, shares.trials)
+    patterns = patterns_of(responses, synthetic_is_real=True)
+    shares, rows = Shares.of(patterns), irtkit.score(responses, items)
+    by_answers, _, _ = moves(items, shares, patterns, rows)
+    p = items.probability(rows["ability"])
     seen, information = shares.trials > 0, p * (1 - p)  # slopes are 1
     moved = np.where(seen, 0, information).sum(axis=1) * rows["ability_se"].to_numpy()
     squares = (by_answers**2).sum(axis=1) / moved**2
@@ -106,7 +141,7 @@ def test_copies_differ_by_one_answer_at_least() -> None:
     values = drawn([0.0] * 5, n_items=40).values[[0, 0, 1, 2, 3, 4]]
     for trials in (1, 4):
         right = irtkit.ResponseMatrix.from_counts(trials * values, np.full((6, 40), trials))
-        _, (scores,), _ = scores_by_component(irtkit.fit(right))
+        scores = scored(irtkit.fit(right))
         copies = np.flatnonzero(scores.places < 2)
         found = scores.difference_variance(copies, copies)[0, 1] ** 0.5
         assert found == pytest.approx((40 / 39) ** 0.5 / 40 / trials)
@@ -126,7 +161,7 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
     result = irtkit.fit(responses.with_tables(table))
     for given in ("passage", table["passage"], dict(table["passage"])):
         assert clusters_of(result, given).tolist() == [0, 1, 1, 0]
-    _, (scores,), _ = scores_by_component(result, "passage")
+    scores = scored(result, "passage")
     assert (scores.df == 1).all()
     with pytest.raises(ValueError, match="got 'task'"):
         clusters_of(result, "task")
@@ -139,12 +174,12 @@ def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores() ->
     result = with_holes()
     rows, places = irtkit.score(result.responses, result), np.arange(12)
     shares = Shares.of(result.patterns)
-    *_, by_intercept, by_slope = moves(result.parameters, shares, rows, shares.trials)
+    _, by_slope, by_intercept = moves(result.parameters, shares, result.patterns, rows)
     none = np.zeros_like(result.standard_errors)
-    known = scores_of(replace(result, standard_errors=none), rows, places, None)
+    known = scores_of(answers_of(replace(result, standard_errors=none), rows, places))
     for column, slopes, error in ((3, by_intercept, 0.3), (0, by_slope, 0.2)):
         errors = none.copy()
         errors[:, column] = error
-        wider = scores_of(replace(result, standard_errors=errors), rows, places, None)
+        wider = scores_of(answers_of(replace(result, standard_errors=errors), rows, places))
         more = covariance(wider) - covariance(known)
         assert more == pytest.approx(error**2 * slopes @ slopes.T / 60**2)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIZES = (20, 60, 120)
-PLACES = ["rank", "rank_low", "rank_high", "group", "rank_low_simultaneous"]
+PLACES = ["rank", "rank_low", "rank_high", "group"]
 
 
 def drawn(
