@@ -109,12 +109,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "model_fit": (_NO_CORRELATIONS, *_ONE_MARK_A_CELL),
     "local_dependence": _ONE_MARK_A_CELL,
     "information": (),
-    "likelihood_ratio_test": (
-        _one_ability(
-            "it has no chi-square distribution where an ability vanishes",
-            "Compare bic, or use abilities='auto'",
-        ),
-    ),
+    "likelihood_ratio_test": (),
     "differential_functioning": (
         _one_ability("it matches groups on one sum of answers", "Compare groups on each task"),
         _SAVED,

@@ -426,6 +426,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "with quadrature={quadrature}]]",
     "guessing-at-edge": "Conservative p-value: the {smaller!s} has guessing at 0, the edge of its "
     "range. The exact p-value is smaller",
+    "correlations-at-edge": "Conservative p-value: one ability has correlations of 1 between "
+    "tasks, the edge of their range. The exact p-value is smaller",
     "few-finite-items": "Rough p-value: {n} of {of} items have too little variance for a finite "
     "estimate, and the chi-square distribution does not hold for them",
     "weighted-evidence": "Near-duplicates: {n:system} answer like about {n_eff} independent "

@@ -21,20 +21,19 @@ from irtkit.responses.labels import check_same_labels
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from irtkit.irf import ModelName
-
 _RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}  # A model contains models of lower rank.
 _SHORTFALL = 10  # How many times its ``tol`` a converged fit may lie below its maximum.
 _ANSWERS = 40  # Of a respondent, for n_eff degrees of freedom (``benchmarks/model_tests.py``).
 _LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05  # Integration error, and its share of the statistic.
+_SEVERAL_ERROR = 0.1  # Error of a log-likelihood of several abilities, by five nodes for each.
 
 
 @dataclass(frozen=True)
 class LikelihoodRatioTest(Printed):
     """Comparison of two nested models. :func:`irtkit.likelihood_ratio_test` returns it."""
 
-    smaller: ModelName
-    larger: ModelName
+    smaller: str  # Name of the model, such as "2PL" or "2PL, 2 abilities by task".
+    larger: str
     statistic: float  # 2 (log L of the larger − log L of the smaller), times ``larger.evidence``.
     degrees_of_freedom: int
     p_value: float
@@ -61,7 +60,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     ----------
     smaller, larger : FitResult
         Fits of nested models with ``prior=None``, the one with fewer parameters first: Rasch or
-        1PL, then 2PL, then 3PL. Rasch and 1PL are the same model in different units.
+        1PL, then 2PL, then 3PL. Rasch and 1PL are the same model in different units. One ability is
+        contained in one for each task, and that in as many exploratory ones.
 
     Returns
     -------
@@ -87,7 +87,9 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     denominator has n_eff · J/40 degrees of freedom with J answers per respondent, since n_eff is
     the better known the more answers there are. Near-duplicates are not found with 10 items, and
     only in part with 15 (``benchmarks/model_tests.py``). The p-value is then too small.
-    Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987).
+    Guessing at 0, the edge of its range, makes the p-value too large (Self & Liang 1987), and so do
+    correlations of 1 between tasks. Exploratory abilities have no such test against fewer of them,
+    since slopes of an ability that vanishes can have either sign.
 
     References
     ----------
@@ -114,7 +116,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
     rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
-    error = 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
+    error = sum(2 * fit.quadrature.estimated_error for fit in (smaller, larger) if not fit.several)
+    rounding += 4 * _SEVERAL_ERROR * (larger.several is not None)
     statistic = difference if difference < -error - rounding else max(difference, 0.0)
     findings = tuple(_findings(smaller, larger, statistic, error))
     for finding in findings:
@@ -130,8 +133,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         mean_square = max(statistic, 0.0) / degrees_of_freedom
         p_value = fdtrc(degrees_of_freedom, freedom_of_n, mean_square)
     return LikelihoodRatioTest(
-        smaller=smaller.model,
-        larger=larger.model,
+        smaller=_name(smaller),
+        larger=_name(larger),
         statistic=statistic,
         degrees_of_freedom=degrees_of_freedom,
         p_value=float(p_value),
@@ -148,15 +151,35 @@ def _check_nested(smaller: FitResult, larger: FitResult) -> None:
     for name, result in (("smaller", smaller), ("larger", larger)):
         require("likelihood_ratio_test", result)
         check_type(name, result, FitResult)
-    ranks = [_RANK.get(fit.model, np.nan) for fit in (smaller, larger)]  # NaN of ordered levels
-    nested = ranks[0] < ranks[1]
-    if not nested or smaller.n_parameters >= larger.n_parameters:
+    if not _contains(larger, smaller) or smaller.n_parameters >= larger.n_parameters:
         raise ValueError(
             "smaller and larger must be nested models, the one with fewer parameters first: Rasch "
-            "or 1PL (the same model in different units), then 2PL, then 3PL. Got "
-            f"{smaller.model} with {smaller.n_parameters} parameters as smaller and "
-            f"{larger.model} with {larger.n_parameters} as larger"
+            "or 1PL (the same model in different units), then 2PL, then 3PL, or one ability, then "
+            "abilities='task', then as many exploratory ones. Got "
+            f"{_name(smaller)} with {smaller.n_parameters} parameters as smaller and "
+            f"{_name(larger)} with {larger.n_parameters} as larger"
         )
+
+
+def _contains(larger: FitResult, smaller: FitResult) -> bool:
+    """Whether a model with free parameters fixed is a smaller one, and both have a likelihood."""
+    of_larger, of_smaller = (_RANK.get(fit.model, np.nan) for fit in (larger, smaller))
+    if larger.several is None:
+        return smaller.several is None and of_smaller < of_larger  # NaN of ordered levels
+    exact = larger.several.log_likelihood_by == "quadrature"
+    if larger.structure == "task":
+        return exact and smaller.several is None and of_smaller <= of_larger
+    by_task = smaller.several is not None and smaller.structure == "task"
+    free = larger.structure == "exploratory" and smaller.n_abilities == larger.n_abilities
+    return exact and by_task and free
+
+
+def _name(fit: FitResult) -> str:
+    """The model of a fit, with its abilities if there are several."""
+    if fit.several is None:
+        return fit.model
+    by = " by task" if fit.structure == "task" else ""
+    return f"{fit.model}, {fit.n_abilities} abilities{by}"
 
 
 def _check_responses(smaller: FitResult, larger: FitResult) -> None:
@@ -192,20 +215,22 @@ def _findings(
 ) -> Iterator[Finding]:
     """Why the two fits may not be at a maximum, and what theory says of the p-value."""
     both = (smaller, larger)
-    if models := [fit.model for fit in both if fit.settings.prior is not None]:
+    if models := [_name(fit) for fit in both if fit.settings.prior is not None]:
         yield Finding("test-with-prior", "warning", {"models": models})
     if smaller.synthetic.any():
         yield Finding("test-with-synthetic", "warning")
-    if models := [fit.model for fit in both if not fit.converged]:
+    if models := [_name(fit) for fit in both if not fit.converged]:
         yield Finding("test-not-converged", "warning", {"models": models})
     if statistic < 0:
-        names = {"smaller": smaller.model, "larger": larger.model}
+        names = {"smaller": _name(smaller), "larger": _name(larger)}
         yield Finding("lower-likelihood", "warning", {**names, "off": -statistic / 2})
     if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
         better = None if smaller.settings.quadrature == "adaptive" else "adaptive"
         yield Finding("coarse-integration", "warning", {"error": error, "quadrature": better})
     if larger.model == "3PL":
         yield Finding("guessing-at-edge", "note", {"smaller": smaller.model})
+    if larger.several is not None and smaller.several is None:
+        yield Finding("correlations-at-edge", "note")
     statuses = zip(smaller.status, larger.status, strict=True)
     if n := sum(not {"no variance", "unbounded"}.isdisjoint(status) for status in statuses):
         yield Finding("few-finite-items", "note", {"n": n, "of": len(larger.status)})

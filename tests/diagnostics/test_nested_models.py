@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2
 
@@ -112,6 +113,30 @@ def test_a_prior_is_warned_of_and_rounding_is_not(
         likelihood_ratio_test(fits[0], fit(responses, "2PL"))
     near = replace(fits[1], log_likelihood=fits[0].log_likelihood - 1e-7)
     assert likelihood_ratio_test(fits[0], near).statistic == 0
+
+
+def test_one_ability_is_tested_against_tasks_and_tasks_against_free_ones() -> None:
+    """The 5 % test calls 1 of 60 boards with one ability, and 6 of 60 with one for each task."""
+    generator = np.random.default_rng(2)
+    task = np.arange(12) % 2
+    ability = generator.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 400)[:, task]
+    right = generator.random(ability.shape) < 1 / (1 + np.exp(-1.3 * ability))
+    items = [f"q{k}" for k in range(12)]
+    table = pd.DataFrame({"task": np.array(["sums", "words"])[task]}, items)
+    data = ResponseMatrix(right.astype(int), items=items).with_tables(table)
+    one, tasks, free = (
+        fit(data, abilities=abilities, prior=None, standard_errors=False)
+        for abilities in (1, "task", 2)
+    )
+    test = likelihood_ratio_test(one, tasks)
+    assert (test.degrees_of_freedom, test.larger) == (1, "2PL, 2 abilities by task")
+    assert test.p_value < 1e-10
+    assert [finding.code for finding in test.findings] == ["correlations-at-edge"]
+    test = likelihood_ratio_test(tasks, free)
+    assert test.degrees_of_freedom == 12 - 1 - 1
+    assert test.p_value > 0.05
+    with pytest.raises(ValueError, match="must be nested models"):
+        likelihood_ratio_test(one, free)
 
 
 @pytest.mark.parametrize(("smaller", "larger"), [("Rasch", "1PL"), ("2PL", "2PL"), ("2PL", "1PL")])
