@@ -216,5 +216,5 @@ def _program(formula: Callable[..., Any]) -> Any:
     return jax.jit(on_all_devices, static_argnums=(0, 1))
 
 
-_sums = _program(engines.sums)
+_sums = _program(lambda *inputs: engines.sums(*inputs)[0])
 _posteriors = _program(engines.posteriors)

@@ -169,8 +169,11 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
     return Curves(s, log_odds, log_wrong, nodes.interpolated(0 * total if traits.sparse else total))
 
 
-def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
-    """One pass over the matrix: the marginal log-likelihood and its derivatives."""
+def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Posteriors]:
+    """One pass over the matrix: the likelihood with its derivatives, and posteriors.
+
+    Log marginal likelihoods of respondents leave out Σⱼ yⱼdⱼ if scores are known beforehand.
+    """
     xp = backend.xp
     nodes = inputs.grid.nodes
     n_items = inputs.items.slope.shape[0]
@@ -180,10 +183,11 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
     shared = curves(backend, traits, inputs)
     with_guessing = shared.log_odds is not None
     rows = inputs.rows
+    intercept = inputs.copies(inputs.items.intercept)
     if not with_guessing:  # posteriors depend on scores, which a backend may have beforehand
         rows = rows._replace(score=backend.scores(inputs.copies(inputs.items.slope)))
     dtype = xp.float64 if traits.exact else xp.float32
-    moments = xp.stack([xp.ones(n_nodes), nodes.theta]).astype(dtype)
+    powers = xp.stack([xp.ones(n_nodes), nodes.theta, nodes.theta**2]).astype(dtype)
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         answers = _answers(xp, traits, Rows(*part), dtype)
@@ -191,11 +195,13 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
         peak = joint.max(axis=0)
         joint -= peak
         weights = xp.exp(xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT))
-        mass, first = moments @ weights
+        mass, first, second = powers @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
         frequency = 1 if answers.frequency is None else answers.frequency.astype(dtype)
         weights *= frequency / mass
-        mean = (frequency * (first / mass)).astype(xp.float64)
+        mean = first / mass
+        variance = second / mass - mean**2
+        counted_mean = (frequency * mean).astype(xp.float64)
         by_item: tuple[Any, ...] = ()
         if with_guessing or answers.extra is not None:
             at_points = nodes.gathered(weights)
@@ -204,12 +210,14 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
         if with_guessing:
             by_item += (at_points @ answers.right.astype(dtype),)
         elif answers.score is None:
-            by_item += (mean @ answers.right,)
+            by_item += (counted_mean @ answers.right,)
         log_marginals = _by_group(xp, answers.group, n_groups, frequency * log_marginal)
         masses = _by_group(xp, answers.group, n_groups, weights)
         sums_of_part = (log_marginals, masses, *by_item)
         added = tuple(a + b for a, b in zip(total, sums_of_part, strict=True))
-        return added, () if answers.score is None else (mean,)
+        if not with_guessing and answers.score is None:
+            log_marginal = log_marginal + answers.right @ intercept
+        return added, (log_marginal, mean, xp.sqrt(xp.maximum(variance, 0.0)), counted_mean)
 
     shapes: list[tuple[int, ...]] = [(n_groups,), (n_groups, n_nodes)]
     if not traits.complete:
@@ -219,11 +227,13 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
     elif rows.score is None:
         shapes.append((n_items,))
     start = tuple(map(xp.zeros, shapes))
-    total, means = backend.over_rows(step, start, rows, n_nodes)
+    total, (log_of_rows, mean, sd, counted_mean) = backend.over_rows(step, start, rows, n_nodes)
     log_marginal, node_mass, *by_item = total
     extra = None if traits.complete else by_item.pop(0).T
-    right = by_item[0].T if rows.score is None else backend.right_sums(means[0])
-    return assembled(backend, traits, inputs, shared, Totals(log_marginal, node_mass, right, extra))
+    right = by_item[0].T if rows.score is None else backend.right_sums(counted_mean)
+    totals = Totals(log_marginal, node_mass, right, extra)
+    of_items = assembled(backend, traits, inputs, shared, totals)
+    return of_items, Posteriors(log_of_rows, mean, sd)
 
 
 class Totals(NamedTuple):
@@ -296,31 +306,12 @@ def assembled(
 
 def posteriors(backend: Backend, traits: Traits, inputs: Inputs) -> Posteriors:
     """Posterior of every respondent, in 64 bits throughout."""
-    xp = backend.xp
+    of_rows = sums(backend, traits._replace(exact=True), inputs)[1]
     items = inputs.items
-    theta = inputs.grid.nodes.theta
-    shared = curves(backend, traits, inputs)
-    rows = inputs.rows
-    if shared.log_odds is None:  # posteriors depend on scores, which a backend may have beforehand
-        rows = rows._replace(score=backend.scores(inputs.copies(inputs.items.slope)))
-    moments = xp.stack([xp.ones(theta.shape[0]), theta, theta**2])
-
-    def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
-        answers = _answers(xp, traits, Rows(*part), xp.float64)
-        joint = log_joint(inputs, shared, answers)
-        peak = joint.max(axis=0)
-        mass, first, second = moments @ xp.exp(joint - peak)
-        mean = first / mass
-        variance = second / mass - mean**2
-        log_marginal = peak + xp.log(mass)
-        if items.logit_guessing is None and answers.score is None:
-            log_marginal = log_marginal + answers.right @ inputs.copies(items.intercept)
-        return None, (log_marginal, mean, xp.sqrt(xp.maximum(variance, 0.0)))
-
-    log_marginal, mean, sd = backend.over_rows(step, None, rows, theta.shape[0])[1]
-    if rows.score is not None:
-        log_marginal = log_marginal + backend.scores(inputs.copies(items.intercept))
-    return Posteriors(log_marginal, mean, sd)
+    score = backend.scores(inputs.copies(items.intercept))
+    if items.logit_guessing is not None or score is None:
+        return of_rows
+    return of_rows._replace(log_marginal=of_rows.log_marginal + score)
 
 
 class Answers(NamedTuple):
@@ -416,7 +407,7 @@ class NumpyEngine:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self.inputs(items, grid)
         if items.logit_guessing is not None or not self._by_score:
-            return sums(self, self.traits._replace(exact=exact), inputs)
+            return sums(self, self.traits._replace(exact=exact), inputs)[0]
         from irtkit.quadrature import tabulated
 
         shared = curves(self, self.traits, inputs)
