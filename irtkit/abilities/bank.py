@@ -97,11 +97,11 @@ class ItemBank:
         respondents = fold_in(cells, self.fitted)
         score, error = expected_score(right, trials, respondents, self.fitted.known_items)
         reach = ndtri((1 + level) / 2) * error
-        covariances = respondents.covariance[:, :-1, :-1]
+        covariances = respondents.leading_covariance
         if self.covariance is not None:
             folded_in = replace(self.fitted, respondents=respondents)
             covariances = ability_covariances(cells, folded_in, self.covariance)
-        errors = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        errors = np.sqrt(np.linalg.diagonal(covariances))
         n_responses = (trials > 0).sum(axis=1)
         values = ability_columns(self.names, respondents.mean, errors)
         if not self.selected:
@@ -141,8 +141,8 @@ def number_right(respondents: Normals, items: Normals, counted: Array) -> tuple[
     """
     p = probabilities(respondents, items)
     variance = counted * p * (1 - p)
-    by_ability = variance @ items.mean[:, :-1]
-    covariance = respondents.covariance[:, :-1, :-1]
+    by_ability = variance @ items.leading
+    covariance = respondents.leading_covariance
     of_abilities = np.einsum("ni,nij,nj->n", by_ability, covariance, by_ability)
     return (counted * p).sum(axis=1), variance.sum(axis=1) + of_abilities
 
@@ -155,9 +155,3 @@ def expected_score(
     seen = (right / np.maximum(trials, 1)).sum(axis=1)
     n_items = right.shape[1]
     return (seen + mean) / n_items, np.sqrt(variance) / n_items
-
-
-def quadratic(x: Array, matrices: Array) -> Array:
-    """xᵀMx of every row and matrix, (n, n_items)."""
-    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-    return np.asarray(products @ matrices.reshape(len(matrices), -1).T)

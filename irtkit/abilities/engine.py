@@ -113,6 +113,16 @@ class Normals:
     mean: Array
     covariance: Array
 
+    @property
+    def leading(self) -> Array:
+        """Abilities, or slopes of items: means but for the last coordinate, (n, K)."""
+        return self.mean[:, :-1]
+
+    @property
+    def leading_covariance(self) -> Array:
+        """Covariances of these, (n, K, K)."""
+        return self.covariance[:, :-1, :-1]
+
     def chosen(self, rows: Any) -> Normals:
         """Return some rows."""
         return Normals(self.mean[rows], self.covariance[rows])
@@ -142,12 +152,17 @@ class Fitted:
     @property
     def ability(self) -> Array:
         """Posterior means, (n, K)."""
-        return self.respondents.mean[:, :-1]
+        return self.respondents.leading
 
     @property
     def ability_covariance(self) -> Array:
         """Posterior covariances, (n, K, K)."""
-        return self.respondents.covariance[:, :-1, :-1]
+        return self.respondents.leading_covariance
+
+    @property
+    def slopes(self) -> Array:
+        """Slopes of items, (n_items, K)."""
+        return self.items.leading
 
     @property
     def known_items(self) -> Normals:
@@ -190,7 +205,7 @@ def fit_design(
     steps_of_items = _Newton(cells.turned, design.estimated, _ITEM_CAP)
     iteration, change = 0, np.inf
     for iteration in range(1, max_iterations + 1):
-        before = items.mean[:, :-1]
+        before = items.leading
         respondents = steps_of_respondents.step(
             respondents,
             items if prior else items.without_errors(),
@@ -205,7 +220,7 @@ def fit_design(
         items = steps_of_items.step(
             items if prior else items.without_errors(), respondents, item_mean, precision
         )
-        change = _relative_change(before, items.mean[:, :-1])
+        change = _relative_change(before, items.leading)
         if report is not None:
             report(iteration, change)
         if change < tol:
@@ -234,6 +249,11 @@ def fold_in(cells: Cells, fitted: Fitted, start: Normals | None = None) -> Norma
         if np.abs(respondents.mean - before).max() < 1e-3:
             break
     return respondents
+
+
+def outer(x: Any, y: Any) -> Any:
+    """Products of every pair of elements of two vectors, (…, a, b)."""
+    return x[..., :, None] * y[..., None, :]
 
 
 def _ability_precision(correlations: Array) -> Array:
@@ -279,7 +299,7 @@ class _Packed:
 
     def squares(self, vectors: Array) -> NDArray[np.float32]:
         """Upper triangles of vvᵀ."""
-        return self.triangles(vectors[:, :, None] * vectors[:, None, :])
+        return self.triangles(outer(vectors, vectors))
 
     def unpack(self, triangles: Any) -> Array:
         """Symmetric matrices of upper triangles."""
@@ -345,7 +365,8 @@ class _Newton:
     def step(self, side: Normals, other: Normals, prior_mean: Any, precision: Array) -> Normals:
         """Move the rows of a side, given the other side and their prior."""
         gradient, information = self._derivatives(side, other)
-        gradient -= np.einsum("...ij,...j->...i", precision, side.mean - prior_mean)
+        deviation = side.mean - prior_mean
+        gradient -= np.einsum("...ij,...j->...i", precision, deviation)
         covariance = masked_inverse(information + precision, self.estimated)
         full = np.einsum("nij,nj->ni", covariance, gradient)
         turned_back = (full * self.last).sum(axis=1) < 0
@@ -386,7 +407,7 @@ def _respondent_steps(cells: Cells, design: Design) -> _Newton:
 
 def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
     """Inverses among the estimated parameters, 0 for the others."""
-    pairs = estimated[..., :, None] & estimated[..., None, :]
+    pairs = outer(estimated, estimated)
     unit = np.eye(estimated.shape[-1])
     inverses = np.linalg.inv(np.where(pairs, matrices, unit))
     return np.asarray(inverses * pairs)
@@ -394,12 +415,12 @@ def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
 
 def _population(respondents: Normals) -> tuple[Array, Array]:
     """Mean and covariance of the abilities of all respondents."""
-    theta = respondents.mean[:, :-1]
+    theta = respondents.leading
     mean = theta.mean(axis=0)
     second = theta.T @ theta / len(theta)
-    within = respondents.covariance[:, :-1, :-1].mean(axis=0)
-    covariance = second - np.outer(mean, mean) + within
-    return mean, covariance
+    within = respondents.leading_covariance.mean(axis=0)
+    between = second - np.outer(mean, mean)
+    return mean, between + within
 
 
 def _expanded(
@@ -408,11 +429,13 @@ def _expanded(
     """Abilities with mean 0 and covariance 1 (variances 1 with a pattern), moved into the items."""
     k = len(mean)
     if not design.free:
-        covariance = np.diag(np.diag(covariance))
+        variance = np.diag(covariance)
+        covariance = np.diag(variance)
     values, vectors = np.linalg.eigh(covariance)
     sd = np.sqrt(np.maximum(values, 1e-8))
+    root = (vectors * sd) @ vectors.T
     of_items: Any = np.eye(k + 1)
-    of_items[:k, :k] = (vectors * sd) @ vectors.T
+    of_items[:k, :k] = root
     of_items[k, :k] = mean
     of_respondents: Any = np.linalg.inv(of_items).T  # b'x stays
     return respondents.moved(of_respondents), items.moved(of_items)
@@ -425,7 +448,8 @@ def _correlations(covariance: Array, n: int, *, prior: bool) -> Array:
     if not prior:
         return np.asarray(correlations)
     k = len(correlations)
-    mean = (correlations.sum() - k) / max(k * (k - 1), 1)
+    n_pairs = max(k * (k - 1), 1)
+    mean = (correlations.sum() - k) / n_pairs
     equal = np.full((k, k), mean)
     np.fill_diagonal(equal, 1.0)
     total = n * correlations + (k + 1) * equal
@@ -449,7 +473,8 @@ def item_means(values: Array, design: Design) -> Array:
     mean = np.zeros_like(values)
     for places in _places_by_kind(design):
         mean[places] = values[places].mean()
-    mean[:, -1:] = _by_group(values[:, -1:], mean[:1, -1], design.group)
+    intercept = values[:, -1:]
+    mean[:, -1:] = _by_group(intercept, intercept.mean(), design.group)
     return mean
 
 
@@ -469,7 +494,7 @@ def item_distribution(items: Normals, design: Design) -> tuple[Array, Array]:
         total = deviation.T @ deviation + items.covariance.sum(axis=0)
         total += _FLOOR * np.eye(d)
         return mean, np.broadcast_to(total / (n + 1), (n, d, d))
-    squares = deviation**2 + np.diagonal(items.covariance, axis1=1, axis2=2)
+    squares = deviation**2 + np.linalg.diagonal(items.covariance)
     variance = np.zeros_like(squares)
     for places in _places_by_kind(design):
         total = squares[places].sum() + _FLOOR_OF_KIND
@@ -492,11 +517,14 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     weights = cells.weights
     answered = weights > 0
     total = weights.sum(axis=0)
-    share = (cells.weighed.sum(axis=0) + 0.5) / (total + 1)
+    right = cells.weighed.sum(axis=0)
+    share = (right + 0.5) / (total + 1)
     scale = np.sqrt(share * (1 - share))
-    standard = np.where(answered, (cells.y - share) / scale, 0).astype(np.float32)
+    residual = (cells.y - share) / scale
+    standard = np.where(answered, residual, 0).astype(np.float32)
     theta, kept = _first_abilities(standard, answered, design)
-    loading = standard.T @ theta / np.maximum(answered.sum(axis=0), 1)[:, None]
+    n_answers = np.maximum(answered.sum(axis=0), 1)
+    loading = standard.T @ theta / n_answers[:, None]
     loading *= design.pattern * kept
     length = np.sqrt((loading**2).sum(axis=1, keepdims=True))
     loading *= np.minimum(1, _LARGEST_LOADING / np.maximum(length, 1e-9))
@@ -508,10 +536,13 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     n, k = theta.shape
     precision = np.full((n, k + 1), _FIRST_PRECISION)
     precision[:, -1] = np.inf
-    of_items = np.where(design.estimated, ((total + 1) * scale**2)[:, None], np.inf)
+    information = (total + 1) * scale**2
+    precision_of_items = np.where(design.estimated, information[:, None], np.inf)
     unit = np.eye(k + 1)
-    respondents = Normals(np.column_stack([theta, np.ones(n)]), unit / precision[:, :, None])
-    return respondents, Normals(np.column_stack([slopes, intercept]), unit / of_items[:, :, None])
+    x = np.column_stack([theta, np.ones(n)])
+    b = np.column_stack([slopes, intercept])
+    respondents = Normals(x, unit / precision[:, :, None])
+    return respondents, Normals(b, unit / precision_of_items[:, :, None])
 
 
 def _first_abilities(
@@ -537,8 +568,9 @@ def _first_abilities(
         centred = values - values.mean()
         theta[:, column] = centred / max(float(centred.std()), 1e-9)
         if items.all():  # what others see is left of it
-            slope = residual.T @ theta[:, column].astype(np.float32) / n
-            residual -= np.outer(theta[:, column], slope).astype(np.float32) * answered
+            ability = theta[:, column].astype(np.float32)
+            slope = residual.T @ ability / n
+            residual -= np.outer(ability, slope) * answered
     return theta, kept
 
 
@@ -557,7 +589,8 @@ def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
     ratio = shorter / longer
     noise = float((residual**2).mean())
     square = value**2 / max(noise * longer, 1e-12)
-    if square <= (1 + ratio**0.5) ** 2:
+    edge = (1 + ratio**0.5) ** 2
+    if square <= edge:
         return _LEAST_KEPT
     signal = (square - ratio - 1) ** 2 - 4 * ratio
     return float(np.sqrt(signal) / square)
@@ -565,7 +598,7 @@ def _beyond_noise(residual: NDArray[np.float32], value: float) -> float:
 
 def principal_axes(fitted: Fitted) -> Array:
     """Turn of abilities to principal axes (K, K), each with slopes that sum to more than 0."""
-    slopes = fitted.items.mean[:, :-1]
+    slopes = fitted.slopes
     axes = np.eye(slopes.shape[1])
     if fitted.design.free:
         axes = np.linalg.svd(slopes, full_matrices=False)[2].T
@@ -581,13 +614,15 @@ def oblique_axes(fitted: Fitted) -> Array:
     axes = principal_axes(fitted)
     if not fitted.design.free:
         return axes
-    slopes = fitted.items.mean[:, :-1] @ axes
+    slopes = fitted.slopes @ axes
     length = np.sqrt((slopes**2).sum(axis=1, keepdims=True))
     turn = _quartimin(slopes / np.maximum(length, 1e-9))
     turned = slopes @ np.linalg.inv(turn).T
     falls = turned.sum(axis=0) < 0
-    order = np.argsort(-(turned**2).sum(axis=0), kind="stable")
-    return np.asarray(axes @ np.where(falls, -turn, turn)[:, order])
+    turn = np.where(falls, -turn, turn)
+    sizes = (turned**2).sum(axis=0)
+    order = np.argsort(-sizes, kind="stable")
+    return np.asarray(axes @ turn[:, order])
 
 
 def _quartimin(loadings: Array) -> Array:
@@ -605,9 +640,11 @@ def _quartimin(loadings: Array) -> Array:
         turned = loadings @ inverse.T
         squares = turned**2
         others = squares.sum(axis=1, keepdims=True) - squares
+        complexity = float((squares * others).sum()) / 4
         by_axes = -(turned.T @ (turned * others) @ inverse).T
-        by_free = (by_axes - axes * (axes * by_axes).sum(axis=0)) / length
-        return float((squares * others).sum()) / 4, by_free.ravel()
+        along = (axes * by_axes).sum(axis=0)
+        by_free = (by_axes - axes * along) / length
+        return complexity, by_free.ravel()
 
     options: Any = {"gtol": 1e-6 * np.sqrt(len(loadings)), "ftol": 1e-15, "maxiter": 1000}
     least = minimize(criterion, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options=options)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import item_means, item_prior, items_turned_by, masked_inverse
+from irtkit.abilities.engine import item_means, item_prior, items_turned_by, masked_inverse, outer
 from irtkit.abilities.likelihood import (
     MOST_DIMENSIONS,
     is_bifactor,
@@ -73,31 +73,36 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
     complete = of_known + precision
     alone = _less(complete, missing, fitted.design.estimated)
     if fitted.prior:  # the mean of the prior follows the items
-        means = [item_means(direction, fitted.design) for direction in np.moveaxis(spanned, 2, 0)]
+        along_each = np.moveaxis(spanned, 2, 0)
+        means = [item_means(direction, fitted.design) for direction in along_each]
         by_mean = precision @ np.stack(means, axis=2)
-        missing_along = missing_along + _product(spanned, by_mean)
+        missing_along += _product(spanned, by_mean)
 
-    turn = unit_directions(_product(spanned, alone @ spanned))
+    by_items = _product(spanned, alone @ spanned)
+    turn = unit_directions(by_items)
     directions = spanned @ turn
     along = _product(directions, complete @ directions)
     along -= turn.T @ missing_along @ turn
     rotations = _rotations(fitted)
-    by_parameter = np.diagonal(complete, axis1=1, axis2=2)
+    by_parameter = np.linalg.diagonal(complete)
     weight = float(by_parameter[fitted.design.estimated].mean())
     rotated = _product(directions, rotations)
-    values, vectors = np.linalg.eigh(along + weight * rotated @ rotated.T)
-    inverse = (vectors / np.maximum(values, _LEAST_SHARE)) @ vectors.T
+    along += weight * rotated @ rotated.T
+    values, vectors = np.linalg.eigh(along)
+    values = np.maximum(values, _LEAST_SHARE)
+    inverse = (vectors / values) @ vectors.T
 
     n = len(values)
     n_rotations = rotations.shape[2]
-    core = np.zeros((n + n_rotations, n + n_rotations))
+    n_moves = n + n_rotations
+    core = np.zeros((n_moves, n_moves))
     core[:n, :n] = inverse - np.eye(n)
     core[n:, n:] = -np.eye(n_rotations) / weight
     return ItemCovariance(
         masked_inverse(alone, fitted.design.estimated),
         np.concatenate([directions, rotations], axis=2),
         core,
-        np.zeros((2, n + n_rotations)),
+        np.zeros((2, n_moves)),
     )
 
 
@@ -113,10 +118,11 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     their covariance.
     """
     design = fitted.design
-    slopes = fitted.items.mean[:, :-1]
+    slopes = fitted.slopes
     n_items, d = design.estimated.shape
     n_groups = design.group.max() + 1
-    in_group = (design.group[:, None] == np.arange(n_groups)).astype(np.float64)
+    groups = np.arange(n_groups)
+    in_group = (design.group[:, None] == groups).astype(np.float64)
     unit = np.eye(d)
     mapped = unit[:, :, None] * slopes[:, None, None, :]
     if not design.free:  # tasks of a bifactor model share their variance in several ways
@@ -125,11 +131,14 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     estimated = design.estimated[:, :, None]
     mapped = mapped.reshape(n_items, d, -1) * estimated
     learned = learned.reshape(n_items, d, -1) * estimated
-    by_prior = precision @ np.concatenate([mapped, learned], axis=2)
-    answers = fitted.items.covariance @ np.concatenate([mapped, by_prior], axis=2)
+    moved = np.concatenate([mapped, learned], axis=2)
+    by_prior = precision @ moved
+    pushed = np.concatenate([mapped, by_prior], axis=2)
+    answers = fitted.items.covariance @ pushed
     spanned = np.concatenate([mapped, answers], axis=2)
     length = np.sqrt((spanned**2).sum(axis=(0, 1)))
-    return np.asarray(spanned[:, :, length > 0] / length[length > 0])
+    moving = length > 0
+    return np.asarray(spanned[:, :, moving] / length[moving])
 
 
 def _rotations(fitted: Fitted) -> Array:
@@ -157,15 +166,16 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
     missing_along = np.zeros((r, r))
     narrow = directions.astype(np.float32)
     for piece in _pieces(cells, fitted, _PER_ABILITY):
-        squares = piece.x[..., :, None] * piece.x[..., None, :] * piece.weight[..., None, None]
+        squares = outer(piece.x * piece.weight[..., None], piece.x)
         squares = squares.reshape(-1, d * d).astype(np.float32)
         curvature = piece.curvature.reshape(-1, n_items)
         residual = piece.residual.reshape(-1, n_items)
         complete += curvature.T @ squares
         missing += (residual**2).T @ squares
         weighted = (piece.x * piece.weight[..., None]).astype(np.float32)
-        mean = weighted.transpose(0, 2, 1) @ piece.residual  # (n, d, n_items)
-        missing -= np.einsum("naj,nbj->jab", mean, mean, optimize=True).reshape(n_items, -1)
+        mean = weighted.mT @ piece.residual  # (n, d, n_items)
+        of_means = np.einsum("naj,nbj->jab", mean, mean, optimize=True)
+        missing -= of_means.reshape(n_items, -1)
         scores = piece.along(narrow) * np.sqrt(piece.weight)[..., None]
         missing_along += _product(scores, scores)
     shape = (n_items, d, d)
@@ -174,14 +184,15 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
 
 def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Array:
     """What is known of items less what is missing, at most a share of it in every direction."""
-    pairs = estimated[:, :, None] & estimated[:, None, :]
-    root = np.linalg.cholesky(np.where(pairs, complete, np.eye(pairs.shape[1])))
+    pairs = outer(estimated, estimated)
+    unit = np.eye(estimated.shape[1])
+    root = np.linalg.cholesky(np.where(pairs, complete, unit))
     inverse = np.linalg.inv(root)
-    share = inverse @ (missing * pairs) @ inverse.transpose(0, 2, 1)
+    share = inverse @ (missing * pairs) @ inverse.mT
     values, vectors = np.linalg.eigh(share)
     axes = root @ vectors
     left = 1 - np.minimum(values, _MOST_MISSING)
-    remaining = (axes * left[:, None]) @ axes.transpose(0, 2, 1)
+    remaining = (axes * left[:, None]) @ axes.mT
     return np.asarray(remaining * pairs)
 
 
@@ -220,10 +231,12 @@ def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
             _, weight, p = posterior_at(answers, nodes, b, fitted.correlations)
         else:
             root = np.linalg.cholesky(fitted.ability_covariance[rows])
-            theta = fitted.ability[rows][:, None] + (root @ cubature).transpose(0, 2, 1)
+            deviations = (root @ cubature).mT
+            theta = fitted.ability[rows][:, None] + deviations
             x = with_ones(theta)
             weight = np.full(x.shape[:2], 1 / n_nodes)
-            p = logistic(x.astype(np.float32) @ b.T.astype(np.float32))
+            z = x.astype(np.float32) @ b.T.astype(np.float32)
+            p = logistic(z)
         curvature = p * (1 - p)
         if answers.weight is not None:
             curvature *= answers.weight[:, None, :]
@@ -252,20 +265,21 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
     """
     variance = fitted.ability_covariance
     k = fitted.design.n_abilities
-    slopes = fitted.items.mean[:, :-1].astype(np.float32)
-    products = (slopes[:, :, None] * slopes[:, None, :]).reshape(len(slopes), -1)
+    slopes = fitted.slopes.astype(np.float32)
+    products = outer(slopes, slopes).reshape(len(slopes), -1)
     information = np.empty_like(variance)
     by_items = np.empty_like(variance)
     for piece in _pieces(cells, fitted, 0):
         curvature = piece.curvature.mean(axis=1)
         information[piece.rows] = (curvature @ products).reshape(-1, k, k)
         by_items[piece.rows] = _moved_by_items(piece, joint)
-    posterior = np.linalg.inv(information + np.linalg.inv(fitted.correlations))
+    precision = np.linalg.inv(fitted.correlations)
+    posterior = np.linalg.inv(information + precision)
     wider = posterior @ np.linalg.inv(variance)
-    whole = posterior + wider @ by_items @ wider.transpose(0, 2, 1)
-    size = np.diagonal(whole, axis1=1, axis2=2) / np.diag(fitted.correlations)
+    whole = posterior + wider @ by_items @ wider.mT
+    size = np.linalg.diagonal(whole) / np.diag(fitted.correlations)
     shrink = np.minimum(1 / np.sqrt(size), 1.0)  # the population varies no more
-    return np.asarray(whole * shrink[:, :, None] * shrink[:, None, :])
+    return np.asarray(whole * outer(shrink, shrink))
 
 
 def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
@@ -273,16 +287,19 @@ def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
     theta = piece.x[:, :, :-1]
     mean = np.einsum("nq,nqk->nk", piece.weight, theta)
     centred = (theta - mean[:, None]) * piece.weight[..., None]
-    by_moves = centred.transpose(0, 2, 1) @ piece.along(joint.moves.astype(np.float32))
-    in_common = by_moves @ joint.core @ by_moves.transpose(0, 2, 1)
+    scores = piece.along(joint.moves.astype(np.float32))
+    by_moves = centred.mT @ scores
+    in_common = by_moves @ joint.core @ by_moves.mT
     n, n_nodes, k = centred.shape
-    products = (centred[..., :, None] * piece.x[..., None, :]).astype(np.float32)
+    products = outer(centred, piece.x).astype(np.float32)
     products = products.reshape(n, n_nodes, -1)
-    by_item = products.transpose(0, 2, 1) @ piece.residual
+    by_item = products.mT @ piece.residual
     by_item = by_item.reshape(n, k, k + 1, -1)
     of_items = joint.alone.astype(np.float32)
     moved = np.einsum("nkaj,jab->nkbj", by_item, of_items, optimize=True)
-    alone = moved.reshape(n, k, -1) @ by_item.reshape(n, k, -1).transpose(0, 2, 1)
+    moved = moved.reshape(n, k, -1)
+    by_item = by_item.reshape(n, k, -1)
+    alone = moved @ by_item.mT
     return np.asarray(in_common + alone)
 
 
@@ -294,17 +311,19 @@ def _correlation_errors(fitted: Fitted) -> Array:
     """
     n, k = fitted.ability.shape
     inverse = np.linalg.inv(fitted.correlations)
-    second = fitted.ability_covariance + fitted.ability[:, :, None] * fitted.ability[:, None, :]
+    second = fitted.ability_covariance + outer(fitted.ability, fitted.ability)
     score = (inverse @ second @ inverse - inverse) / 2
     rows, columns = np.tril_indices(k)
     of_variance = rows == columns
     scores = score[:, rows, columns] * np.where(of_variance, 1.0, 2.0)
-    covariance = np.linalg.pinv(scores.T @ scores * (n / max(n - 1, 1)))
+    information = scores.T @ scores * (n / max(n - 1, 1))
+    covariance = np.linalg.pinv(information)
     of_row = rows[~of_variance, None]
     of_column = columns[~of_variance, None]
     involved = of_variance & ((rows == of_row) | (rows == of_column))
     jacobian = np.eye(len(rows))[~of_variance]
-    jacobian -= fitted.correlations[of_row, of_column] / 2 * involved
+    half = fitted.correlations[of_row, of_column] / 2
+    jacobian -= half * involved
     variance = np.einsum("pq,qr,pr->p", jacobian, covariance, jacobian)
     errors = np.full((k, k), np.nan)
     errors[of_row, of_column] = np.sqrt(variance)[:, None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.engine import Normals, fold_in
+from irtkit.abilities.engine import Normals, fold_in, outer
 from irtkit.data.patterns import blocks
 from irtkit.irf import logistic, normal_rule, softplus
 from irtkit.quadrature.posterior import normalised
@@ -83,8 +83,9 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
     design = fitted.design
     estimated = design.estimated
     n_of_items = int(estimated.sum())
-    both = estimated[:, :, None] & estimated[:, None, :]
-    covariance = np.where(both, fitted.items.covariance, np.eye(both.shape[1]))
+    both = outer(estimated, estimated)
+    unit = np.eye(estimated.shape[1])
+    covariance = np.where(both, fitted.items.covariance, unit)
     scale = np.linalg.cholesky(covariance) * both
     lower = np.tril_indices(design.n_abilities if design.correlated else 0, -1)
     root = np.linalg.cholesky(fitted.correlations)
@@ -104,23 +105,24 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
         return rows / length, length
 
     def objective(u: Array) -> tuple[float, Array]:
-        unit, length = rows_at(u)
+        rows, length = rows_at(u)
         by_correlations = np.zeros_like(root)
         if nodes is None:
             value, by_item = _bifactor(cells, design.pattern, items_at(u), grid)
         else:
-            value, by_item, by_correlations = _evaluated(cells, nodes, items_at(u), unit @ unit.T)
-        by_unit = 2 * by_correlations @ unit
-        by_row = (by_unit - unit * (unit * by_unit).sum(axis=1, keepdims=True)) / length
+            value, by_item, by_correlations = _evaluated(cells, nodes, items_at(u), rows @ rows.T)
+        by_rows = 2 * by_correlations @ rows
+        along = (rows * by_rows).sum(axis=1, keepdims=True)
+        by_row = (by_rows - rows * along) / length
         by_along = np.einsum("jba,jb->ja", scale, by_item)[estimated]
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
     start = np.zeros(n_of_items + len(lower[0]))
     options: Any = {"maxiter": 200, "ftol": 1e-8, "maxcor": 20}
     maximum = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    unit = rows_at(maximum.x)[0]
+    rows = rows_at(maximum.x)[0]
     items = Normals(items_at(maximum.x), fitted.items.covariance)
-    return replace(fitted, items=items, correlations=unit @ unit.T), -float(maximum.fun)
+    return replace(fitted, items=items, correlations=rows @ rows.T), -float(maximum.fun)
 
 
 def nodes_of(fitted: Fitted, rows: slice, per_ability: int) -> Nodes:
@@ -129,10 +131,12 @@ def nodes_of(fitted: Fitted, rows: slice, per_ability: int) -> Nodes:
     points, weights = normal_rule(per_ability)
     places = np.indices((per_ability,) * k).reshape(k, -1).T
     axes = points[places]
-    log_weight = np.log(weights)[places].sum(axis=1) + (axes**2).sum(axis=1) / 2
+    log_weight = np.log(weights)[places].sum(axis=1)
+    log_weight += (axes**2).sum(axis=1) / 2
     root = np.linalg.cholesky(fitted.ability_covariance[rows])
-    theta = fitted.ability[rows][:, None, :] + axes @ root.transpose(0, 2, 1)
-    log_volume = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    mean = fitted.ability[rows]
+    theta = mean[:, None, :] + axes @ root.mT
+    log_volume = np.log(np.linalg.diagonal(root)).sum(axis=1)
     return Nodes(with_ones(theta), log_weight + log_volume[:, None])
 
 
@@ -154,10 +158,13 @@ def posterior_at(
     if cells.weight is not None:
         log_wrong *= cells.weight[:, None, :]
     by_right = cells.weighed.astype(np.float64) @ b
-    log_joint = (nodes.x * by_right[:, None, :]).sum(axis=2) - log_wrong.sum(axis=2, dtype=float)
+    log_joint = (nodes.x * by_right[:, None, :]).sum(axis=2)
+    log_joint -= log_wrong.sum(axis=2, dtype=float)
     theta = nodes.x[:, :, :-1]
-    squares = ((theta @ np.linalg.inv(correlations)) * theta).sum(axis=2)
-    log_density = -(squares + np.linalg.slogdet(correlations)[1]) / 2
+    precision = np.linalg.inv(correlations)
+    squares = ((theta @ precision) * theta).sum(axis=2)
+    log_determinant = np.linalg.slogdet(correlations)[1]
+    log_density = -(squares + log_determinant) / 2
     log_mass, weight = normalised(log_joint + nodes.log_weight + log_density)
     return log_mass, weight, p
 
@@ -181,7 +188,8 @@ def _evaluated(
         by_item += residual.T @ weighted.astype(np.float32)
         second += points.T @ weighted
     inverse = np.linalg.inv(correlations)
-    by_correlations = (inverse @ second[:-1, :-1] @ inverse - n * inverse) / 2
+    of_abilities = second[:-1, :-1]
+    by_correlations = (inverse @ of_abilities @ inverse - n * inverse) / 2
     return total, by_item, by_correlations
 
 
@@ -192,8 +200,9 @@ def is_bifactor(design: Design) -> bool:
 
 def _grid(fitted: Fitted) -> Array:
     """Equally spaced points, no farther apart than the narrowest posterior is wide."""
-    variance = np.diagonal(fitted.ability_covariance, axis1=1, axis2=2)
-    n = int(np.clip(2 * _LIMIT / np.sqrt(variance.min()), 41, 121))
+    variance = np.linalg.diagonal(fitted.ability_covariance)
+    narrowest = np.sqrt(variance.min())
+    n = int(np.clip(2 * _LIMIT / narrowest, 41, 121))
     return np.linspace(-_LIMIT, _LIMIT, n)
 
 
@@ -205,7 +214,9 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
     m = len(grid)
     log_density = -(grid**2) / 2
     log_density -= np.log(np.exp(log_density).sum())
-    pairs = np.stack([np.repeat(grid, m), np.tile(grid, m), np.ones(m * m)])
+    general_at = np.repeat(grid, m)
+    specific_at = np.tile(grid, m)
+    pairs = np.stack([general_at, specific_at, np.ones(m * m)])
     of_tasks = [np.flatnonzero(items) for items in pattern.T[1:]]
     places = [np.ix_(items, np.array([0, 1 + k, -1])) for k, items in enumerate(of_tasks)]
     logits = [b[place] @ pairs for place in places]
@@ -226,6 +237,7 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
         total += float(log_mass.sum())
         for items, place, z, weight in zip(of_tasks, places, logits, specific, strict=True):
             posterior = (weight * general[:, :, None]).reshape(len(weight), -1)
-            expected = (tried[:, items].T @ posterior) * logistic(z)
-            by_item[place] += (right[:, items].T @ posterior - expected) @ pairs.T
+            n_right = right[:, items].T @ posterior
+            n_tried = tried[:, items].T @ posterior
+            by_item[place] += (n_right - n_tried * logistic(z)) @ pairs.T
     return total, by_item

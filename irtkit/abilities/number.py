@@ -45,7 +45,8 @@ def item_families(cells: Cells, fitted: Fitted) -> NDArray[np.int64]:
     p = probabilities(fitted.respondents, fitted.known_items)
     answered = (cells.weights > 0).astype(np.float32)
     sd = np.sqrt(np.maximum(p * (1 - p), 1e-3))
-    residual = (answered * (cells.y - p) / sd).astype(np.float32)
+    standard = (cells.y - p) / sd
+    residual = (answered * standard).astype(np.float32)
     common = (residual**2).T @ answered
     scale = np.sqrt(np.maximum(common * common.T, 1e-9))
     correlation = residual.T @ residual / scale
@@ -69,8 +70,10 @@ class HeldOut(NamedTuple):
     ) -> HeldOut:
         """Draw folds of families, and half of the families ``copies`` of items for every system."""
         generator = np.random.default_rng(seed)
-        fold = generator.permutation(int(families.max()) + 1)[families] % _FOLDS
-        half = generator.random((len(cells.y), int(copies.max()) + 1)) < 0.5
+        order = generator.permutation(int(families.max()) + 1)
+        fold = order[families] % _FOLDS
+        shape = len(cells.y), int(copies.max()) + 1
+        half = generator.random(shape) < 0.5
         return cls(cells, families, fold, half[:, copies])
 
     @property
@@ -114,4 +117,5 @@ def gains(before: Array, after: Array) -> bool:
     gain = before - after
     total = float(gain.sum())
     error = float(np.sqrt(len(gain)) * gain.std(ddof=1))
-    return total >= _LEAST_GAIN * float(before.sum()) and total >= _LEAST_Z * error
+    large = total >= _LEAST_GAIN * float(before.sum())
+    return large and total >= _LEAST_Z * error

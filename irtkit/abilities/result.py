@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.abilities.bank import ability_columns, expected_score, quadratic, restored_fit
-from irtkit.abilities.engine import probabilities
+from irtkit.abilities.bank import ability_columns, expected_score, restored_fit
+from irtkit.abilities.engine import outer, probabilities
 from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.calibration.result import restored as restored_result
 from irtkit.data.slopes import Verdict
@@ -110,7 +110,7 @@ class SeveralAbilities:
 
     def reliability(self, result: FitResult) -> Array:
         """1 less the mean error variance of every ability, (K,)."""
-        variance = np.diagonal(self.fitted.ability_covariance, axis1=1, axis2=2)
+        variance = np.linalg.diagonal(self.fitted.ability_covariance)
         if not self.free_axes:  # free axes are said too low with it (reliability.py)
             variance = variance + self._variance_by_items(result)
         return np.asarray(1 - variance[result.answering].mean(axis=0))
@@ -125,26 +125,23 @@ class SeveralAbilities:
         p = result.expected(slice(None), slice(None))
         weight = p * (1 - p)
         if result.responses is not None:
-            weight *= self._trials(result, result.patterns)
-        of_logit = quadratic(self.fitted.respondents.mean, items.covariance)
+            correlation = result.settings.trial_correlation or 0.0
+            weight *= result.patterns.with_trial_correlation(correlation).dense()[1]
+        of_logit = _quadratic(self.fitted.respondents.mean, items.covariance)
         added = np.zeros_like(self.fitted.ability)
         for k, by_logit in enumerate(self.fitted.ability_covariance.swapaxes(0, 1)):
-            moved = weight * (by_logit @ items.mean[:, :-1].T)
-            by_slopes = weight * quadratic(by_logit, items.covariance[:, :-1, :-1])
+            moved = weight * (by_logit @ items.leading.T)
+            by_slopes = weight * _quadratic(by_logit, items.leading_covariance)
             added[:, k] = (moved**2 * of_logit + by_slopes).sum(axis=1)
         return added
 
-    def _trials(self, result: FitResult, patterns: Patterns) -> Array:
-        """How many independent trials every cell counts for."""
-        correlation = result.settings.trial_correlation or 0.0
-        return np.asarray(patterns.with_trial_correlation(correlation).dense()[1])
-
     def first_of_each(self, result: FitResult) -> list[tuple[list[str], list[str]]]:
         """Items and respondents of the table `abilities`, whole labels."""
-        slopes = self.fitted.items.mean[:, :-1]
+        slopes = self.fitted.slopes
         share = np.abs(slopes)
-        if self.fitted.design.free:
-            share = share * slopes**2 / np.maximum((slopes**2).sum(axis=1, keepdims=True), 1e-12)
+        if self.free_axes:
+            squares = slopes**2
+            share = share * squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-12)
         ability = np.where(result.answering[:, None], self.fitted.ability, -np.inf)
         most_items = np.argsort(-share, axis=0, kind="stable")[:_NAMED]
         ablest = np.argsort(-ability, axis=0, kind="stable")[:_NAMED]
@@ -201,6 +198,12 @@ def _own_errors(result: FitResult) -> Array:
     return np.asarray(np.sqrt(variance))
 
 
+def _quadratic(x: Array, matrices: Array) -> Array:
+    """xᵀMx of every row and matrix, (n, n_items)."""
+    products = outer(x, x).reshape(len(x), -1)
+    return np.asarray(products @ matrices.reshape(len(matrices), -1).T)
+
+
 def result_of_several(
     several: SeveralAbilities,
     responses: ResponseMatrix,
@@ -217,7 +220,7 @@ def result_of_several(
     fitted, counts = several.fitted, patterns.counts
     n, n_items = len(responses.respondents), len(responses.items)
     unclear = np.full(n_items, np.nan)
-    errors = np.sqrt(np.diagonal(ability_covariances, axis1=1, axis2=2))
+    errors = np.sqrt(np.linalg.diagonal(ability_covariances))
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
     status[counts.item_responses == 0] = "no responses"
     return FitResult(
@@ -226,14 +229,12 @@ def result_of_several(
         settings=settings,
         item_labels=responses.items,
         respondent_labels=responses.respondents,
-        parameters=ItemParameters(
-            fitted.items.mean[:, :-1], fitted.items.mean[:, -1], np.zeros(n_items)
-        ),
+        parameters=ItemParameters(fitted.slopes, fitted.items.mean[:, -1], np.zeros(n_items)),
         standard_errors=_item_errors(fitted, item_covariance),
         item_covariance=item_covariance,
         status=tuple(status),
         ability=fitted.ability,
-        posterior_sd=np.sqrt(np.diagonal(fitted.ability_covariance, axis1=1, axis2=2)),
+        posterior_sd=np.sqrt(np.linalg.diagonal(fitted.ability_covariance)),
         ability_errors=np.stack([errors, errors]),
         synthetic=np.zeros(n, dtype=bool),
         near_duplicates=duplicates,
@@ -268,7 +269,7 @@ def _item_errors(fitted: Fitted, covariance: ItemCovariance | None) -> Array:
         return errors
     pattern = fitted.design.pattern
     estimated = np.column_stack([pattern, pattern.any(axis=1)])
-    variance = np.diagonal(covariance.of_items(), axis1=1, axis2=2)
+    variance = np.linalg.diagonal(covariance.of_items())
     errors = np.sqrt(np.where(estimated, variance, 0))
     errors[errors == 0] = np.nan
     return errors

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.abilities.engine import item_distribution, masked_inverse, probabilities
+from irtkit.abilities.engine import item_distribution, masked_inverse, outer, probabilities
 from irtkit.data.slopes import SlopeScore, verdict_of
 
 if TYPE_CHECKING:
@@ -26,13 +26,16 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     pattern = fitted.design.pattern
     score, information = _near_zero(cells, fitted)
     varied = np.trace(information, axis1=1, axis2=2) > 0
-    error = masked_inverse(information + np.eye(pattern.shape[1]) * ~varied[:, None, None], pattern)
+    unit = np.eye(pattern.shape[1])
+    invertible = np.where(varied[:, None, None], information, information + unit)
+    error = masked_inverse(invertible, pattern)
     mean, covariance = item_distribution(fitted.items, fitted.design)
-    axes = masked_inverse(covariance[:, :-1, :-1] + error, pattern) @ mean[:, :-1, None]
+    spread = masked_inverse(covariance[:, :-1, :-1] + error, pattern)
+    axes = spread @ mean[:, :-1, None]
     size = np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-9)
-    axes = (axes / size).transpose(0, 2, 1) @ error
+    axes = (axes / size).mT @ error
     slope = (axes @ score[:, :, None])[:, 0, 0]
-    variance = (axes @ information @ axes.transpose(0, 2, 1))[:, 0, 0]
+    variance = (axes @ information @ axes.mT)[:, 0, 0]
     along = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
     of_axes = SlopeScore(slope * along, along).weighted(evidence)
     answered = np.asarray(cells.weights.any(axis=0))
@@ -52,12 +55,14 @@ def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:
     residual = weights * (cells.y - share)
     p = probabilities(fitted.respondents, fitted.known_items)
     of_itself = residual * weights * (cells.y - p)
-    taken = of_itself.T @ fitted.ability_covariance.reshape(n, -1)
+    covariance = fitted.ability_covariance.reshape(n, -1)
+    taken = (of_itself.T @ covariance).reshape(-1, k, k)
     score = residual.T @ theta
-    score -= np.einsum("nij,nj->ni", taken.reshape(-1, k, k), fitted.items.mean[:, :-1])
-    squares = (theta[:, :, None] * theta[:, None, :]).reshape(n, -1)
+    score -= np.einsum("nij,nj->ni", taken, fitted.slopes)
+    squares = outer(theta, theta).reshape(n, -1)
     first = weights.T @ theta
     second = (weights.T @ squares).reshape(-1, k, k)
-    second -= first[:, :, None] * first[:, None, :] / tried[:, None, None]
-    information = (share * (1 - share))[:, None, None] * second
-    return score * pattern, information * (pattern[:, :, None] & pattern[:, None, :])
+    second -= outer(first, first) / tried[:, None, None]
+    variance = share * (1 - share)
+    information = variance[:, None, None] * second
+    return score * pattern, information * outer(pattern, pattern)

@@ -56,32 +56,39 @@ class LevelEngine:
         self.marks = np.zeros(n_items, bool) if marks is None else marks
         """Items with two levels, of which cells have weights."""
         self._tried = np.where(self.marks, trials, observed)
-        most_trials = trials[:, self.marks].sum(axis=1).max() + (~self.marks).sum()
+        trials_of_marks = trials[:, self.marks].sum(axis=1)
+        n_leveled = np.count_nonzero(~self.marks)
+        most_trials = trials_of_marks.max() + n_leveled
         self.answered = max(1.0, float(most_trials) / n_items)
         level = np.where(self.marks, 0, score).astype(np.intp)
         n_levels = max(int(level.max()) + 1, 2)
         if reached is not None:
             n_levels = reached.shape[1]
-        self.codes = np.where(observed & ~self.marks, level, -1).astype(np.int8)
-        self._of_marks = (trials - score)[:, self.marks], score[:, self.marks]
-        everyone = slice(None)
-        counts = np.stack([self.at(k, everyone).sum(axis=0) for k in range(n_levels)], axis=1)
+        has_level = observed & ~self.marks
+        self.codes = np.where(has_level, level, -1).astype(np.int8)
+        wrong = trials - score
+        self._of_marks = wrong[:, self.marks], score[:, self.marks]
+        cells_by_level = (self.at(k, slice(None)) for k in range(n_levels))
+        counts = np.stack([cells.sum(axis=0) for cells in cells_by_level], axis=1)
         if reached is None:
             reached = counts > 0
             reached[self.marks, :2] = True
         n_reached = reached.sum(axis=1)
         width = max(int(n_reached.max()), 2)
-        order = np.argsort(~reached, axis=1, kind="stable")[:, :width]
+        order = np.argsort(~reached, axis=1, kind="stable")
+        order = order[:, :width]
         self.scores = order.astype(np.float64)
         """Score of every level that was reached, (n_items, width)."""
-        self.free: NDArray[np.bool_] = np.arange(1, width) < n_reached[:, None]
+        steps = np.arange(1, width)
+        self.free: NDArray[np.bool_] = steps < n_reached[:, None]
         """Which steps the items have, (n_items, width − 1)."""
         self.counts = np.take_along_axis(counts, order, axis=1)
-        place = np.maximum(np.cumsum(reached, axis=1) - 1, 0)
+        place = np.cumsum(reached, axis=1) - 1
         number = np.take_along_axis(place.T, level, axis=0)
-        self.codes = np.where(self.codes < 0, self.codes, number).astype(np.int8)
+        number = np.maximum(number, 0)
+        self.codes = np.where(has_level, number, -1).astype(np.int8)
         """Number of the level among those reached, −1 if missing or of items in `marks`."""
-        of_levels = np.take_along_axis(self.scores.T, np.maximum(number, 0), axis=0)
+        of_levels = np.take_along_axis(self.scores.T, number, axis=0)
         self._score = np.where(self.marks, score, of_levels * observed)
         self.complete = bool((self._tried == 1).all())
 
@@ -111,13 +118,15 @@ class LevelEngine:
             log_marginal += float(log_marginals.sum())
             mass += weights.sum(axis=0)
             if of_gpcm:
-                gradient[:, 0] += self.scored(rows).T @ (weights @ theta)
+                mean = weights @ theta
+                gradient[:, 0] += self.scored(rows).T @ mean
             if not self.complete:
                 by_item += self.seen(rows).T @ weights
             for k in range(1, len(by_level)):
                 by_level[k] += self.at(k, rows).T @ weights
         if of_gpcm:
-            log_marginal += float(self.counts[:, 1:][self.free] @ items.levels.steps[self.free])
+            n_reached = self.counts[:, 1:]
+            log_marginal += float(n_reached[self.free] @ items.levels.steps[self.free])
         tried = np.broadcast_to(mass, (n_items, n_nodes)) if self.complete else by_item
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
             p = np.exp(log_p[part])
@@ -125,16 +134,20 @@ class LevelEngine:
             expected = tried[part, None] * p
             if of_gpcm:
                 scores = self.scores[part, :, None]
-                mean = (scores * p).sum(axis=1, keepdims=True)
-                by_score = expected * (scores - mean)
-                of_steps = expected[:, 1:].sum(axis=2)
-                gradient[part, 0] -= (tried[part] * mean[:, 0]) @ theta
+                mean_score = (scores * p).sum(axis=1, keepdims=True)
+                deviation = scores - mean_score
+                by_score = expected * deviation
+                upper = expected[:, 1:]
+                of_steps = upper.sum(axis=2)
+                expected_score = tried[part] * mean_score[:, 0]
+                gradient[part, 0] -= expected_score @ theta
                 gradient[part, 1:] = self.counts[part, 1:] - of_steps
-                of_scores = (by_score * (scores - mean)).sum(axis=1)
+                of_scores = (by_score * deviation).sum(axis=1)
+                by_both = by_score[:, 1:] @ theta
                 information[part, 0, 0] = of_scores @ theta**2
-                information[part, 0, 1:] = by_score[:, 1:] @ theta
-                information[part, 1:, 0] = information[part, 0, 1:]
-                of_pairs = expected[:, 1:] @ p[:, 1:].swapaxes(1, 2)
+                information[part, 0, 1:] = by_both
+                information[part, 1:, 0] = by_both
+                of_pairs = upper @ p[:, 1:].mT
                 by_itself = of_steps[:, :, None] * np.eye(width - 1)
                 information[part, 1:, 1:] = by_itself - of_pairs
                 continue
@@ -144,23 +157,27 @@ class LevelEngine:
             reached = by_level[:, part].swapaxes(0, 1)
             reached[:, 0] = tried[part] - reached.sum(axis=1)
             gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
-            root = (functions * np.sqrt(expected)[:, :, None]).swapaxes(1, 2)
+            root_expected = np.sqrt(expected)
+            root = (functions * root_expected[:, :, None]).swapaxes(1, 2)
             root = root.reshape(len(p), width, -1)
-            information[part] = root @ root.swapaxes(1, 2)
+            information[part] = root @ root.mT
         gradient[:, 1:] *= self.free
         of_groups = np.stack([mass, np.zeros(n_nodes)])
         return Sums(np.array([log_marginal, 0.0]), of_groups, gradient, information)
 
     def posteriors(self, items: Any, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
-        values = np.empty((3, self.patterns.n))
+        of_all = Posteriors(*np.empty((3, self.patterns.n)))
         steps = np.where(self.free, items.levels.steps, 0.0)
         for rows, weights, log_marginal in self.weights(items, grid):
             posterior = Posterior(grid.nodes.theta, weights)
-            values[:, rows] = log_marginal, posterior.mean, posterior.sd
+            of_all.log_marginal[rows] = log_marginal
+            of_all.mean[rows] = posterior.mean
+            of_all.sd[rows] = posterior.sd
             if self.model == "GPCM":
-                values[0, rows] += sum(self.at(k + 1, rows) @ d for k, d in enumerate(steps.T))
-        return Posteriors(*values)
+                for k, step in enumerate(steps.T, 1):
+                    of_all.log_marginal[rows] += self.at(k, rows) @ step
+        return of_all
 
     def weights(
         self, items: Any, grid: Grid, log_p: Array | None = None
@@ -178,7 +195,8 @@ class LevelEngine:
             joint = log_lowest + grid.log_weights[0]
             if self.model == "GPCM":
                 least = self.scores[:, 0] * items.slope
-                score = self.scored(rows) @ items.slope - self.seen(rows) @ least
+                score = self.scored(rows) @ items.slope
+                score -= self.seen(rows) @ least
                 joint = joint + np.multiply.outer(score, theta)
             else:
                 for k in range(1, self.scores.shape[1]):
@@ -204,7 +222,8 @@ class LevelEngine:
     def reached_of(self, of_levels: Array, rows: slice) -> Array:
         """Values of the levels that some cells have, of (n_items, n_levels, n), as a table."""
         by_level = enumerate(of_levels.swapaxes(0, 1))
-        return np.asarray(sum(self.at(k, rows) * values.T for k, values in by_level))
+        parts = (self.at(k, rows) * values.T for k, values in by_level)
+        return np.asarray(sum(parts))
 
     def _log_p(self, items: Items, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""

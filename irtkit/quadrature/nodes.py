@@ -102,10 +102,11 @@ class Nodes(NamedTuple):
         theta = self.theta[np.isfinite(self.log_width)] - mean
         step = float(theta[1] - theta[0])
         if sd < step:  # beyond ten steps lies e⁻⁵⁰
-            nearest = theta[0] % step + step * np.arange(-10, 11)
-            whole = _log_sum(nearest, sd)
+            around = step * np.arange(-10, 11)
+            whole = _log_sum(theta[0] % step + around, sd)
         else:
-            log_whole = np.log(sd / step) + 0.5 * np.log(2 * np.pi)
+            log_steps = np.log(sd / step)
+            log_whole = log_steps + 0.5 * np.log(2 * np.pi)
             whole = np.array([log_whole, 0.0, 1.0])
         share = _log_sum(theta, sd) - whole
         return float(share[0]), float(share[1]), float(share[2])
@@ -183,8 +184,9 @@ class NodeDensity:
         if items.levels is not None:  # which are not interpolated
             theta = _abilities(items.thresholds, half_width)
             n_levels = items.levels.scores.shape[1]
-            parts = blocks(n_items, n_levels**2 * len(theta), 2**20)
-            information = sum(level_information(items.chosen(k), theta).sum(axis=0) for k in parts)
+            information = np.zeros_like(theta)
+            for part in blocks(n_items, n_levels**2 * len(theta), 2**20):
+                information += level_information(items.chosen(part), theta).sum(axis=0)
             steepness = np.ones_like(theta)
         else:
             sample, stand_for = _sampled(items, copies)
@@ -195,9 +197,10 @@ class NodeDensity:
         width = np.stack([posterior_sd, width_of_curves])
         rise = _RATE * theta
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
-            along = (width - towards * rise)[:, ::towards]
+            rise_along = towards * rise
+            along = (width - rise_along)[:, ::towards]
             narrowest = np.minimum.accumulate(along, axis=1)
-            width = narrowest[:, ::towards] + towards * rise
+            width = narrowest[:, ::towards] + rise_along
         return cls(theta, width, answered * float(copies.sum()), share, half_width)
 
     def moved(self, mean: float, sd: float) -> NodeDensity:
@@ -206,8 +209,9 @@ class NodeDensity:
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
-        before = np.stack([np.interp(needed.theta, self.theta, width) for width in self.width])
-        return bool((needed.width * factor < before).any())
+        widths = [np.interp(needed.theta, self.theta, width) for width in self.width]
+        too_wide = needed.width * factor < np.stack(widths)
+        return bool(too_wide.any())
 
     def nodes(
         self, refined: int = 1, points_refined: int = 1, *, interpolates: bool = True
@@ -232,24 +236,28 @@ class NodeDensity:
         at = self.theta
         width = self.width[row]
         density = 1 / width
-        steps = np.cumsum((density[1:] + density[:-1]) * np.diff(at)) / (2 * spacing)
+        between = density[1:] + density[:-1]
+        steps = np.cumsum(between * np.diff(at)) / (2 * spacing)
         n_steps = steps[-1]
         count = next((k for k in _NODE_COUNTS if k >= n_steps + 1), _NODE_COUNTS[-1])
         u = np.concatenate([[0.0], steps * ((count - 1) / n_steps)])
         inner = np.interp(np.arange(count), u, at)
-        rough = np.interp(inner, at, width) * (spacing * n_steps / (count - 1))
+        step = spacing * n_steps / (count - 1)
+        rough = np.interp(inner, at, width) * step
         margin = int(np.ceil(7 * _SMOOTHING)) * refine
         rough = np.pad(rough, margin, mode="edge")
         sd = _SMOOTHING * refine
         offset = np.arange(-margin, margin + 1) / sd
-        curve = np.exp(-0.5 * offset**2) / (sd * np.sqrt(2 * np.pi))
+        area = sd * np.sqrt(2 * np.pi)
+        curve = np.exp(-0.5 * offset**2) / area
         smooth = np.convolve(rough, curve, mode="valid")
         # θ(u) is the integral of the same curves: of those left behind, all; of those ahead, none
-        passed = np.concatenate([[0.0], np.cumsum(rough)])[:count]
+        passed = np.concatenate([[0.0], np.cumsum(rough)])
         behind = [_NORMAL.cdf(place) for place in offset]
-        theta = passed + np.convolve(rough, behind, mode="valid")
+        theta = passed[:count] + np.convolve(rough, behind, mode="valid")
         centred = theta - (theta[0] + theta[-1]) / 2
-        return centred + (at[0] + at[-1]) / 2, np.log(smooth)
+        middle = (at[0] + at[-1]) / 2
+        return centred + middle, np.log(smooth)
 
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
@@ -258,11 +266,13 @@ def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
         return items, copies
     order = np.lexsort((items.intercept, -np.abs(items.slope)))
     others = order[_STEEPEST:]
-    every = -(-len(others) // (_SAMPLED_ITEMS - _STEEPEST))
+    n_sampled = _SAMPLED_ITEMS - _STEEPEST
+    every = -(-len(others) // n_sampled)
     sampled = others[::every]
     chosen = np.concatenate([order[:_STEEPEST], sampled])
     stand_for = copies[chosen]
-    stand_for[_STEEPEST:] *= copies[others].sum() / copies[sampled].sum()
+    each_for = copies[others].sum() / copies[sampled].sum()
+    stand_for[_STEEPEST:] *= each_for
     return items.chosen(chosen), stand_for
 
 
@@ -270,13 +280,16 @@ def _abilities(items: Items, half_width: float) -> Array:
     """Equal steps over [−half_width, half_width], and more around items too steep for them."""
     n_points = min(int(2 * half_width / _STEP) + 1, _MOST_STEPS)
     even = np.linspace(-half_width, half_width, n_points)
-    steep = np.abs(items.slope) * (even[1] - even[0]) > _STEEP
+    step = even[1] - even[0]
+    steep = np.abs(items.slope) * step > _STEEP
     if not steep.any():
         return even
     slope = items.slope[steep]
     logits = np.array([-4.0, -1.5, 0.0, 1.5, 4.0])
-    around = np.multiply.outer(logits, 1 / slope) - items.intercept[steep] / slope
-    extra = np.unique(around[np.abs(around) < half_width])
+    around = np.multiply.outer(logits, 1 / slope)
+    around -= items.intercept[steep] / slope
+    inside = np.abs(around) < half_width
+    extra = np.unique(around[inside])
     every = max(-(-len(extra) // _MOST_STEPS), 1)
     return np.union1d(even, extra[::every])
 
@@ -325,6 +338,7 @@ def lagrange_weights(points: Array, at: Array) -> Array:
     weights = np.empty_like(points)
     for k in range(points.shape[1]):
         others = np.delete(points, k, axis=1)
-        factors = (at[:, None] - others) / (points[:, [k]] - others)
+        distance = points[:, [k]] - others
+        factors = (at[:, None] - others) / distance
         weights[:, k] = factors.prod(axis=1)
     return weights

@@ -81,9 +81,11 @@ class ItemCurves:
     @cached_property
     def bend(self) -> Array:
         """P'P''/(P(1 − P)), whose sum is Warm's J, (n_items, n_nodes)."""
-        slope, guessing = self.items.discrimination[:, None], self.items.guessing[:, None]
+        slope = self.items.discrimination[:, None]
+        guessing = self.items.guessing[:, None]
         logistic = (self.probability - guessing) / (1 - guessing)
-        return np.asarray(self.information * slope * (1 - 2 * logistic))
+        tilt = slope * (1 - 2 * logistic)
+        return np.asarray(self.information * tilt)
 
     def log_likelihood(self, right: Any, tried: Any) -> Array:
         """Log-likelihood at the nodes, (n, n_nodes), from trials, (n, n_items).
@@ -165,7 +167,8 @@ class Posterior(NamedTuple):
     @property
     def sd(self) -> Array:
         """Posterior SDs, (n,)."""
-        variance = self.weights @ self.theta**2 - self.mean**2
+        second = self.weights @ self.theta**2
+        variance = second - self.mean**2
         return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
     def number_right(self, mean: Array, variance: Array) -> tuple[Array, Array]:
@@ -175,7 +178,8 @@ class Posterior(NamedTuple):
         """
         with np.errstate(under="ignore"):
             expected = (self.weights * mean).sum(axis=1)
-            spread = (self.weights * (mean - expected[:, None]) ** 2).sum(axis=1)
+            deviation = mean - expected[:, None]
+            spread = (self.weights * deviation**2).sum(axis=1)
             noise = (self.weights * variance).sum(axis=1)
         return expected, np.maximum(spread + noise, 0)  # rounding where no item is left
 
@@ -192,14 +196,17 @@ class Posterior(NamedTuple):
         n_nodes = len(self.theta)
         near = np.arange(-_NEAR, _NEAR + 1)
         steps = np.arange(-2, 2) - near[:, None]
-        wave = sici(np.pi * steps)[0] / np.pi - np.sign(steps) / 2
+        integral, _ = sici(np.pi * steps)
+        wave = integral / np.pi - np.sign(steps) / 2
         wave[[0, -1]] /= 2  # signs alternate, so that this is nearly what lies beyond
         below = np.cumsum(self.weights, axis=1) - self.weights / 2
-        around = four_around((below < tail).sum(axis=1), n_nodes)
+        n_below = (below < tail).sum(axis=1)
+        around = four_around(n_below, n_nodes)
         next_to = np.clip(around[:, [2]] + near, 0, n_nodes - 1)
         share = np.take_along_axis(below, around, axis=1)
         share += np.take_along_axis(self.weights, next_to, axis=1) @ wave
-        place = around[:, 0] + np.clip((share < tail).sum(axis=1), 1, 3)
+        n_before = (share < tail).sum(axis=1)
+        place = around[:, 0] + np.clip(n_before, 1, 3)
         deviates = ndtri(np.clip(share, _LEAST, 1 - 1e-16))
         return crossing(self.theta, deviates, place, around, ndtri(tail))
 
@@ -212,7 +219,8 @@ def nodes_for(items: ItemParameters) -> Nodes:
 
 def four_around(place: Any, n_nodes: int) -> Any:
     """Nodes two before and two after the interval that ends at a place, (n, 4)."""
-    return np.clip(place, 2, n_nodes - 2)[:, None] + np.arange(-2, 2)
+    inside = np.clip(place, 2, n_nodes - 2)
+    return inside[:, None] + np.arange(-2, 2)
 
 
 def crossing(theta: Array, values: Array, place: Any, around: Any, target: float) -> Array:
@@ -221,11 +229,16 @@ def crossing(theta: Array, values: Array, place: Any, around: Any, target: float
     It is that of the cubic through the ``values`` (n, 4) at the four nodes ``around``, or of a line
     if the cubic leaves the interval.
     """
-    ends = np.take_along_axis(values, place[:, None] - around[:, :1] + np.array([-1, 0]), axis=1)
+    number = place[:, None] - around[:, :1]
+    before = np.take_along_axis(values, number - 1, axis=1)[:, 0]
+    after = np.take_along_axis(values, number, axis=1)[:, 0]
     low = theta[place - 1]
     high = theta[place]
+    targets = np.full(len(values), target)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.nan_to_num((target - ends[:, 0]) / (ends[:, 1] - ends[:, 0]), nan=0.5)
-        cubic = (lagrange_weights(values, np.full(len(values), target)) * theta[around]).sum(axis=1)
+        share = (target - before) / (after - before)
+        weights = lagrange_weights(values, targets)
+    share = np.nan_to_num(share, nan=0.5)
+    cubic = (weights * theta[around]).sum(axis=1)
     line = low + np.clip(share, 0, 1) * (high - low)
     return np.asarray(np.where((low <= cubic) & (cubic <= high), cubic, line))

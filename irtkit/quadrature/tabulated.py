@@ -56,18 +56,20 @@ class Table:
         self._powers = np.array([np.ones_like(theta), theta, theta**2])
         self._log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
         self._lowest = np.minimum(slope, 0).sum()
-        highest = np.maximum(slope, 0).sum()
-        reach = max(float(highest - self._lowest), 1e-3) * _BEYOND
+        range_of_scores = float(np.abs(slope).sum())
+        reach = max(range_of_scores, 1e-3) * _BEYOND
         step = _STEP / 2 if fine else _STEP
         self.n_steps = 0
         wanted = _COARSE
         while self.n_steps < wanted <= _MOST_STEPS:  # 16 steps may miss the widest posterior
             self.n_steps = int(wanted)
             self._width = reach / self.n_steps
-            scores = self._lowest + self._width * np.arange(self.n_steps + 1)
+            steps = np.arange(self.n_steps + 1)
+            scores = self._lowest + self._width * steps
             self._at = self._cumulants(scores)
             widest = float(np.sqrt(self._at[2].max()))
-            wanted = min(int(reach * widest / step) + 2, _MOST_STEPS)
+            n_needed = int(reach * widest / step) + 2
+            wanted = min(n_needed, _MOST_STEPS)
         f, mean, variance = self._at[:3]
         ends = np.array([f, self._width * mean, self._width**2 * variance])
         from_left = _HERMITE[:, :3] @ ends[:, :-1]
@@ -83,8 +85,10 @@ class Table:
         joint -= peak
         weights = np.exp(joint, out=joint)
         mass, first, second = self._powers @ weights
+        log_marginal = peak + np.log(mass)
         mean = first / mass
-        return peak + np.log(mass), mean, second / mass - mean**2, weights, mass
+        variance = second / mass - mean**2
+        return log_marginal, mean, variance, weights, mass
 
     def locate(self, scores: Array) -> tuple[NDArray[np.intp], Array]:
         """Step that holds each score, and how far into it the score lies, from 0 to 1."""
@@ -121,10 +125,12 @@ class Table:
         by_end = np.zeros((3, self.n_steps + 1))
         by_end[:, :-1] = by_side[:3]
         by_end[:, 1:] += by_side[3:]
-        by_f, by_mean, by_variance = by_end * self._width ** np.arange(3.0)[:, None]
+        powers = self._width ** np.arange(3.0)
+        by_f, by_mean, by_variance = by_end * powers[:, None]
         # f, f′ and f″ by the log weight of a node: P, P(θ − m) and P((θ − m)² − v)
         _, mean, variance, weights, mass = self._at
-        constant = by_f - by_mean * mean + by_variance * (mean**2 - variance)
+        constant = by_f - by_mean * mean
+        constant += by_variance * (mean**2 - variance)
         linear = by_mean - 2 * by_variance * mean
         by_end = np.array([constant, linear, by_variance]) / mass
         by_power = by_end @ weights.T

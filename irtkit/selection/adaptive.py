@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.abilities.bank import ItemBank, number_right, quadratic
+from irtkit.abilities.bank import ItemBank, number_right
 from irtkit.abilities.engine import probabilities
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
@@ -123,8 +123,8 @@ class StateOfSeveral(NamedTuple):
         The number right changes with abilities by g = Σ w a over the items not asked, w = P(1 − P).
         An answer to an item with slopes a takes w aa' off the inverse of their covariance V.
         """
-        covariance = self.abilities.covariance[:, :-1, :-1]
-        slopes = self.items.mean[:, :-1]
+        covariance = self.abilities.leading_covariance
+        slopes = self.items.leading
         p = probabilities(self.abilities, self.items)
         weight = p * (1 - p)
         by_ability = (self.unasked * weight) @ slopes
@@ -132,7 +132,7 @@ class StateOfSeveral(NamedTuple):
         of_pool = slopes[self.pool]
         weight = weight[:, self.pool]
         with_score = along @ of_pool.T  # a'Vg
-        of_itself = weight * quadratic(of_pool, covariance).T  # w a'Va
+        of_itself = weight * ((of_pool @ covariance) * of_pool).sum(axis=2)  # w a'Va
         with_rest = with_score - of_itself
         explained = weight * with_rest**2 / (1 + of_itself)
         change = weight * (of_itself - 2 * with_score - 1) - explained
