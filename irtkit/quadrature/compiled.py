@@ -51,7 +51,8 @@ class JaxEngine:
 
     def __init__(self, patterns: Patterns, mesh: Mesh | None = None) -> None:
         self.patterns = patterns
-        self._parts = Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
+        on_one_axis = None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,))
+        self._parts = Parts(on_one_axis)
         n_devices = 1 if mesh is None else mesh.size
         n_items = patterns.cells.shape[1]
         n = -(-patterns.n // n_devices)  # by device
@@ -73,8 +74,8 @@ class JaxEngine:
                 rows = table[first * size : last * size]
                 padding = (last - first) * size - len(rows)
                 if padding:
-                    widths = [(0, padding)] + [(0, 0)] * (table.ndim - 1)
-                    rows = np.pad(rows, widths)
+                    others = [(0, 0)] * (table.ndim - 1)
+                    rows = np.pad(rows, [(0, padding), *others])
                 return rows.reshape(-1, size, *table.shape[1:])
 
             return self._parts.placed((n_parts, size, *table.shape[1:]), cut)
@@ -165,8 +166,8 @@ class Parts:
         size = -(-n // -(-n * n_points // BLOCK))
 
         def cut(array: Any, fill: float) -> Any:
-            widths = [(0, -n % size)] + [(0, 0)] * (array.ndim - 1)
-            padded = jnp.pad(array, widths, constant_values=fill)
+            others = [(0, 0)] * (array.ndim - 1)
+            padded = jnp.pad(array, [(0, -n % size), *others], constant_values=fill)
             return padded.reshape(-1, size, *array.shape[1:])
 
         parts = tuple(
@@ -183,9 +184,12 @@ def _scan(step: Callable[..., Any], start: Any, parts: tuple[Any, ...]) -> tuple
     if n_parts == 1:
         only = jax.tree.map(lambda part: part[0], parts)
         return tuple(step(start, only))
+
+    def joined(table: Any) -> Any:
+        return table.reshape(-1, *table.shape[2:])
+
     total, by_part = jax.lax.scan(step, start, parts)
-    whole = jax.tree.map(lambda table: table.reshape(-1, *table.shape[2:]), by_part)
-    return total, whole
+    return total, jax.tree.map(joined, by_part)
 
 
 def _remember_program(key: tuple[Any, ...]) -> None:

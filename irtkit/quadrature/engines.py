@@ -147,15 +147,19 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
             factors = 1 + decay
             whole = len(z) - len(z) % _LOGARITHMS_SHARED
             groups = factors[:whole].reshape(-1, _LOGARITHMS_SHARED, n_points)
-            logs = xp.log(groups.prod(axis=1)).sum(axis=0)
+            products = groups.prod(axis=1)
+            logs = xp.log(products).sum(axis=0)
             logs += xp.log(factors[whole:]).sum(axis=0)
-            return total - (above.sum(axis=0) + logs), (s, None, None)
+            right_sum = above.sum(axis=0) + logs
+            return total - right_sum, (s, None, None)
         log_wrong = -above - xp.log(1 + decay)
         log_odds = None
         if logit is not None:
             log_c = -softplus(-logit, xp)[:, None]
-            log_wrong = log_wrong - softplus(logit, xp)[:, None]
-            log_odds = xp.logaddexp(log_c, z + log_wrong) - log_wrong
+            log_no_guess = -softplus(logit, xp)[:, None]
+            log_wrong = log_wrong + log_no_guess
+            log_right = xp.logaddexp(log_c, z + log_wrong)
+            log_odds = log_right - log_wrong
         if copies is not None:
             log_wrong = log_wrong * copies[:, None]
             log_odds = None if log_odds is None else log_odds * copies[:, None]
@@ -163,10 +167,12 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
         return total + log_wrong.sum(axis=0), (s, log_odds, kept)
 
     arrays = (*inputs.items[:3], inputs.multiplicity)
-    total, (s, log_odds, log_wrong) = backend.over_items(
-        step, xp.zeros(n_points), arrays, _NO_ITEM, n_points
-    )
-    return Curves(s, log_odds, log_wrong, nodes.interpolated(0 * total if traits.sparse else total))
+    start = xp.zeros(n_points)
+    total, tables = backend.over_items(step, start, arrays, _NO_ITEM, n_points)
+    s, log_odds, log_wrong = tables
+    if traits.sparse:
+        total = 0 * total
+    return Curves(s, log_odds, log_wrong, nodes.interpolated(total))
 
 
 def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Posteriors]:
@@ -183,24 +189,28 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Poster
     shared = curves(backend, traits, inputs)
     with_guessing = shared.log_odds is not None
     rows = inputs.rows
+    slope = inputs.copies(inputs.items.slope)
     intercept = inputs.copies(inputs.items.intercept)
     if not with_guessing:  # posteriors depend on scores, which a backend may have beforehand
-        rows = rows._replace(score=backend.scores(inputs.copies(inputs.items.slope)))
+        rows = rows._replace(score=backend.scores(slope))
     dtype = xp.float64 if traits.exact else xp.float32
-    powers = xp.stack([xp.ones(n_nodes), nodes.theta, nodes.theta**2]).astype(dtype)
+    theta = nodes.theta
+    powers = xp.stack([xp.ones(n_nodes), theta, theta**2]).astype(dtype)
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         answers = _answers(xp, traits, Rows(*part), dtype)
         joint = log_joint(inputs, shared, answers)
         peak = joint.max(axis=0)
         joint -= peak
-        weights = xp.exp(xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT))
+        log_weights = xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT)
+        weights = xp.exp(log_weights)
         mass, first, second = powers @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
         frequency = 1 if answers.frequency is None else answers.frequency.astype(dtype)
         weights *= frequency / mass
         mean = first / mass
         variance = second / mass - mean**2
+        sd = xp.sqrt(xp.maximum(variance, 0.0))
         counted_mean = (frequency * mean).astype(xp.float64)
         by_item: tuple[Any, ...] = ()
         if with_guessing or answers.extra is not None:
@@ -217,7 +227,7 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> tuple[Sums, Poster
         added = tuple(a + b for a, b in zip(total, sums_of_part, strict=True))
         if not with_guessing and answers.score is None:
             log_marginal = log_marginal + answers.right @ intercept
-        return added, (log_marginal, mean, xp.sqrt(xp.maximum(variance, 0.0)), counted_mean)
+        return added, (log_marginal, mean, sd, counted_mean)
 
     shapes: list[tuple[int, ...]] = [(n_groups,), (n_groups, n_nodes)]
     if not traits.complete:
@@ -263,13 +273,16 @@ def assembled(
     n_points = points.shape[0]
     expected = totals.extra
     if not traits.sparse:
-        expected = nodes.gathered(totals.node_mass.sum(axis=0)[:, None])[:, 0]
+        mass = totals.node_mass.sum(axis=0)
+        expected = nodes.gathered(mass[:, None])[:, 0]
         expected = expected if totals.extra is None else expected + totals.extra
     right = totals.right
     log_marginal = totals.log_marginal
     if shared.log_odds is None:
-        log_marginal = log_marginal + inputs.item_right @ inputs.copies(inputs.items.intercept)
-        right = xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
+        intercept = inputs.copies(inputs.items.intercept)
+        log_marginal = log_marginal + inputs.item_right @ intercept
+        n_right = inputs.item_right.sum(axis=0)
+        right = xp.stack([right, n_right], axis=1)
     powers = xp.stack([points, xp.ones(n_points), points**2], axis=1)
     of_all: Any = expected if expected.ndim == 1 else None
 
@@ -278,7 +291,8 @@ def assembled(
         functions = of_all[:, None] * powers if tried is None else powers
         gradient = right - predicted @ functions[:, :2]
         entries = (predicted * (1 - s)) @ functions
-        return gradient, entries[:, xp.array([[2, 0], [0, 1]])]
+        places = xp.array([[2, 0], [0, 1]])
+        return gradient, entries[:, places]
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, Any]]:
         logit, s, right, tried = part
@@ -290,17 +304,19 @@ def assembled(
         residual = (right - tried * p) / p
         by_logit = (residual * s) @ powers[:, :2]
         by_guessing = (residual * c).sum(axis=1, keepdims=True)
+        gradient = xp.concatenate([by_logit, by_guessing], axis=1)
         weight = tried * (1 - c) * (1 - s) / p
         twice_by_logit = (weight * s * s) @ powers
         by_both = (weight * s * c) @ powers[:, :2]
         twice_by_guessing = (weight * c * c).sum(axis=1, keepdims=True)
         entries = xp.concatenate([twice_by_logit, by_both, twice_by_guessing], axis=1)
         places = xp.array([[2, 0, 3], [0, 1, 4], [3, 4, 5]])
-        return None, (xp.concatenate([by_logit, by_guessing], axis=1), entries[:, places])
+        return None, (gradient, entries[:, places])
 
     by_item = expected if of_all is None else None
     parts = (inputs.items.logit_guessing, shared.s, right, by_item)
-    derivatives = backend.over_items(step, None, parts, (0.0,) * len(parts), n_points)[1]
+    fills = (0.0,) * len(parts)
+    _, derivatives = backend.over_items(step, None, parts, fills, n_points)
     return Sums(log_marginal, totals.node_mass, *map(inputs.copies, derivatives))
 
 
@@ -329,11 +345,13 @@ class Answers(NamedTuple):
 def _answers(xp: Any, traits: Traits, rows: Rows, dtype: Any) -> Answers:
     cells, trials, group, frequency, score = rows
     if traits.sparse:
-        right, extra = cells.astype(xp.float64), trials.astype(xp.float64)
+        right = cells.astype(xp.float64)
+        extra = trials.astype(xp.float64)
         return Answers(group, frequency, score, right, extra)
     right = None
     if score is None:
-        right = (cells if traits.complete else xp.maximum(cells, 0)).astype(xp.float64)
+        n_right = cells if traits.complete else xp.maximum(cells, 0)
+        right = n_right.astype(xp.float64)
     if traits.complete:
         return Answers(group, frequency, score, right, None)
     responses = cells >= 0 if trials is None else trials
@@ -363,7 +381,8 @@ def log_joint(inputs: Inputs, shared: Curves, answers: Answers) -> Any:
         joint = nodes.theta[:, None] * score
     joint += prior  # in place where arrays can be changed
     if extra is not None:
-        joint += nodes.interpolated(shared.log_wrong.T.astype(extra.dtype) @ extra.T)
+        log_wrong = shared.log_wrong.T.astype(extra.dtype)
+        joint += nodes.interpolated(log_wrong @ extra.T)
     return joint
 
 
@@ -371,8 +390,10 @@ def _by_group(xp: Any, group: Any, n_groups: int, table: Any) -> Any:
     """Sum over the respondents (last axis) of every group, (n_groups, …)."""
     total = table.sum(axis=-1)
     if group is None:
-        return xp.stack([total] + [xp.zeros_like(total)] * (n_groups - 1))
-    synthetic = [(table * (group == k)).sum(axis=-1) for k in range(1, n_groups)]
+        nobody = [xp.zeros_like(total)] * (n_groups - 1)
+        return xp.stack([total, *nobody])
+    tables = (table * (group == k) for k in range(1, n_groups))
+    synthetic = [of_group.sum(axis=-1) for of_group in tables]
     return xp.stack([total - sum(synthetic), *synthetic])
 
 
@@ -427,7 +448,8 @@ class NumpyEngine:
     def inputs(self, items: Items, grid: Grid) -> Inputs:
         """What one evaluation is made of."""
         p = self.patterns
-        rows = Rows(p.cells, p.trials, p.group if p.grouped else None, p.frequency)
+        group = p.group if p.grouped else None
+        rows = Rows(p.cells, p.trials, group, p.frequency)
         return Inputs(rows, p.margins.item_right, p.multiplicity, items, grid)
 
     def over_rows(
@@ -492,11 +514,11 @@ def posterior_weights(
     """
     engine = NumpyEngine(patterns)
     inputs = engine.inputs(items, grid)
-    shared = curves(engine, engine.traits, inputs)
-    shared = Curves(*(None if part is None else part.astype(dtype) for part in shared))
+    tables = curves(engine, engine.traits, inputs)
+    shared = Curves(*(None if table is None else table.astype(dtype) for table in tables))
     theta = grid.nodes.theta.astype(dtype)
-    nodes = Grid(grid.nodes._replace(theta=theta), grid.log_weights.astype(dtype))
-    inputs = inputs._replace(grid=nodes)
+    nodes = grid.nodes._replace(theta=theta)
+    inputs = inputs._replace(grid=Grid(nodes, grid.log_weights.astype(dtype)))
     scores = None
     if items.logit_guessing is None:
         scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
@@ -511,7 +533,8 @@ def posterior_weights(
         answers = Answers(group, frequency, score, right, extra)
         weights = log_joint(inputs, shared, answers)
         weights -= weights.max(axis=0)
-        np.exp(np.maximum(weights, _ZERO_BELOW, out=weights), out=weights)
+        np.maximum(weights, _ZERO_BELOW, out=weights)
+        np.exp(weights, out=weights)
         np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
         counted = weights if frequency is None else weights * frequency
@@ -528,7 +551,8 @@ def _over_slices(
     by_part = []
     for first in range(0, n, size):
         rows = slice(first, first + size)
-        total, values = step(total, tuple(None if a is None else a[rows] for a in arrays))
+        part = tuple(None if array is None else array[rows] for array in arrays)
+        total, values = step(total, part)
         by_part.append(values)
     if len(by_part) == 1:
         return total, by_part[0]

@@ -314,12 +314,15 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
             logit = items.logit_guessing[part, None].astype(np.float32)
             odds = np.exp(np.minimum(logit, 80))
             s = np.where(z > 0, 1, decay) / (1 + decay)
-            share *= s / (s + odds + 1e-30)
+            total = s + odds + 1e-30
+            share *= s / total
         square = (slope[:, 0] / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
-        sums += (powers * stand_for[part].astype(np.float32)) @ share
-    information, weighted = sums * steepest**2
-    steepness = steepest * (weighted / (information + 1e-9)) ** 0.125
+        weighted = powers * stand_for[part].astype(np.float32)
+        sums += weighted @ share
+    information, of_steepness = sums * steepest**2
+    mean_power = of_steepness / (information + 1e-9)
+    steepness = steepest * mean_power**0.125
     return np.stack([information, steepness])
 
 

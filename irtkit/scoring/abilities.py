@@ -89,7 +89,8 @@ def abilities(
             if method == "EAP":
                 bounds = [posterior.quantile(tail) for tail in tails]
                 values = [posterior.mean, posterior.sd, *bounds]
-                at_end = posterior.weights[:, [0, -1]].max(axis=1) > _AS_HIGH
+                at_ends = posterior.weights[:, [0, -1]]
+                at_end = at_ends.max(axis=1) > _AS_HIGH
             else:
                 values, at_end = _highest(method, curves, right, tried, log_likelihood, tails)
             for column, value in zip(estimates, values, strict=False):
@@ -107,8 +108,9 @@ def abilities(
             if limit is not None:
                 number, misfit = (values[rows, None] for values in limit)
                 sd = np.sqrt(np.maximum(variance + misfit, _LEAST))
-                heavy = Posterior.of(log_likelihood, nodes, heavy_tailed=True).weights
-                estimates.above[rows] = (heavy * ndtr((mean - number) / sd)).sum(axis=1)
+                above = ndtr((mean - number) / sd)
+                heavy = Posterior.of(log_likelihood, nodes, heavy_tailed=True)
+                estimates.above[rows] = (heavy.weights * above).sum(axis=1)
             beyond_grid.append(rows[at_end])
         waiting = np.concatenate(beyond_grid) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER
@@ -120,7 +122,8 @@ def _asked(tried: Any) -> Any:
     if tried is None:
         return None
     asked = (tried > 0).astype(np.float64)
-    alike = isinstance(asked, np.ndarray) and (asked == asked[0]).all()
+    dense = isinstance(asked, np.ndarray)
+    alike = dense and (asked == asked[0]).all()
     return asked[:1] if alike else asked
 
 
@@ -141,16 +144,19 @@ def _highest(
         objective = log_likelihood + _log_weight(curves, tried)
     highest = objective.argmax(axis=1)
     peak = objective.max(axis=1)
-    ends = objective[:, [0, -1]] >= (peak - _AS_HIGH * np.maximum(np.abs(peak), 1))[:, None]
+    as_high = peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
+    ends = objective[:, [0, -1]] >= as_high[:, None]
     at_end = ends.any(axis=1)
     before = np.where(at_end, highest, np.maximum(highest - 1, 0))
     after = np.where(at_end, highest, np.minimum(highest + 1, len(theta) - 1))
     low, high = theta[before], theta[after]
     # the maximum of the parabola through the highest node and its neighbours
-    around = np.clip(highest, 1, len(theta) - 2)[:, None] + np.arange(-1, 2)
+    inside = np.clip(highest, 1, len(theta) - 2)
+    around = inside[:, None] + np.arange(-1, 2)
     value_before, value, value_after = np.take_along_axis(objective, around, axis=1).T
     fall = np.maximum(2 * value - value_before - value_after, _LEAST)
-    start = theta[highest] + (value_after - value_before) / fall * (high - low) / 4
+    steps = (value_after - value_before) / fall / 2
+    start = theta[highest] + steps * (high - low) / 2
     bracket = low, high
     start = np.clip(start, low, high)
     ability, information = _newton(method, curves.items, right, tried, start, bracket)
@@ -169,7 +175,8 @@ def _highest(
         value = np.fmax(peak, at_ability)
         limits = _limits(curves.items, right, tried)
         highest_limit = limits.max(axis=0)
-        endless = limits >= value - _AS_HIGH * np.maximum(np.abs(value), 1)
+        as_high = value - _AS_HIGH * np.maximum(np.abs(value), 1)
+        endless = limits >= as_high
         endless &= limits == highest_limit
         ability[endless[1]] = np.inf
         ability[endless[0]] = -np.inf
@@ -210,8 +217,10 @@ def _newton(
         newton = at + slope / np.maximum(-curvature, _LEAST)
         inside = (lowest <= newton) & (newton <= highest)
         ability[waiting] = np.where(inside, newton, (lowest + highest) / 2)
-        error = np.minimum(1 / np.sqrt(np.maximum(information[waiting], _LEAST)), 1)
-        waiting = waiting[np.abs(ability[waiting] - at) > _NEGLIGIBLE_STEP * error]
+        step = np.abs(ability[waiting] - at)
+        error = 1 / np.sqrt(np.maximum(information[waiting], _LEAST))
+        error = np.minimum(error, 1)
+        waiting = waiting[step > _NEGLIGIBLE_STEP * error]
     return ability, information
 
 
@@ -235,17 +244,22 @@ def _derivatives(
         by_logit = level_curves(items.items, theta)[1]
         by_level = np.take_along_axis(by_logit, items.reached[:, :, None], axis=1)
         weights = level_weights(items, right, tried)
-        by_item = sum(w * by_level[:, k].T for k, w in enumerate(weights))
+        by_item = np.zeros_like(right)
+        for level, weight in enumerate(weights):
+            by_item += weight * by_level[:, level].T
         answered = np.where(items.top == 1, tried, tried > 0)
-        information = 1 + (level_information(items.items, theta).T * answered).sum(axis=1)
+        of_items = level_information(items.items, theta).T
+        information = 1 + (of_items * answered).sum(axis=1)
         return by_item @ items.discrimination - theta, -information, information
     a = items.discrimination
     c = items.guessing
     s = logistic(np.multiply.outer(theta, a) + items.intercept)
     p = c + (1 - c) * s
     ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0) if c.any() else 1.0
-    slope = ((right - tried * p) * ratio) @ a
-    curvature = -curvatures(Curves(s, p, c), tried, right)[0] @ a**2
+    residual = right - tried * p
+    slope = (residual * ratio) @ a
+    by_logit = curvatures(Curves(s, p, c), tried, right)[0]
+    curvature = -by_logit @ a**2
     if method == "MAP":
         return slope - theta, curvature - 1, 1 - curvature
     if method == "ML":
@@ -264,7 +278,8 @@ def _log_weight(curves: ItemCurves, tried: Any) -> Array:
     slope = total(curves.bend, tried) / (2 * information)
     width = np.diff(curves.theta)
     rise = np.gradient(slope, curves.theta, axis=1)
-    areas = (slope[:, 1:] + slope[:, :-1]) / 2 * width
+    middle = (slope[:, 1:] + slope[:, :-1]) / 2
+    areas = middle * width
     areas -= np.diff(rise, axis=1) * width**2 / 12
     return np.pad(np.cumsum(areas, axis=1), ((0, 0), (1, 0)))
 
@@ -277,7 +292,8 @@ def _likelihood_interval(
     Its signed root is interpolated. An interval that reaches the end of the grid is infinite.
     """
     n_nodes = len(theta)
-    root = np.sqrt(2 * np.maximum(value[:, None] - log_likelihood, 0))
+    fall = np.maximum(value[:, None] - log_likelihood, 0)
+    root = np.sqrt(2 * fall)
     signed = np.where(theta < ability[:, None], -root, root)
     first = (signed >= -deviate).argmax(axis=1)
     after_last = n_nodes - (signed <= deviate)[:, ::-1].argmax(axis=1)
@@ -305,7 +321,9 @@ def _limits(items: ItemParameters, right: Any, tried: Any) -> Array:
         never = (p == 0).astype(np.float64)
         log_right = np.log(p + never)
         log_wrong = np.log1p(sure - p)
-        against = total(sure[:, None], tried)[:, 0] - right @ sure + right @ never
-        limit = right @ (log_right - log_wrong) + total(log_wrong[:, None], tried)[:, 0]
+        wrong_though_sure = total(sure[:, None], tried)[:, 0] - right @ sure
+        against = wrong_though_sure + right @ never
+        limit = right @ (log_right - log_wrong)
+        limit = limit + total(log_wrong[:, None], tried)[:, 0]
         limits.append(np.where(against > _AS_HIGH, -np.inf, limit))
     return np.stack(limits)

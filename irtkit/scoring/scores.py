@@ -267,7 +267,9 @@ def scores_of(
     misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
-    limit = None if best == np.inf else (best * n_items - right, misfit * n_items**2)
+    limit = None
+    if best < np.inf:
+        limit = best * n_items - right, misfit * n_items**2
     estimates = _dispersed(
         weighed, calibrated, places, method, rest=rest, level=level, spread=spread, limit=limit
     )
@@ -465,7 +467,8 @@ def of_each(
         return np.zeros(patterns.n)
     if (n_asked == len(places)).all():
         return np.full(patterns.n, of_set(places))
-    weights = np.random.default_rng(0).integers(1, 2**40, len(places)).astype(np.float64)
+    generator = np.random.default_rng(0)
+    weights = generator.integers(1, 2**40, len(places)).astype(np.float64)
     parts = float_blocks(patterns, complete=False)
     keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -477,7 +480,8 @@ def of_each(
         by_size = rows[np.lexsort([np.round(ease, 9), n_asked[rows]])]
         evenly = np.linspace(0, len(by_size) - 1, _MOST_SETS)
         rows = by_size[evenly.round().astype(int)]
-    sets = [np.flatnonzero(patterns.dense(slice(row, row + 1))[1][0]) for row in rows]
+    answers = (patterns.dense(slice(row, row + 1)) for row in rows)
+    sets = [np.flatnonzero(trials[0]) for _, trials in answers]
     values = np.array([of_set(places[columns]) for columns in sets])
     if few:
         of_sets = np.zeros(len(first))
