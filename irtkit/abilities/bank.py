@@ -30,6 +30,7 @@ class ItemBank:
     names: tuple[str, ...]  # Of abilities.
     fitted: Fitted  # Items and correlations of abilities; it has no respondents.
     trial_correlation: float
+    worth: Array  # Trials that an answer to each item counts for: more than 1 of a score.
     covariance: ItemCovariance | None
     selected: bool = False  # Whether answers are to items that were chosen for the score.
 
@@ -37,11 +38,16 @@ class ItemBank:
     def of(cls, result: FitResult) -> ItemBank:
         """Return the items of a result."""
         fitted = result.several.fitted
+        correlation = result.settings.trial_correlation or 0.0
+        worth = np.ones(len(result.item_labels))
+        if result.responses is not None:
+            worth *= result.patterns.score_worth(correlation)
         return cls(
             labels=result.item_labels,
             names=result.ability_names,
             fitted=replace(fitted, respondents=fitted.respondents.chosen(slice(0))),
-            trial_correlation=result.settings.trial_correlation or 0.0,
+            trial_correlation=correlation,
+            worth=worth,
             covariance=result.item_covariance,
         )
 
@@ -58,11 +64,16 @@ class ItemBank:
         fitted = replace(self.fitted, design=design, items=self.fitted.items.chosen(places))
         covariance = None if self.covariance is None else self.covariance.chosen(places)
         labels = tuple(self.labels[place] for place in places)
-        return replace(self, labels=labels, fitted=fitted, covariance=covariance)
+        return replace(
+            self, labels=labels, fitted=fitted, worth=self.worth[places], covariance=covariance
+        )
 
     def posteriors(self, share: Array, tried: Array, start: Normals | None = None) -> Normals:
         """Posteriors of respondents, by proportions right and trials, (n, n_items) each."""
-        return fold_in(self._cells(share, tried), self.fitted, start)
+        repeats = 1 + np.maximum(tried - 1, 0) * self.trial_correlation
+        weight = self.worth * tried / repeats
+        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
+        return fold_in(cells, self.fitted, start)
 
     def expected_scores(
         self, share: Array, tried: Array, places: Places, counted: Array
@@ -90,10 +101,12 @@ class ItemBank:
             raise ValueError("responses has none of the items of the result")
         places = [number[responses.items[k]] for k in columns]
         patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
-        right, trials = np.zeros((2, responses.n_respondents, len(number)))
+        right, trials, weight = np.zeros((3, responses.n_respondents, len(number)))
         right[:, places], trials[:, places] = patterns.dense()
+        counted = patterns.with_trial_correlation(self.trial_correlation)
+        weight[:, places] = counted.dense()[1]
         share = right / np.maximum(trials, 1)
-        cells = self._cells(share, trials)
+        cells = Cells(share.astype(np.float32), weight.astype(np.float32))
         respondents = fold_in(cells, self.fitted)
         score, error = expected_score(right, trials, respondents, self.fitted.known_items)
         reach = ndtri((1 + level) / 2) * error
@@ -112,11 +125,6 @@ class ItemBank:
         values["expected_score_low"] = np.maximum(score - reach, 0)
         values["expected_score_high"] = np.minimum(score + reach, 1)
         return pd.DataFrame(values, index=pd.Index(responses.respondents, name="respondent"))
-
-    def _cells(self, share: Array, tried: Array) -> Cells:
-        """Answers, n trials of a cell counting for n/(1 + (n − 1) · correlation)."""
-        weight = tried / (1 + np.maximum(tried - 1, 0) * self.trial_correlation)
-        return Cells(share.astype(np.float32), weight.astype(np.float32))
 
 
 def restored_fit(**record: Any) -> Fitted:

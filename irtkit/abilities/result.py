@@ -264,15 +264,11 @@ def _n_parameters(design: Design) -> int:
 
 def _item_errors(fitted: Fitted, covariance: ItemCovariance | None) -> Array:
     """Errors of slopes and intercepts, (n_items, K + 1); NaN of a slope that is fixed at 0."""
-    errors = np.full(fitted.items.mean.shape, np.nan)
+    estimated = fitted.design.estimated
     if covariance is None:
-        return errors
-    pattern = fitted.design.pattern
-    estimated = np.column_stack([pattern, pattern.any(axis=1)])
+        return np.full(estimated.shape, np.nan)
     variance = np.linalg.diagonal(covariance.of_items())
-    errors = np.sqrt(np.where(estimated, variance, 0))
-    errors[errors == 0] = np.nan
-    return errors
+    return np.asarray(np.sqrt(np.where(estimated, variance, np.nan)))
 
 
 def restored(record: dict[str, Any]) -> SeveralAbilities:

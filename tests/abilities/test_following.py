@@ -75,6 +75,24 @@ def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path: Path) -> No
         irtkit.score(irtkit.ResponseMatrix([[1, 0]]), result)
 
 
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+@pytest.mark.parametrize("trials", [None, 3])
+def test_scores_and_trials_count_for_new_systems_as_in_the_fit(trials: int | None) -> None:
+    g = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(-g.normal(size=(60, 2)).repeat(15, axis=1) - g.normal(size=30)))
+    if trials is None:
+        responses = irtkit.read_responses(pd.DataFrame(p.round(2)), score_range=(0, 1))
+    else:
+        responses = irtkit.ResponseMatrix.from_counts(g.binomial(3, p), np.full(p.shape, 3))
+    result = irtkit.fit(responses, abilities=2)
+    fitted = result.several.fitted.respondents.mean
+    scored = irtkit.score(responses, result)[["ability_1", "ability_2"]]
+    assert scored.to_numpy() == pytest.approx(fitted[:, :2], abs=5e-3)
+    right, tried = result.patterns.dense()
+    posteriors = ItemBank.of(result).posteriors(right / tried, tried)
+    assert posteriors.mean == pytest.approx(fitted, abs=5e-3)
+
+
 @pytest.mark.filterwarnings("ignore:Not unidimensional")
 def test_complete_answers_have_the_board_of_one_ability() -> None:
     responses, _ = drawn(2, missing=0)
