@@ -1,13 +1,16 @@
 """Rules about layouts of tables, each once for files and for data in memory.
 
 Several tables are one below the other. The system of a table that names none is its folder or its
-file. ``3/5`` and columns such as n_correct and n_samples are repeated trials. Labels such as
-``gpt_run0`` and ``gpt_run1`` may be runs of one system.
+file. A folder for each system may have a file for each task, or for each run. ``3/5`` and columns
+such as n_correct and n_samples are repeated trials. Labels such as ``gpt_run0`` and ``gpt_run1``
+may be runs of one system.
 """
 
 from __future__ import annotations
 
+import operator
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +26,12 @@ from irtkit.responses.columns import (
     long_roles,
     plain_name,
     respondent_position,
+    task_position,
     transposed,
     usual_columns,
 )
 from irtkit.responses.long import read_long
-from irtkit.responses.marking import MISSING_WORDS
+from irtkit.responses.marking import COUNTS, MISSING_WORDS
 from irtkit.responses.tables import Table, frame_table
 from irtkit.responses.wide import read_wide
 
@@ -50,8 +54,9 @@ DESCRIPTIONS = {"dataset_info.json", "state.json", "dataset_dict.json"}
 """Files that describe the Arrow files of a data set that was saved."""
 _N_RIGHT = {"ncorrect", "numcorrect", "npassed", "nright", "nsolved", "nsuccesses", "successes"}
 _N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns", "ntotal", "total"}
-_COUNTS = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")  # Right trials out of all.
-_RUN = re.compile(r"(.+?)[-_./# ](?:run|trial|seed|rep|repeat|attempt|epoch|t|r|s)[-_ ]?(\d+)")
+_NUMBER = r"(?:run|trial|seed|rep|repeat|attempt|epoch|t|r|s)[-_ ]?(\d+)"
+_RUN = re.compile(rf"(.+?)[-_./# ]{_NUMBER}")
+_RUN_FILE = re.compile(rf"{_NUMBER}|\d+")
 _RIVALS = ({"modela", "modelb"}, {"model1", "model2"}, {"systema", "systemb"})
 _VOTES = {"winner", "preference", "preferred", "vote", "chosenmodel"}
 
@@ -69,19 +74,13 @@ def of_tables(
     _name_systems(tables, settings, findings)
     all_long = all(table.is_long(settings) for table in tables.values())
     while all_long and tables and not any(map(side_tables, tables)):
-        counted = [_counted(table, settings) for table in tables.values()]
-        changed = [how for _, how in counted if how is not settings]
         try:
-            matrix, notes = read_long([table for table, _ in counted], [*changed, settings][0])
+            return _read([*tables.values()], settings, findings), "long tables"
         except ReadingError as error:
             if error.file not in tables:
                 raise
             leave_out(error.file, error, settings, findings, "damaged")
             del tables[error.file]
-        else:
-            findings += notes
-            findings += [Finding("trials-read", "note")] * bool(changed)
-            return _with_runs(matrix, settings, findings), "long tables"
     matrices = []
     settings_of_parts = replace(settings, repeats=repeats_of_parts(settings.repeats))
     for path, table in tables.items():
@@ -101,20 +100,8 @@ def of_table(
     table: Table, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
     """Matrix of one table, and how it was laid out. Findings are added."""
-    table, how = _counted(table, settings)
-    is_long = table.is_long(how)
-    try:
-        matrix, notes = read_long([table], how) if is_long else read_wide(table, how)
-    except ReadingError as error:
-        if _COUNTS.fullmatch(str(error.finding.values.get("value"))) is None:
-            raise
-        trials = _trials_of_cells(table, settings, is_long=is_long)
-        matrix, notes = read_long([trials], _with_repeats(settings))
-        how = _with_repeats(settings)
-    findings += notes
-    if how is not settings:
-        findings.append(Finding("trials-read", "note"))
-    matrix = _with_runs(matrix, settings, findings)
+    is_long = _counted(table, settings).is_long(settings)
+    matrix = _read([table], settings, findings)
     if is_long or settings.transpose:
         return matrix, "long table" if is_long else "wide table, transposed"
     if transposed(matrix.respondents, matrix.items):
@@ -122,6 +109,31 @@ def of_table(
         remedy = Remedy({"transpose": True}, "transpose", safe=False)
         findings.append(Finding("transposed", "warning", labels, (remedy,)))
     return matrix, "wide table"
+
+
+def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> ResponseMatrix:
+    """Matrix of one table, or of several long ones. Findings are added."""
+    if_counted = replace(
+        settings, repeats="count" if settings.repeats == "error" else settings.repeats
+    )
+    counted = [_counted(table, settings) for table in tables]
+    trials = any(map(operator.is_not, counted, tables))
+    try:
+        how = if_counted if trials else settings
+        if counted[0].is_long(how):
+            matrix, notes = read_long(counted, how)
+        else:
+            matrix, notes = read_wide(counted[0], how)
+    except ReadingError as error:
+        if COUNTS.fullmatch(str(error.finding.values.get("value"))) is None:
+            raise
+        trials = True
+        counted = [_trials_of_cells(table, settings) for table in tables]
+        matrix, notes = read_long(counted, if_counted)
+    findings += notes
+    if trials:
+        findings.append(Finding("trials-read", "note"))
+    return _with_runs(matrix, settings, findings)
 
 
 def leave_out(
@@ -138,7 +150,10 @@ def leave_out(
 
 
 def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[Finding]) -> None:
-    """Add a column of systems to long tables without one: their folder or file."""
+    """Add a column of systems to long tables without one: their folder or file.
+
+    Where folders have files of the same names, these are tasks or runs.
+    """
     if settings.respondent is not None and "respondent" not in listed(settings.respondent):
         return
     nameless = {}
@@ -149,9 +164,26 @@ def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[
     if not nameless:
         return
     labels = systems_of([*nameless])
-    for path, label in zip(nameless, labels, strict=True):
-        tables[path] = _with_system(nameless[path], label)
-    findings.append(Finding("file-names", "warning", {"n": len(labels), "labels": labels}))
+    values: dict[str, Any] = {"n": len(labels), "labels": labels}
+    parts = [label.split("/") for label in labels]
+    columns = [{"respondent": label} for label in labels]
+    if all(len(names) == 2 for names in parts):
+        folders, files = zip(*parts, strict=True)
+        if min(Counter(files).values()) > 1:
+            turned = transposed(folders, files)
+            systems, others = (files, folders) if turned else (folders, files)
+            kind = "run" if all(map(_RUN_FILE.fullmatch, others)) else "task"
+            columns = [
+                {"respondent": system, kind: other}
+                for system, other in zip(systems, others, strict=True)
+            ]
+            labels = [*dict.fromkeys(systems)]
+            values |= {"labels": labels, "kind": kind, "others": [*dict.fromkeys(others)]}
+    for (path, table), of_file in zip(nameless.items(), columns, strict=True):
+        if task_position(table.header, ()) is not None:
+            of_file.pop("task", None)
+        tables[path] = _with_columns(table, of_file)
+    findings.append(Finding("file-names", "warning", values))
 
 
 def _with_items(table: Table) -> Table:
@@ -183,25 +215,27 @@ def systems_of(paths: Sequence[Path]) -> list[str]:
     return ["/".join(place) for place in places]
 
 
-def _with_system(table: Table, label: str) -> Table:
-    """Long table with one respondent in a further, first column."""
+def _with_columns(table: Table, labels: dict[str, str]) -> Table:
+    """Long table with further, first columns, of one label each."""
     import pyarrow as pa
 
+    names, n = [*labels.values()], len(labels)
+
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        for block, done in table.columns([k - 1 for k in positions if k]):
+        for block, done in table.columns([k - n for k in positions if k >= n]):
             places, others = np.zeros(len(block[0]), np.int32), iter(block)
-            labels = pa.DictionaryArray.from_arrays(places, [label])
-            yield [next(others) if k else labels for k in positions], done
+            yield (
+                [
+                    next(others) if k >= n else pa.DictionaryArray.from_arrays(places, [names[k]])
+                    for k in positions
+                ],
+                done,
+            )
 
-    return replace(table, header=["respondent", *table.header], columns=columns)
+    return replace(table, header=[*labels, *table.header], columns=columns)
 
 
-def _with_repeats(settings: Settings) -> Settings:
-    """Settings that count repeated trials, unless they say what else to do with these."""
-    return replace(settings, repeats="count" if settings.repeats == "error" else settings.repeats)
-
-
-def _counted(table: Table, settings: Settings) -> tuple[Table, Settings]:
+def _counted(table: Table, settings: Settings) -> Table:
     """Table with a row per trial if two columns count right and all trials. Votes are refused."""
     names = [*map(plain_name, table.header)]
     if _VOTES.intersection(names) and any(rivals.issubset(names) for rivals in _RIVALS):
@@ -212,20 +246,20 @@ def _counted(table: Table, settings: Settings) -> tuple[Table, Settings]:
     if len(right) == len(tried) == 1 and not marked:
         trials = _in_trials(table, [*right, *tried])
         if trials.is_long(settings):
-            return trials, _with_repeats(settings)
-    return table, settings
+            return trials
+    return table
 
 
-def _trials_of_cells(table: Table, settings: Settings, *, is_long: bool) -> Table:
+def _trials_of_cells(table: Table, settings: Settings) -> Table:
     """Long table with a row per trial of a table with cells such as 3/5."""
     import pandas as pd
 
-    if is_long:
+    if table.is_long(settings):
         roles = long_roles(table.header, settings.respondent, settings.item, settings.response)
         return _in_trials(table, [roles.response])
     frame = pd.concat(pd.DataFrame(block) for block in table.rows())
     frame = frame.set_axis(range(len(table.header)), axis=1)
-    counted = [k for k in frame if frame[k].astype(str).str.fullmatch(_COUNTS).any()]
+    counted = [k for k in frame if frame[k].astype(str).str.fullmatch(COUNTS).any()]
     labels = next(k for k in frame if k not in counted)
     named = respondent_position(table.header)
     long = frame.melt([labels if named is None else named], counted)
@@ -261,14 +295,12 @@ def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:
 
     if len(columns) == 1:
         texts = columns[0].astype(str)
-        columns = [texts.str.extract(_COUNTS)[k] for k in (0, 1)]
+        columns = [texts.str.extract(COUNTS)[k] for k in (0, 1)]
         missing = texts.str.strip().str.lower().isin(MISSING_WORDS)
         if (odd := columns[0].isna() & ~missing).any():
             raise ValueError(f"counts must be such as 3/5, got {short(texts[odd].iloc[0])}")
-    numbers = [pd.to_numeric(column).fillna(0) for column in columns]
-    right, tried = (column.to_numpy(np.float64) for column in numbers)
-    wrong = tried - right
-    impossible = (right < 0) | (wrong < 0) | (right % 1 > 0) | (wrong % 1 > 0)
+    right, tried = (pd.to_numeric(column).fillna(0).to_numpy(np.float64) for column in columns)
+    impossible = (right < 0) | (right > tried) | (right % 1 > 0) | (tried % 1 > 0)
     if impossible.any():
         k = int(impossible.argmax())
         raise ValueError(f"{right[k]:g} right of {tried[k]:g} trials cannot be")
@@ -279,37 +311,34 @@ def _with_runs(
     matrix: ResponseMatrix, settings: Settings, findings: list[Finding]
 ) -> ResponseMatrix:
     """Matrix in which runs of one system or item are repeated trials, if repeats are allowed."""
-    for kind in ("respondents", "items"):
-        labels = getattr(matrix, kind)
-        names = _without_runs(labels)
+    for axis, kind in enumerate(("respondents", "items")):
+        labels = [matrix.respondents, matrix.items]
+        names = _without_runs(labels[axis])
         if not names:
             continue
-        values = {"label": labels[0], "name": names[0], "n": len({*names}), "kind": kind}
+        joined = tuple(dict.fromkeys(names))
+        values = {"label": labels[axis][0], "name": names[0], "n": len(joined), "kind": kind}
         if settings.repeats == "error":
             remedy = Remedy({"repeats": "count"}, "runs", safe=False)
             findings.append(Finding("runs-named", "warning", values, (remedy,)))
             continue
         findings.append(Finding("runs-joined", "note", values))
-        joined = tuple(dict.fromkeys(names))
-        places = np.array([joined.index(name) for name in names])
-        rows, columns, codes = matrix.cells.rows()
+        places: Any = [*matrix.cells.rows()]
+        places[axis] = np.array([joined.index(name) for name in names])[places[axis]]
+        labels[axis] = joined
         how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
-        if kind == "respondents":
-            matrix = matrix.of_rows((places[rows], columns, codes), (joined, matrix.items), **how)
-        else:
-            of_all = matrix.respondents, joined
-            matrix = matrix.of_rows((rows, places[columns], codes), of_all, **how)
+        matrix = matrix.of_rows(tuple(places), tuple(labels), **how)
     return matrix
 
 
 def _without_runs(labels: Sequence[str]) -> list[str]:
     """Names before the numbers of runs, if all labels have such numbers, the same for each name."""
+    named = [*map(_RUN.fullmatch, labels)]
+    if None in named:
+        return []
     runs: dict[str, set[str]] = {}
-    names = []
-    for label in labels:
-        if (named := _RUN.fullmatch(label)) is None:
-            return []
-        names.append(named[1])
-        runs.setdefault(named[1], set()).add(named[2])
+    for match in named:
+        runs.setdefault(match[1], set()).add(match[2])
     first, *others = runs.values()
-    return names if len(first) > 1 and all(numbers == first for numbers in others) else []
+    alike = len(first) > 1 and all(numbers == first for numbers in others)
+    return [match[1] for match in named] if alike else []

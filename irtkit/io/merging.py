@@ -47,6 +47,13 @@ def merge_responses(
         blocks.append((row[rows], column[columns], codes))
     cells: Any = tuple(map(np.concatenate, zip(*blocks, strict=True)))
     sparse = any(matrix.is_sparse for matrix in matrices)
+    if repeats == "error" and any(matrix.has_repeats for matrix in matrices):
+        pairs = [np.unique(np.stack(block[:2]), axis=1) for block in blocks]
+        each = np.concatenate(pairs, axis=1)
+        ResponseMatrix.of_rows(
+            (*each, np.ones(each.shape[1], np.int8)), tuple(labels), sparse=sparse
+        )
+        repeats = "count"
     merged = ResponseMatrix.of_rows(cells, tuple(labels), repeats=repeats, sparse=sparse)
     tables = [matrix.metrics for matrix in matrices if matrix.metrics is not None]
     cell = ["respondent", "item", "metric"]

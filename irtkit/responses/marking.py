@@ -31,6 +31,8 @@ MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
+COUNTS = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
+"""Cells that are right trials out of all."""
 _MOST_DISTINCT = 1000  # Invalid values that are kept to find the remedy.
 _MOST_ITEMS = 10  # Items that a remedy names.
 

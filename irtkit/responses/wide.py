@@ -32,7 +32,7 @@ from irtkit.responses.long import (
     repeated_rows,
     summary_labels,
 )
-from irtkit.responses.marking import plain_value
+from irtkit.responses.marking import COUNTS, plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
 from irtkit.responses.vocabulary import KEY_ROWS, RIGHT, SUMMARIES, WRONG
@@ -232,6 +232,8 @@ def _refuse_cells(frame: LongFrame, columns: Columns, table: Table) -> None:
     """Raise the error for cells that are not responses: columns that are not items, or values."""
     settings, coder = frame.settings, frame.coder
     error = coder.error(*frame.names)
+    if COUNTS.fullmatch(str(error.finding.values["value"])):
+        raise error
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = columns.strange(more=int(numbers))
     shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}

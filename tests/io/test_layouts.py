@@ -221,6 +221,23 @@ RUNS = pd.concat([WIDE.assign(model=WIDE["model"] + f"_run{k}") for k in (0, 1)]
 SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
 TABLES = (("a.csv", csv(WIDE)), ("b.csv.gz", gzip.compress(csv(WIDE).encode())[:-20]))
 
+
+def by_task(names: str, *, turned: bool) -> Callable[[Path], Path]:
+    """Return a function that writes a file for each system and task, whose names are formatted."""
+    rows = tasked().groupby(["model", "task"])
+    return written(
+        *(
+            (
+                names.format(*of_file),
+                csv(part.drop(columns=["model", "task"]))
+                if names.endswith("csv")
+                else part.drop(columns=["model", "task"]).to_json(orient="records", lines=True),
+            )
+            for of_file, part in rows
+        )
+    )
+
+
 FORMS: dict[str, Form] = {
     # Shapes and spellings of tables
     "wide": reads(WIDE),
@@ -383,6 +400,18 @@ FORMS: dict[str, Form] = {
     "items by trial, counted": reads(pd.concat(
         [WIDE[["model"]], *(WIDE[ITEMS].add_suffix(f"_t{k}") for k in (0, 1))], axis=1), DOUBLED,
         repeats="count"),
+    **{f"tasks in files: {names}": says("file-names", by_task(names, turned=turned),
+        TASKS.part(BY_NAME, [2, 3, 0, 1])) for names, turned in (
+            ("{0}/{1}.jsonl", False), ("runs/{0}/{1}.csv", False), ("{1}/{0}.jsonl", True))},
+    "runs in files for each system": asks("repeated", written(
+        *((f"{model}/run{k}.csv", csv(rows.drop(columns="model")))
+          for k, table in enumerate((LONG, LONG_SECOND))
+          for model, rows in table.groupby("model"))), TWICE.part(BY_NAME), repeats="count"),
+    **{f"cells 2/2 in a {kind} file for each system": reads(written(
+        *((f"{model}.csv", csv(rows.drop(columns=out))) for model, rows in table.groupby("model"))),
+        DOUBLED.part(BY_NAME)) for kind, table, out in (
+            ("wide", marks("2/2", "0/2"), []),
+            ("long", LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), ["model"]))},
     "votes": refuses("votes", "model_a,model_b,winner\ngpt,llama,model_a\n"),
     # Words
     **{f"words {right}/{wrong}": reads(marks(right, wrong)) for right, wrong in (
