@@ -47,20 +47,14 @@ _LIVECODE = re.compile(
     r"(?:(.+)_)??(?:Scenario\.)?(codegeneration|selfrepair|testoutputprediction|codeexecution)"
     r"(?:_cot|_output|_[\d.]+)*_eval_all.json(?:\.gz)?"
 )
-_PROBLEMS = begins(rb'\s*\[\s*\{\s*"question_(?:title|id)"\s*:')
 _RUNNER_FAILED = re.compile(r"error_code\W+-5\b")
 _MISSING = ("infra_failure_ids", "ambiguous_failure_ids", "incomplete_ids")
 _WRONG = ("unresolved_ids", "empty_patch_ids", "error_ids", "submitted_ids", "completed_ids")
-_KEYS = (
-    *(b'"total_instances"', b'"submitted_instances"', b'"resolved_ids"', b'"submitted_ids"'),
-    *(b'"patch_is_None"', b'"patch_successfully_applied"'),
-)
 _DETAILS = "per_instance_details.json"
 _SUBMISSION = "results/results.json"
 _NO_RESULT = ("no_logs", "install_fail", "reset_failed", "test_errored", "test_timeout")
 """Lists of a submission whose instances ended in an error of the run."""
 _LISTS = ("resolved", "no_generation", "generated", "with_logs", "no_apply", "applied", *_NO_RESULT)
-_OF_SUBMISSION = re.compile(rf'\s*\{{\s*"(?:{"|".join(_LISTS)})"\s*:\s*\['.encode())
 _MANY = 20
 """Fewest instances for `no-contrast`. At 14 % resolved, 1 run of 20 with 20 resolves none."""
 
@@ -107,18 +101,6 @@ def read_bigcodebench(path: Path, _: Described) -> list[Samples]:
     return [samples] if samples.n_samples else []
 
 
-def is_livecodebench(path: Path, head: bytes) -> bool:
-    """Whether the file begins as a list of problems, and is named or graded as evaluated."""
-    graded = b'"graded_list"' in head or "_eval_all.json" in path.name
-    return _PROBLEMS(path, head) and graded
-
-
-def is_beside_livecodebench(path: Path, _: bytes) -> bool:
-    """Whether the file of evaluated problems is in the same folder as the answers or the totals."""
-    stem = path.name.removesuffix(".json").removesuffix("_eval")
-    return path.suffix == ".json" and path.with_name(f"{stem}_eval_all.json").exists()
-
-
 def read_livecodebench(path: Path, _: Described) -> list[Samples]:
     """Read ``<model>/<scenario>_<n>_<temperature>_eval_all.json`` of LiveCodeBench.
 
@@ -142,13 +124,6 @@ def read_livecodebench(path: Path, _: Described) -> list[Samples]:
 
     for_each("problem", enumerate(entries_of(json_document(path)), start=1), add)
     return [samples] if samples.n_samples else []
-
-
-def is_swe_bench(path: Path, head: bytes) -> bool:
-    """Whether the file begins as a report does."""
-    keys = any(key in head for key in _KEYS) or path.name == _DETAILS
-    of_submission = path.absolute().match(_SUBMISSION) and _OF_SUBMISSION.match(head) is not None
-    return head.lstrip().startswith(b"{") and (keys or of_submission)
 
 
 def read_swe_bench(path: Path, _: Described) -> list[Samples]:
@@ -235,8 +210,22 @@ def _names(path: Path) -> tuple[str, str]:
 
 
 READERS = {
-    "livecodebench": (is_livecodebench, read_livecodebench, is_beside_livecodebench),
-    "evalplus": (begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"hash"\s*:'), read_evalplus),
-    "swe-bench": (is_swe_bench, read_swe_bench),
-    "bigcodebench": (begins(rb'\s*\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"eval"\s*:'), read_bigcodebench),
+    "livecodebench": (
+        begins(
+            r'(?:(?<=_eval_all\.json\0)|(?<=_eval_all\.json\.gz\0)|(?=.*"graded_list"))'
+            r'\[\s*\{\s*"question_(?:title|id)"\s*:'
+        ),
+        read_livecodebench,
+    ),
+    "evalplus": (begins(r'\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"hash"\s*:'), read_evalplus),
+    "swe-bench": (
+        begins(
+            r'\{(?=.*"(?:total_instances|submitted_instances|resolved_ids|submitted_ids|'
+            r'patch_is_None|patch_successfully_applied)")|'
+            rf"(?<=/{_DETAILS}\0)\{{|"
+            rf'(?<={_SUBMISSION}\0)\{{\s*"(?:{"|".join(_LISTS)})"\s*:\s*\['
+        ),
+        read_swe_bench,
+    ),
+    "bigcodebench": (begins(r'\{\s*"date"\s*:\s*"[^"]*"\s*,\s*"eval"\s*:'), read_bigcodebench),
 }

@@ -10,11 +10,10 @@ https://github.com/evaleval/every_eval_ever
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import head_of
-from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
+from irtkit.io.json_text import at, begins, companion, entries_of, fields_of, for_each, json_lines
 from irtkit.io.samples import (
     Described,
     Item,
@@ -34,36 +33,20 @@ if TYPE_CHECKING:
 _CORRECT, _SCORE = "is_correct", "score"
 _OF_ANSWERS = ("epoch", "stop_reason")  # Metadata that the converter of Inspect writes.
 _TOKENS, _LATENCY = (Measure("output_tokens"), Measure("total_tokens")), (Measure("latency_ms"),)
-_VERSION = re.compile(rb'"schema_version"\s*:\s*"')
-
-
-def recognise(_: Path, head: bytes) -> bool:
-    """Whether the file begins with a sample or with a summary."""
-    begins = head.lstrip().startswith(b"{") and b'"evaluation_id"' in head
-    return begins and _VERSION.search(head) is not None
-
-
-def is_companion(path: Path, head: bytes) -> bool:
-    """Whether the file is a summary, which usually lies next to its samples."""
-    summary = recognise(path, head) and b'"sample_id"' not in head
-    return path.suffix == ".json" and (summary or _samples_beside(path) is not None)
-
-
-def _samples_beside(path: Path) -> Path | None:
-    names = (path.with_name(f"{path.stem}_samples{end}") for end in (".jsonl", ".jsonl.gz"))
-    return next((name for name in names if name.exists()), None)
 
 
 def read(path: Path, described: Described) -> list[Samples]:
     """Read one file of samples, with all its models and evaluations."""
-    if is_companion(path, head_of(path)):
-        samples_beside = _samples_beside(path)
-        if samples_beside is None:
-            names = f"{path.stem}_samples.jsonl"
+    if path.suffix == ".json":
+        names = (f"{path.stem}_samples{end}" for end in (".jsonl", ".jsonl.gz"))
+        beside = next((file for file in map(path.with_name, names) if file.exists()), None)
+        if beside is not None:
+            return read(beside, described)
+        if b'"sample_id"' not in head_of(path):
             raise ValueError(
-                f"this is a summary, and its samples, in {names}, are not in its folder"
+                f"this is a summary, and its samples, in {path.stem}_samples.jsonl, are not in "
+                "its folder"
             )
-        return read(samples_beside, described)
     stem = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
     aggregate = fields_of(companion(path.with_name(f"{stem}.json")))
     marks = _marks_of(aggregate)
@@ -193,4 +176,4 @@ def _marks_of(aggregate: dict[str, Any]) -> _Marks:
     return {k: (Measure(_CORRECT, n), Measure(_SCORE, n)) for k, n in [*names.items(), (None, "")]}
 
 
-READER = recognise, read, is_companion
+READER = begins(r'\{(?=.*"evaluation_id")(?=.*"schema_version"\s*:\s*")'), read

@@ -34,15 +34,11 @@ from irtkit.io.samples import (
     score_of,
     text_of,
 )
-from irtkit.io.table_files import MAGIC, parquet_file
+from irtkit.io.table_files import parquet_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_COMPANIONS = frozenset(
-    {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"}
-    | {"display_predictions.json", "display_requests.json"}
-)
 _NOT_MARKS = re.compile(
     r"num_|training_|inference_|finish_reason_|batch_size|prompt_truncated|max_prob|logprob|"
     r"predicted_index|perplexity|bits_per_byte|logprob_per_byte"
@@ -61,9 +57,7 @@ _CELL = re.compile(
 _USAGE = tuple(map(Measure, ("prompt_tokens", "completion_tokens", "total_tokens")))
 _EFFORT = tuple(map(Measure, ("latencyMs", "cost", "total_tokens")))
 _ERROR = 2  # ResultFailureReason.ERROR of promptfoo.
-_DETAILS = re.compile(rb'"details"\s*:\s*(?:\[\s*\{\s*"example_abbr"|\{\s*"(?:type|0)")\s*:')
 _ALL = "_allresults.json"
-_TOTALS = begins(rb'\s*\{\s*"score"\s*:[^{}"]*"metrics"\s*:\s*(?:\{|null)')
 _REPORT = re.compile(r"(healthbench_(?:hard|consensus|meta)|[^_]+)_(.+?)(?:_(\d{8}_\d{6}))?")
 _MESSAGE = re.compile(r'<div class="message (\w*)">.*?<pre>(.*?)</pre>', re.DOTALL)
 _TARGET = re.compile(r"<p>Correct Answer: (.*?)</p>", re.DOTALL)
@@ -128,10 +122,8 @@ def _helm_item(instance: Any) -> Item:
     return Item(None if text is None else f"{text}\0{target}", text, target, metadata)
 
 
-def is_open_llm(path: Path, head: bytes) -> bool:
-    """Whether the file is Parquet with the columns of details."""
-    if not head.startswith(MAGIC):
-        return False
+def is_open_llm(path: Path) -> bool:
+    """Whether a Parquet file has the columns of details."""
     try:
         with parquet_file(path) as file:
             names = set(file.schema_arrow.names)
@@ -391,17 +383,6 @@ def _runs(detail: Any, *keys: str) -> list[Any]:
     return entries_of(value) or [value]
 
 
-def is_simple_evals(path: Path, head: bytes) -> bool:
-    """Whether the file begins as a report, or as all results of a run."""
-    page = head.lstrip().startswith(b"<!DOCTYPE html>") and b".message.assistant" in head
-    return page or (path.name.endswith(_ALL) and _TOTALS(path, head))
-
-
-def is_beside_simple_evals(path: Path, _: bytes) -> bool:
-    """Whether a file with all results is in the same folder as the report or the totals."""
-    return path.suffix in {".html", ".json"} and path.with_name(f"{path.stem}{_ALL}").exists()
-
-
 def read_simple_evals(path: Path, _: Described) -> list[Samples]:
     """Read ``<eval>_<model>.html`` or ``…_allresults.json`` of OpenAI simple-evals.
 
@@ -431,27 +412,28 @@ def read_simple_evals(path: Path, _: Described) -> list[Samples]:
     return [samples] if samples.n_samples else []
 
 
-_HELM = (b'"train_trial_index"', b'"stats"', b'"sum_squared"')
-READERS = {
-    "helm": (
-        lambda _, head: head.lstrip().startswith(b"[") and all(name in head for name in _HELM),
-        read_helm,
-        lambda path, _: path.name in _COMPANIONS,
+READERS: dict[str, tuple[Any, ...]] = {
+    "helm": (begins(r'\[(?=.*"train_trial_index")(?=.*"stats")(?=.*"sum_squared")'), read_helm),
+    "simple-evals": (
+        begins(
+            r"<!DOCTYPE html>(?=.*\.message\.assistant)|"
+            rf'(?<={_ALL}\0)\{{\s*"score"\s*:[^{{}}"]*"metrics"\s*:\s*(?:\{{|null)'
+        ),
+        read_simple_evals,
     ),
-    "simple-evals": (is_simple_evals, read_simple_evals, is_beside_simple_evals),
-    "openml": (begins(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE), read_openml),
-    "open-llm": (is_open_llm, read_open_llm),
-    "openai-evals": (begins(rb'\s*\{\s*"spec"\s*:\s*\{\s*"completion_fns"\s*:'), read_openai_evals),
+    "openml": (begins(r"(?i:(?:%[^\n]*\n\s*)*+@relation\b)"), read_openml),
+    "open-llm": (begins("PAR1"), read_open_llm, is_open_llm),
+    "openai-evals": (begins(r'\{\s*"spec"\s*:\s*\{\s*"completion_fns"\s*:'), read_openai_evals),
     "promptfoo": (
-        begins(rb'\s*\{\s*"evalId"[^,]*,\s*"results"\s*:\s*\{\s*"version"\s*:\s*3\b'),
+        begins(r'\{\s*"evalId"[^,]*,\s*"results"\s*:\s*\{\s*"version"\s*:\s*3\b'),
         read_promptfoo,
     ),
     "livebench": (
-        begins(rb'\s*\{"question_id":.*"task":.*"model":.*"score":.*"tstamp":'),
+        begins(r'\{"question_id":(?-s:.*"task":.*"model":.*"score":.*"tstamp":)'),
         read_livebench,
     ),
     "opencompass": (
-        lambda _, head: head.lstrip().startswith(b"{") and _DETAILS.search(head) is not None,
+        begins(r'\{(?=.*"details"\s*:\s*(?:\[\s*\{\s*"example_abbr"|\{\s*"(?:type|0)")\s*:)'),
         read_opencompass,
     ),
 }

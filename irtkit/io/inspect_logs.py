@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
-from irtkit.io.json_text import at, entries_of, fields_of, for_each, json_document, parse
+from irtkit.io.json_text import at, begins, entries_of, fields_of, for_each, json_document, parse
 from irtkit.io.samples import (
     Described,
     Item,
@@ -40,14 +40,6 @@ _TOKENS = Measure("output_tokens"), Measure("total_tokens")
 _SECONDS = Measure("total_time"), Measure("working_time")
 _MOST_BYTES = 2**28  # Bytes of a member: 100,000 samples with texts of 2,500 characters.
 _COMPARED = 1000  # Characters that identify an item: summaries cut texts at 5,120 or more.
-
-
-def recognise(path: Path, head: bytes) -> bool:
-    """Whether the file is a zip with the suffix of a log, or begins as a log in JSON does."""
-    if head.startswith(_ZIP):
-        return path.suffix == ".eval"
-    names = (b'"eval"', b'"version"', b'"status"')
-    return head.lstrip().startswith(b"{") and all(name in head for name in names)
 
 
 def read(path: Path, described: Described) -> list[Samples]:
@@ -156,5 +148,7 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
         raise ValueError(f"the archive is damaged: {error}") from error
 
 
-_BESIDE = {"logs.json", "listing.json", "eval-set.json"}
-READER = recognise, read, lambda path, _: path.name in _BESIDE
+READER = (
+    begins(r'(?<=\.eval\0)PK\x03\x04|\{(?=.*"eval")(?=.*"version")(?=.*"status")'),
+    read,
+)

@@ -84,9 +84,12 @@ def for_each(word: str, records: Iterable[tuple[Any, Any]], add: Callable[[Any],
             raise ValueError(f"{word} {number}: {error}") from error
 
 
-def begins(pattern: bytes, flags: int = 0) -> Callable[[Path, bytes], bool]:
-    """Return what recognises logs that begin with a pattern."""
-    return lambda _, head: re.match(pattern, head, flags) is not None
+def begins(head: str) -> re.Pattern[str]:
+    r"""Return a pattern of the folder, name and first characters of a log, divided by a zero.
+
+    The name may be looked behind at: ``(?<=.json\0)``.
+    """
+    return re.compile(rf"(?s)[^\0]*\0\s*(?:{head})")
 
 
 def at(value: Any, *keys: str) -> Any:

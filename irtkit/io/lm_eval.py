@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
+from irtkit.io.json_text import at, begins, companion, entries_of, fields_of, for_each, json_lines
 from irtkit.io.samples import (
     Described,
     Item,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FILE = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl?(?:\.gz)?")
-_RESULTS = re.compile(r"results_\d{4}.*\.json|.*_(\d{4}-\d\d-\d\dT[\d.-]+)\.json")
 _FIELDS = frozenset(
     {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
     | {"doc_hash", "prompt_hash", "target_hash", "resps_hash", "filtered_resps_hash"}
@@ -37,19 +36,6 @@ _FIELDS = frozenset(
 _QUESTIONS = ("question", "query", "problem", "prompt", "input", "goal", "ctx", "sentence", "text")
 _TURN = "filter "
 _BYPASSED = "bypass"  # The metric of tasks that are only generated, always 999.
-
-
-def recognise(_: Path, head: bytes) -> bool:
-    """Whether the file begins with a sample."""
-    return head.lstrip().startswith(b"{") and b'"doc_id"' in head and b'"doc"' in head
-
-
-def is_companion(path: Path, _: bytes) -> bool:
-    """Whether the file has the name of results, and samples next to it if that is unsure."""
-    named = _RESULTS.fullmatch(path.name)
-    if named is None or named[1] is None:
-        return named is not None
-    return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
 
 
 def read(path: Path, described: Described) -> list[Samples]:
@@ -126,4 +112,4 @@ def _begun(path: Path, described: Described) -> tuple[Samples, Any]:
     return samples, results
 
 
-READER = recognise, read, is_companion
+READER = begins(r'\{(?=.*"doc_id")(?=.*"doc")'), read

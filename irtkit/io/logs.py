@@ -11,6 +11,7 @@ import glob
 import hashlib
 import math
 import os
+import re
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -32,7 +33,7 @@ from irtkit.responses.columns import listed
 from irtkit.responses.marking import coded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -45,11 +46,9 @@ if TYPE_CHECKING:
 class Reader(NamedTuple):
     """How the logs of one format are recognised and read."""
 
-    recognise: Callable[[Path, bytes], bool]
-    """Whether a file that begins with some bytes is a log of the format."""
+    pattern: re.Pattern[str]  # See `irtkit.io.json_text.begins`.
     read: Callable[[Path, Described], list[Samples]]
-    is_companion: Callable[[Path, bytes], bool] = lambda _path, _head: False
-    """Whether a file describes the logs next to it and is not a log itself."""
+    holds_logs: Callable[[Path], bool] | None = None  # What the pattern cannot tell.
 
 
 _READERS: dict[str, tuple[Any, ...]] = {
@@ -59,8 +58,24 @@ _READERS: dict[str, tuple[Any, ...]] = {
     **harnesses.READERS,
     **code_tests.READERS,
 }
-LOG_FORMATS = {name: Reader(*functions) for name, functions in _READERS.items()}
+LOG_FORMATS = {name: Reader(*reader) for name, reader in _READERS.items()}
 """Readers by the names of their formats."""
+_COMPANIONS = (
+    (r"(?:logs|listing|eval-set)\.json\0", ""),
+    (r"(?:run_spec|scenario|scenario_state|stats|instances)\.json\0", ""),
+    (r"display_(?:predictions|requests)\.json\0", ""),
+    (r"results_\d{4}[^\0]*\.json\0", ""),
+    (r"[^\0]*_(\d{4}-\d\d-\d\dT[\d.-]+)\.json\0", "samples_*_{}.jsonl*"),
+    (r"([^\0]+)\.json\0", "{}_samples.jsonl"),
+    (r"([^\0]+)\.json\0", "{}_samples.jsonl.gz"),
+    (
+        r'[^\0]*\.json\0\s*\{(?=.*"evaluation_id")(?=.*"schema_version"\s*:\s*")(?!.*"sample_id")',
+        "",
+    ),
+    (r"([^\0]+)\.(?:html|json)\0", "{}_allresults.json"),
+    (r"([^\0]+?)(?:_eval)?\.json\0", "{}_eval_all.json"),
+)
+"""Name and first characters of files that describe logs next to them, and names of these logs."""
 BESIDE = "beside"  # Instead of a format: the file describes the logs next to it.
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
@@ -175,11 +190,26 @@ def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
 
     A description of logs that leads to them is itself a log if it is read `alone`.
     """
-    beside = any(kind.is_companion(path, head) for kind in LOG_FORMATS.values())
+    begin = head[:4096].decode("latin-1")
+    if not begin.strip():
+        return None
+    beside = False
+    for pattern, logs in _COMPANIONS:
+        if named := re.match(pattern, f"{path.name}\0{begin}", re.DOTALL):
+            names = logs.format(*map(glob.escape, named.groups()))
+            beside |= not logs or any(path.parent.glob(names))
     if beside and not alone:
         return BESIDE
-    kinds = (name for name, kind in LOG_FORMATS.items() if kind.recognise(path, head))
-    return next(kinds, BESIDE if beside else None) if head.strip() else None
+    kinds = formats_that_fit(path, begin)
+    return next(kinds, BESIDE if beside else None)
+
+
+def formats_that_fit(path: Path, begin: str) -> Iterator[str]:
+    """Formats of logs that may begin with some characters, the likeliest first."""
+    place = f"{'/'.join(path.absolute().parts[-2:])}\0{begin}"
+    for name, kind in LOG_FORMATS.items():
+        if kind.pattern.match(place) and (kind.holds_logs is None or kind.holds_logs(path)):
+            yield name
 
 
 def _log_format_of(file: Path) -> str | None:

@@ -58,7 +58,7 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
     begins = head.lstrip()[:1]
     if not begins:
         raise ValueError("the file is empty")
-    if table_files.is_py_irt(head):
+    if table_files.PY_IRT.match(head):
         return "py-irt"
     harness = logs.log_format(file, head, alone=True)
     if harness == logs.BESIDE:

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 _BUFFER_BYTES = 2**20  # Bytes of a column that are read at once: a row group may be a whole file.
-_PY_IRT = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
+PY_IRT = re.compile(
+    rb"""\s*\{(?:\s*['"](?:subject_id|responses)['"]|(?=.*"subject_id")(?=.*"responses"))""",
+    re.DOTALL,
+)
+"""How a file of py-irt begins."""
 
 
 @contextlib.contextmanager
@@ -97,12 +101,6 @@ def arrow_table(path: Path) -> Table:
         except pa.ArrowException as error:
             raise failed("damaged", message=f"the Arrow data cannot be read: {error}") from error
         return frame_table(table.to_pandas(), path.name)
-
-
-def is_py_irt(head: bytes) -> bool:
-    """Whether a file begins with a line of py-irt."""
-    both = b'"subject_id"' in head and b'"responses"' in head
-    return _PY_IRT.match(head) is not None or (both and head.lstrip().startswith(b"{"))
 
 
 def py_irt_table(path: Path) -> Table:

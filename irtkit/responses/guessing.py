@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _USUAL = (2, 3, 4, 5)  # Numbers of options.
 _FEWEST_ITEMS = 400  # Two standard errors of an accuracy are then at most 0.05.
 _FEWEST, _LEAST_SHARE = 3, 0.25  # Systems at chance that are many.
-_REACH = 2  # Standard errors, of an accuracy from chance and of a correlation from 0.
+_REACH = 2  # Standard errors of an accuracy.
+_LEAST_CORRELATION = 0.2  # Of scores of a system with those of others (Ebel's limit for items).
 
 
 def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
@@ -37,8 +38,8 @@ def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
 def near_chance(matrix: ResponseMatrix) -> list[Finding]:
     """Say that many systems seem to guess between 2, 3, 4 or 5 options, which are not declared.
 
-    Their accuracy is within two standard errors of chance, and they get easy items right no more
-    often than hard ones. About 2 of 100 systems that guess miss the second condition.
+    Their accuracy is within two standard errors of chance, and they get easy items right hardly
+    more often than hard ones: their scores correlate with those of other systems by at most 0.2.
     """
     table = matrix.item_table
     if matrix.has_scores or (table is not None and {"n_options", "kind"} & {*table.columns}):
@@ -70,7 +71,7 @@ def _counts(cells: Cells) -> Any:
 
 
 def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
-    """Number of systems near chance whose scores do not rise with those of other systems."""
+    """Number of systems near chance whose scores hardly rise with those of other systems."""
     right, tried = (table[others].sum(axis=0, dtype=np.int64) for table in _counts(cells))
     n_blind = 0
     for row in near:
@@ -82,5 +83,5 @@ def _n_blind(cells: Cells, near: NDArray[Any], others: NDArray[Any]) -> int:
         ease = (right - successes * (row in others))[seen] / of_others[seen]
         with np.errstate(invalid="ignore"):  # items that all get right
             correlation = np.corrcoef(score, ease)[0, 1]
-        n_blind += not correlation * np.sqrt(len(score)) > _REACH
+        n_blind += not correlation > _LEAST_CORRELATION
     return n_blind

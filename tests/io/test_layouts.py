@@ -222,7 +222,7 @@ SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
 TABLES = (("a.csv", csv(WIDE)), ("b.csv.gz", gzip.compress(csv(WIDE).encode())[:-20]))
 
 
-def by_task(names: str, *, turned: bool) -> Callable[[Path], Path]:
+def by_task(names: str) -> Callable[[Path], Path]:
     """Return a function that writes a file for each system and task, whose names are formatted."""
     rows = tasked().groupby(["model", "task"])
     return written(
@@ -400,9 +400,9 @@ FORMS: dict[str, Form] = {
     "items by trial, counted": reads(pd.concat(
         [WIDE[["model"]], *(WIDE[ITEMS].add_suffix(f"_t{k}") for k in (0, 1))], axis=1), DOUBLED,
         repeats="count"),
-    **{f"tasks in files: {names}": says("file-names", by_task(names, turned=turned),
-        TASKS.part(BY_NAME, [2, 3, 0, 1])) for names, turned in (
-            ("{0}/{1}.jsonl", False), ("runs/{0}/{1}.csv", False), ("{1}/{0}.jsonl", True))},
+    **{f"tasks in files: {names}": says("file-names", by_task(names),
+        TASKS.part(BY_NAME, [2, 3, 0, 1])) for names in (
+            "{0}/{1}.jsonl", "runs/{0}/{1}.csv", "{1}/{0}.jsonl")},
     "runs in files for each system": asks("repeated", written(
         *((f"{model}/run{k}.csv", csv(rows.drop(columns="model")))
           for k, table in enumerate((LONG, LONG_SECOND))
