@@ -212,7 +212,7 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
 
 def test_weak_systems_that_find_easy_items_easier_do_not_guess() -> None:
     generator = np.random.default_rng(0)
-    easy = np.tile([0.1, 0.2, 0.45], 200)  # Mean accuracy 1/4.
+    easy = np.tile([0.05, 0.1, 0.6], 200)  # Mean accuracy 1/4.
     values = (generator.random((20, 600)) < easy).astype(int)
     assert not read_responses(values).source.findings
     values[:10] = generator.random((10, 600)) < 0.25
