@@ -54,37 +54,29 @@ class Cells:
     __slots__ = ("stored",)
 
     def __init__(self, marks: Any, trials: Any = None) -> None:
-        if marks.dtype.kind == "f":
-            if trials is None:
-                trials = (marks >= 0).astype(np.uint8)
-                marks = np.where(trials, marks, 0)
-            numbers = marks if isinstance(marks, np.ndarray) else marks.data
-            whole = not (numbers % 1).any()
-            marks = marks.astype(trials.dtype if whole else np.float32)
-        if isinstance(trials, np.ndarray) and trials.max() <= 1 and marks.dtype.kind != "f":
-            marks = np.add(marks, trials, dtype=np.int8, casting="unsafe")
-            marks, trials = np.add(marks, np.int8(MISSING), out=marks), None
-        if isinstance(marks, np.ndarray):
+        if trials is None and marks.dtype.kind == "f":
+            trials = marks >= 0
+            marks = np.where(trials, marks, 0)
+        is_dense = isinstance(marks, np.ndarray)
+        if trials is not None:
+            right, tried = (marks, trials) if is_dense else (marks.data, trials.data)
+            kind = count_type(int(tried.max(initial=0)))
+            has_scores = right.dtype.kind == "f" and (right % 1).any()
+            right = right.astype(np.float32 if has_scores else kind, copy=False)
+            tried = tried.astype(kind, copy=False)
+            if not is_dense:
+                marks = _with_data(marks, right)
+                trials = _with_data(trials, tried)
+            elif has_scores or tried.max(initial=0) > 1:
+                marks, trials = np.ascontiguousarray(right), np.ascontiguousarray(tried)
+            else:
+                marks, trials = np.add(right, tried, dtype=np.int8, casting="unsafe"), None
+                marks += np.int8(MISSING)
+        if is_dense:
             marks = np.ascontiguousarray(marks)
-            trials = None if trials is None else np.ascontiguousarray(trials)
-            kept = [table for table in (marks, trials) if table is not None]
-        else:
-            from scipy.sparse import csr_array
-
-            kind = count_type(int(trials.data.max(initial=0)))
-            inner = trials.indices, trials.indptr
-            marks, trials = (
-                csr_array((table.data.astype(of, copy=False), *inner), shape=trials.shape)
-                for table, of in (
-                    (marks, np.float32 if marks.dtype.kind == "f" else kind),
-                    (trials, kind),
-                )
-            )
-            marks.has_canonical_format = trials.has_canonical_format = True
-            kept = [getattr(m, k) for m in (marks, trials) for k in ("data", "indices", "indptr")]
-        for array in kept:
-            array.flags.writeable = False
         self.stored = marks, trials  # Marks and None, or successes and trials, dense or sparse.
+        for array in self.arrays().values():
+            array.flags.writeable = False
 
     @classmethod
     def of_places(
@@ -224,16 +216,12 @@ class Cells:
     def rows(self) -> Block:
         """Respondent, item and code of every trial, right before wrong in each cell.
 
-        What is left of a score beyond whole trials is between these.
+        Trials with scores have the mean score of the cell.
         """
         right, tried = self.observed
         rows = np.repeat(np.arange(self.shape[0]), np.diff(tried.indptr))
         if self.has_scores:
-            whole = right.data.astype(int)
-            part = right.data - whole
-            counts = np.stack([whole, part > 0, tried.data - whole - (part > 0)], axis=1)
-            codes = np.stack([np.ones_like(part), part, np.zeros_like(part)], axis=1)
-            codes = np.repeat(codes.ravel(), counts.ravel())
+            codes = np.repeat(right.data / tried.data, tried.data)
         else:
             counts = np.stack([right.data, tried.data - right.data], axis=1).ravel()
             codes = np.repeat(np.tile(np.array([1, 0], np.int8), tried.nnz), counts)
@@ -306,29 +294,28 @@ class CellBuilder:
             self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns, codes))
             return
         self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
-        cells = rows.astype(np.int64)
-        cells *= self._table.shape[1]
-        cells += columns
         if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
             self._table = self._table.astype(np.float32)
         counts = self._table.reshape(-1, 2)
+        cells = rows.astype(np.int64)
+        cells *= self._table.shape[1]
+        cells += columns
         if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
             cells *= 2
             codes = codes.view(np.uint8) if codes.dtype.kind == "i" else codes
             np.add.at(counts.reshape(-1), cells, codes.astype(counts.dtype, copy=False))
             np.add.at(counts.reshape(-1), cells + 1, counts.dtype.type(1))
-        elif self.repeats in {"first", "last"}:
-            if self.repeats == "first":
-                fresh = np.flatnonzero(counts[cells, 1] == 0)[::-1]
-                cells, codes = cells[fresh], codes[fresh]
-            counts[cells, 0] = codes  # Where a cell occurs several times, NumPy keeps the last.
-            counts[cells, 1] = 1
-        else:
-            cells, right, tried = self._counted(cells, codes)
-            total = counts[cells] + np.stack([right, tried], axis=1)
+            return
+        cells, right, tried = self._counted(cells, codes)
+        present, total = counts[cells], np.stack([right, tried], axis=1)
+        if self.repeats == "first":
+            total = np.where(present[:, 1:] > 0, present, total)
+        elif self.repeats != "last":
+            total = total + present
+        if counts.dtype.kind != "f":
             kind = np.promote_types(counts.dtype, count_type(int(total.max())))
             self._table = self._table.astype(kind, copy=False)
-            self._table.reshape(-1, 2)[cells] = total
+        self._table.reshape(-1, 2)[cells] = total
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
@@ -345,16 +332,14 @@ class CellBuilder:
 
     def build(self, shape: Shape) -> Cells:
         """Return the cells of all rows."""
-        self._make_room(*shape)
         if self.sparse:
             empty = np.empty(0, np.int64), np.empty(0, np.int8)
             trials = map(np.concatenate, zip(*self._kept, empty, strict=True))
             self._kept = []
             cells, right, tried = self._counted(*trials)
         else:
+            self._make_room(*shape)
             right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
-        if not self.sparse and tried.dtype.kind == "f":
-            tried = tried.astype(count_type(int(tried.max(initial=0))))
         if self.repeats == "error":
             self.repeated = self._n - int(np.count_nonzero(tried))
         if self.repeated:
@@ -362,9 +347,7 @@ class CellBuilder:
             k, width = (int(cells[k]), 1 << _ITEM_BITS) if self.sparse else (k, shape[1])
             self.first_repeat = divmod(k, width)
         if self._share:
-            least = self._share * np.arange(int(tried.max(initial=0)) + 1) - _ROUNDING
-            least = least if right.dtype.kind == "f" else np.ceil(least).astype(tried.dtype)
-            right = (right >= least[tried]) & (tried > 0)
+            right = (right >= self._share * tried - _ROUNDING) & (tried > 0)
             tried = tried > 0
         if not self.sparse:
             return Cells(right, tried)
@@ -418,13 +401,11 @@ def check_repeats(repeats: str) -> float:
 def counts_of(
     successes: NDArray[Any], trials: NDArray[Any], names: Names
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Tables of counts of any type as small whole numbers, 0 if missing."""
+    """Tables of counts of any type as whole numbers, 0 if missing."""
     import pandas as pd
 
     right, tried = (
-        pd.to_numeric(pd.Series(table.ravel()), errors="coerce")
-        .to_numpy(np.float64, na_value=np.nan)
-        .reshape(table.shape)
+        pd.DataFrame(table).apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
         for table in (successes, trials)
     )
     with np.errstate(invalid="ignore"):
@@ -440,6 +421,14 @@ def counts_of(
             f"respondent {short(names[0][row])}, item {short(names[1][column])} has {shown}"
             + and_more(int(bad.sum()) - 1, "such cell")
         )
-    kind = count_type(int(np.nanmax(tried, initial=0)))
-    tried = np.nan_to_num(tried).astype(kind)
-    return np.where(tried > 0, right, 0).astype(kind), tried
+    tried = np.nan_to_num(tried)
+    return np.where(tried > 0, right, 0), tried
+
+
+def _with_data(table: Any, data: NDArray[Any]) -> Any:
+    """Sparse table with other values in the same places, sorted and unique."""
+    from scipy.sparse import csr_array
+
+    other = csr_array((data, table.indices, table.indptr), shape=table.shape)
+    other.has_canonical_format = True
+    return other

@@ -25,14 +25,9 @@ _LEAST_CORRELATION = 0.2  # Of scores of a system with those of others (Ebel's l
 
 def with_options(matrix: ResponseMatrix, n_options: Any) -> ResponseMatrix:
     """Return the matrix with the number of options of every item in its table."""
-    import pandas as pd
-
     if not is_whole(n_options) or n_options < 2:
         raise ValueError(f"options must be a whole number of at least 2, got {short(n_options)}")
-    table = matrix.item_table
-    table = pd.DataFrame(index=[*matrix.items]) if table is None else table
-    tables = (matrix.respondent_table, matrix.metrics)
-    return matrix.with_tables(table.assign(n_options=n_options), *tables)
+    return matrix.with_columns(n_options=n_options)
 
 
 def near_chance(matrix: ResponseMatrix) -> list[Finding]:

@@ -214,17 +214,11 @@ def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     """Place of every row's tuple of values among the distinct tuples, and these."""
     import pandas as pd
 
-    factorised = [_factorised(column) for column in columns]
-    which = np.zeros(len(factorised[0][0]), np.int64)
-    for places, _ in factorised:
-        which = pd.factorize(which * (1 << 31) + places)[0]
-    first = np.unique(which, return_index=True)[1]
-    values = []
-    for places, distinct in factorised:
-        listed = distinct.to_pylist() if hasattr(distinct, "to_pylist") else distinct.tolist()
-        listed.append(None)  # of place −1
-        values.append([listed[k] for k in places[first].tolist()])
-    return which, pd.Index([*zip(*values, strict=True)], tupleize_cols=False)
+    series = [column if hasattr(column, "iloc") else column.to_pandas() for column in columns]
+    plain = [pd.Series(column).astype(object).reset_index(drop=True) for column in series]
+    rows = [*zip(*plain, strict=True)]
+    which, distinct = pd.factorize(np.fromiter(rows, object, len(rows)))
+    return which, pd.Index(distinct, tupleize_cols=False)
 
 
 def by_label(

@@ -36,29 +36,31 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
     if hasattr(pairs, "get"):
         pairs = [pairs.get(item, (0, 1)) for item in matrix.items]
     ends = np.broadcast_to(np.array(pairs, np.float64), (matrix.n_items, 2))
-    span = np.abs(ends[:, 1] - ends[:, 0])
-    exact = matrix.scores.astype(np.float64) * span
-    levels: NDArray[Any] = np.rint(exact)
+    worst, best = ends.T
+    span = np.abs(best - worst)
+    exact = matrix.scores * span
     seen = ~np.isnan(exact)
-    odd = (np.abs(exact - levels) > _ROUNDING * span) | (span % 1 > 0)
-    scored = (odd & seen).any(axis=0) & (np.where(seen, exact, 0).max(axis=0) < 1 + _ROUNDING)
+    levels: NDArray[Any] = np.rint(exact)
+    odd = seen & ((np.abs(exact - levels) > _ROUNDING * span) | (span % 1 > 0))
+    scored = odd.any(axis=0) & (np.fmax.reduce(exact, axis=0) < 1 + _ROUNDING)
     if declared:
         scored &= (np.sort(ends, axis=1) == (0, 1)).all(axis=1)
     scored &= not scored.all() or isinstance(score_range, Ranges)
-    if (odd & seen & ~scored).any():
-        odd &= seen & ~scored
+    if (odd := odd & ~scored).any():
         row, k = divmod(int(odd.argmax()), matrix.n_items)
-        value = matrix.scores[row, k] * (ends[k, 1] - ends[k, 0]) + ends[k, 0]
+        value = matrix.scores[row, k] * (best[k] - worst[k]) + worst[k]
         raise ValueError(
             f"levels must be whole numbers: respondent {short(matrix.respondents[row])}, item "
             f"{short(matrix.items[k])} has {value:.6g}. The 2PL takes other scores, and "
             "score_range= declares their range"
         )
     if not declared:
-        levels = levels - (1 if np.nanmin(exact) > 0 else 0)
-        top = np.where(seen, levels, 0).max(axis=0)
+        first = 1 if np.nanmin(exact) > 0 else 0
+        levels = levels - first
+        top = np.fmax(np.fmax.reduce(levels, axis=0), 0)
         marks = (top <= 1) & (np.nanmin(exact) == 0)  # right or wrong
-        span = np.where(marks, 1, max(top.max(initial=1, where=~scored), 1))
+        span = np.where(marks, 1, top.max(initial=1, where=~scored))
+        worst = np.where(scored, 0, first)
     if (many := span > MOST_POINTS).any():
         k = int(many.argmax())
         raise ValueError(
@@ -66,25 +68,17 @@ def levels_of(matrix: ResponseMatrix, score_range: Any) -> ResponseMatrix:
             f"{span[k] + 1:.0f}. The 2PL takes them as scores"
         )
     span = np.where(scored, 1, span)
-    points = np.where(seen, np.where(scored, np.minimum(np.round(exact, 7), 1), levels), 0).astype(
-        np.float32
-    )
-    cells = Cells(points, np.where(seen, span, 0).astype(np.uint8))
+    points = np.where(scored, np.minimum(np.round(exact, 7), 1), levels)
+    cells = Cells(np.where(seen, points, 0), np.where(seen, span, 0))
     names = matrix.respondents, matrix.items
     leveled = ResponseMatrix.of_cells(cells, names, matrix.synthetic).with_known(matrix)
     kinds = np.where(span > 1, "levels", np.where(scored, "fraction", "binary"))
-    table = leveled.item_table
-    if table is None:
-        import pandas as pd
-
-        table = pd.DataFrame(index=leveled.items)
-    if not declared:
-        lowest = np.where(scored, 0, 1 if np.nanmin(exact) > 0 else 0)
-        ends = np.stack([lowest, lowest + span], axis=1)
-    worst, best = ends.T
-    table = table.assign(kind=kinds, worst_score=worst, best_score=best)
-    leveled.item_table = table.rename_axis("item")
-    return leveled
+    columns = {
+        "kind": kinds,
+        "worst_score": worst,
+        "best_score": best if declared else worst + span,
+    }
+    return leveled.with_columns(**columns)
 
 
 def score_ranges(matrix: ResponseMatrix | None) -> Ranges | None:

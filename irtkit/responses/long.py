@@ -28,7 +28,14 @@ from irtkit.responses.columns import (
     several_columns,
 )
 from irtkit.responses.labels import Labels
-from irtkit.responses.marking import MISSING, MISSING_WORDS, Coder, Marking, match, right_answers
+from irtkit.responses.marking import (
+    MISSING,
+    MISSING_WORDS,
+    Coder,
+    Marking,
+    distinct,
+    plain_value,
+)
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
@@ -111,7 +118,7 @@ class LongFrame:
                 choices = (wrong, ask("blank-missing", missing=""))
                 notes.append(Finding("only-right", "note", {"n": matrix.n_missing}, choices))
         if self.items.prefixed:
-            matrix = with_tasks(matrix, [parts[0] for parts in self.items.parts])
+            matrix = matrix.with_columns(task=[parts[0] for parts in self.items.parts])
         return matrix, notes, n_given
 
 
@@ -266,37 +273,54 @@ def of_answers(
     """Response matrix of answers that are marked, findings about them, and their number.
 
     The block holds numbers of respondents and items, answers, and perhaps the right answers, which
-    the key has otherwise.
+    the key has otherwise: a mapping, or the respondent whose answers they are. Words are compared
+    in small letters and numbers by value.
     """
     import pandas as pd
 
     rows, columns, answers, *targets = block
-    key = settings.key
-    if isinstance(key, str) and key in names[0] and not targets:
-        of_key = rows == names[0].index(key)
-        items = [names[1][k] for k in columns[of_key]]
-        key = dict(zip(items, answers[of_key], strict=True))
-        rows, columns, answers = (array[~of_key] for array in (rows, columns, answers))
-        rows = rows - (rows > names[0].index(settings.key))
-        names = tuple(name for name in names[0] if name != settings.key), names[1]
-    right = targets[0] if targets else right_answers(key, names[1])[columns]
-    codes, predictions, target = match((rows, columns), answers, right, settings.marking, names)
-    n, n_right = int(np.count_nonzero(codes != MISSING)), int(np.count_nonzero(codes == 1))
+    respondents, items = names
+    if targets:
+        right = targets[0]
+    else:
+        key = settings.key
+        if isinstance(key, str):
+            if key not in respondents:
+                raise failed("no-key", key=key)
+            row_of_key = respondents.index(key)
+            is_key = rows == row_of_key
+            labels = [items[k] for k in columns[is_key]]
+            key = dict(zip(labels, answers[is_key], strict=True))
+            rows, columns, answers = (array[~is_key] for array in (rows, columns, answers))
+            rows = rows - (rows > row_of_key)
+            respondents = tuple(name for name in respondents if name != settings.key)
+        absent = [item for item in items if plain_value(key.get(item)) in MISSING_WORDS]
+        if absent:
+            remedy = Remedy({"ignore": absent}, "ignore", safe=False)
+            raise failed("key-missing", remedy, items=absent)
+        right = np.array([key[item] for item in items], dtype=object)[columns]
+    which, values = distinct(np.concatenate([answers, right]).astype(object))
+    plain = np.array([*map(str, map(plain_value, values)), ""], dtype=object)
+    words = np.array([*(str(value).strip() for value in values), None], dtype=object)
+    absent_words = {*MISSING_WORDS, *map(str, settings.marking.missing)}
+    words[np.isin(plain, [*absent_words])] = None
+    given, target = np.split(words[which], 2)
+    meaning, right_meaning = np.split(plain[which], 2)
+    known = pd.notna(given) & pd.notna(target)
+    codes = np.where(known, meaning == right_meaning, MISSING).astype(np.int8)
+    n, n_right = int(known.sum()), int(np.count_nonzero(codes == 1))
     if not n_right:
         raise failed("no-match", n=n)
+    names = respondents, items
     how: dict[str, Any] = {"repeats": settings.repeats, "sparse": settings.sparse}
     matrix = ResponseMatrix.of_rows((rows, columns, codes), names, **how)
-    matrix = matrix.with_tables(pd.DataFrame({"target": target}, [*names[1]]))
-    matrix.predictions = predictions
+    predictions = np.full((len(respondents), len(items)), None, dtype=object)
+    predictions[rows[::-1], columns[::-1]] = given[::-1]  # The first answer of a cell is kept.
+    of_items = np.full(len(items), None, dtype=object)
+    of_items[columns[pd.notna(target)]] = target[pd.notna(target)]
+    matrix = matrix.with_columns(target=of_items)
+    matrix.predictions = pd.DataFrame(predictions, [*respondents], [*items])
     return matrix, [Finding("marked", "note", {"n": n, "n_right": n_right})], n
-
-
-def with_tasks(matrix: ResponseMatrix, tasks: Sequence[str]) -> ResponseMatrix:
-    """Return the matrix with the task of each item in its table."""
-    import pandas as pd
-
-    known = pd.DataFrame(index=[*matrix.items]) if matrix.item_table is None else matrix.item_table
-    return matrix.with_tables(known.assign(task=tasks))
 
 
 def alike(label: str, kept: str) -> dict[str, str]:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from irtkit.checks import check_number, check_unique, short
-from irtkit.findings import Finding, ReadingError, Remedy, failed
+from irtkit.findings import Finding, ReadingError, failed
 from irtkit.responses.proposals import Seen, ask, proposals
 from irtkit.responses.vocabulary import MARKS, RIGHT, WRONG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.responses.labels import Names
@@ -235,12 +234,12 @@ class Coder:
             values[absent] = np.nan
             return marking.codes(values, low, high)
         kind = cells.dtype.newbyteorder("=") if numbers else object
-        which, distinct = _distinct(cells.astype(kind, copy=False).ravel())
-        plain = [*map(plain_value, distinct)]
+        which, values = distinct(cells.astype(kind, copy=False).ravel())
+        plain = [*map(plain_value, values)]
         of_distinct = np.array([*map(marking.number, plain), marking.number("")])
         if marking.reads_words:
             self._has_numbers |= any(isinstance(value, float) for value in plain)
-            for word, value in zip(plain, distinct, strict=True):
+            for word, value in zip(plain, values, strict=True):
                 if word in RIGHT or word in WRONG:
                     self.words.setdefault(str(word), str(value).strip())
         return marking.codes(of_distinct[which].reshape(cells.shape), low, high)
@@ -259,11 +258,11 @@ class Coder:
         """Remember which columns have each of the values, of the first thousand values."""
         import pandas as pd
 
-        which, distinct = _distinct(cells[noted])
+        which, values = distinct(cells[noted])
         column = np.broadcast_to(columns, cells.shape)[noted]
         pairs = pd.unique(which.astype(np.int64) << 32 | column)
         for pair in pairs[pairs >> 32 < _MOST_DISTINCT].tolist():
-            value = distinct[pair >> 32]
+            value = values[pair >> 32]
             plain = plain_value(value)
             if plain in self.columns or len(self.columns) < _MOST_DISTINCT:
                 self.written.setdefault(plain, value)
@@ -336,7 +335,7 @@ def coded(
     return codes, coder
 
 
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Place of every value among the distinct values, −1 if missing, and these."""
     import pandas as pd
 
@@ -352,49 +351,6 @@ def _with_counts(counts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
     total = np.bincount(numbers, minlength=len(counts))
     total[: len(counts)] += counts
     return total
-
-
-def right_answers(key: Mapping[str, Any] | str, items: Sequence[str]) -> NDArray[Any]:
-    """Right answer of each item; an item without one is an error."""
-    if isinstance(key, str):
-        raise failed("no-key", key=key)
-    absent = [item for item in items if plain_value(key.get(item)) in MISSING_WORDS]
-    if absent:
-        raise failed("key-missing", Remedy({"ignore": absent}, "ignore", safe=False), items=absent)
-    return np.array([key[item] for item in items], dtype=object)
-
-
-def match(
-    places: tuple[NDArray[Any], NDArray[Any]],
-    answers: NDArray[Any],
-    targets: NDArray[Any],
-    marking: Marking,
-    names: Names,
-) -> tuple[NDArray[np.int8], pd.DataFrame, NDArray[Any]]:
-    """Codes of answers, the answers by respondent and item, and the target of each item.
-
-    Words are compared in small letters and numbers by value. `places` holds the number of the
-    respondent and of the item of each answer.
-    """
-    import pandas as pd
-
-    which, distinct = _distinct(np.concatenate([answers, targets]).astype(object))
-    plain = [*map(plain_value, distinct), ""]
-    absent = MISSING_WORDS | marking.missing
-    missing = np.array([value in absent for value in plain])[which]
-    meaning = pd.factorize(np.array([*map(str, plain)], dtype=object))[0][which]
-    words = np.array([*(str(value).strip() for value in distinct), None], dtype=object)[which]
-    words[missing] = None
-    n = len(answers)
-    unknown = missing[:n] | missing[n:]
-    codes = np.where(unknown, MISSING, meaning[:n] == meaning[n:]).astype(np.int8)
-    rows, columns = places
-    table = np.full((len(names[0]), len(names[1])), None, dtype=object)
-    table[rows[::-1], columns[::-1]] = words[:n][::-1]  # The first answer of a cell is kept.
-    right = np.full(len(names[1]), None, dtype=object)
-    keyed = ~missing[n:]
-    right[columns[keyed]] = words[n:][keyed]
-    return codes, pd.DataFrame(table, [*names[0]], [*names[1]]), right
 
 
 def _range(given: Any) -> tuple[float, float]:

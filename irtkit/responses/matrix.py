@@ -295,6 +295,15 @@ class ResponseMatrix(InNotebooks):
         copy.trial_correlation = self.trial_correlation
         return copy
 
+    def with_columns(self, **columns: Any) -> Self:
+        """Return the matrix with further columns in its item table, in the order of the items."""
+        import pandas as pd
+
+        table = pd.DataFrame(index=[*self.items]) if self.item_table is None else self.item_table
+        copy = self.with_known(self)
+        copy.item_table = table.assign(**columns).rename_axis("item")
+        return copy
+
     def with_trial_correlation(self, correlation: float | None) -> Self:
         """Return the matrix with the correlation of repeated trials of a cell.
 

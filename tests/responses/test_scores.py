@@ -90,7 +90,7 @@ def test_scores_survive_what_is_done_with_matrices() -> None:
     crowd = irtkit.add_synthetic(found, ("always-right",))
     np.testing.assert_array_equal(crowd.scores[-1], np.ones(3))
     mixed = Cells(np.array([[2.5, 0.0]]), np.array([[4, 3]], np.uint8))
-    assert mixed.rows()[2].tolist() == [1, 1, 0.5, 0, 0, 0, 0]
+    assert mixed.rows()[2].tolist() == [0.625] * 4 + [0] * 3
 
 
 @pytest.mark.parametrize(("values", "how", "want"), [
