@@ -312,7 +312,7 @@ def _with_runs(
 ) -> ResponseMatrix:
     """Matrix in which runs of one system or item are repeated trials, if repeats are allowed."""
     for axis, kind in enumerate(("respondents", "items")):
-        labels = [matrix.respondents, matrix.items]
+        labels: Any = [matrix.respondents, matrix.items]
         names = _without_runs(labels[axis])
         if not names:
             continue
@@ -333,7 +333,7 @@ def _with_runs(
 
 def _without_runs(labels: Sequence[str]) -> list[str]:
     """Names before the numbers of runs, if all labels have such numbers, the same for each name."""
-    named = [*map(_RUN.fullmatch, labels)]
+    named: list[Any] = [*map(_RUN.fullmatch, labels)]
     if None in named:
         return []
     runs: dict[str, set[str]] = {}

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import math
 import os
 import re
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,18 +101,18 @@ class Logs:
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[str, str, str | None], int] = {}
-        self._latest: dict[str, tuple[Any, NDArray[np.int32]]] = {}
         self._scores: list[tuple[Any, ...]] = []
 
     def add(self, samples: Samples) -> None:
         """Add the samples of a run."""
-        keys = [(samples.task, name, item.content) for name, item in samples.items.items()]
-        if keys != self._latest.get(samples.task, ((),))[0]:  # most runs have the same items
-            for key, item in zip(keys, samples.items.values(), strict=True):
-                self.described.setdefault(key, item)
-            numbers = [self._numbers.setdefault(key, len(self._numbers)) for key in keys]
-            self._latest[samples.task] = keys, np.array(numbers, np.int32)
-        part = self._latest[samples.task][1]
+        numbers = []
+        for name, item in samples.items.items():
+            key = samples.task, name, item.content
+            number = self._numbers.setdefault(key, len(self._numbers))
+            if number == len(self.described):
+                self.described[key] = item
+            numbers.append(number)
+        part = np.array(numbers, np.int32)
         for measure, (places, values) in samples.scores.items():
             positions = np.array(places, np.int32)
             scores, is_mark = scores_of(measure, values), measure not in samples.not_marks
@@ -169,14 +167,14 @@ class Logs:
         rows: dict[Any, dict[str, Any]] = {}
         for kind, group in runs.drop(index=_copies(self, runs)).groupby(_KIND, sort=False):
             common = _common(self, group)
+            is_mark = common["is_mark"].astype(bool)
             rows[kind] = {
                 "systems": group["respondent"].unique().tolist(),
                 **group[["n_samples", "n_failed", "n_errors"]].sum(),
-                "metrics": common.loc[common["is_mark"], "measure"].tolist(),
-                "numbers": common.loc[~common["is_mark"], "measure"].tolist(),
+                "metrics": common.loc[is_mark, "measure"].tolist(),
+                "numbers": common.loc[~is_mark, "measure"].tolist(),
             }
-        table = _frame([*rows.values()])
-        return table.set_index(_frame([*rows], columns=_KIND).set_index(_KIND).index)
+        return _frame([*rows.values()], index=_frame([*rows], columns=_KIND).set_index(_KIND).index)
 
 
 def _frame(table: Any, **how: Any) -> pd.DataFrame:
@@ -240,25 +238,24 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise type(error)(f"{error.filename}: the folder cannot be read: {error.strerror}")
 
-    name = os.fspath(path)
-    if stands_for_several(name) and not Path(name).is_dir():
-        places = [Path(place) for place in glob.glob(name, recursive=True)]  # noqa: PTH207 - Path's refuses /
-        nested = [files_of(place) if place.is_dir() else [place] for place in places]
-        files = [*chain.from_iterable(nested)]
+    place = Path(path)
+    files: list[Path] = []
+    if place.is_dir():
+        for folder, folders, names in os.walk(place, onerror=refuse):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            files += [Path(folder, name) for name in names if not name.startswith(".")]
         if not files:
-            raise FileNotFoundError(f"{name}: no file is of this pattern")
-        return sorted(set(files))
-    if not Path(name).exists():
-        raise FileNotFoundError(f"{name}: no such file")
-    if not Path(name).is_dir():
-        return [Path(name)]
-    files = []
-    for folder, folders, names in os.walk(name, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(folder, name) for name in names if not name.startswith(".")]
+            raise ValueError(f"{place}: the folder holds no files")
+        return sorted(files)
+    if place.exists():
+        return [place]
+    if not stands_for_several(path):
+        raise FileNotFoundError(f"{place}: no such file")
+    for name in glob.glob(os.fspath(path), recursive=True):  # noqa: PTH207 - Path's refuses /
+        files += files_of(name)
     if not files:
-        raise ValueError(f"{name}: the folder holds no files")
-    return sorted(files)
+        raise FileNotFoundError(f"{place}: no file is of this pattern")
+    return sorted(set(files))
 
 
 def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = False) -> Logs:
@@ -276,14 +273,16 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
             continue
         try:
             with naming(file):
-                for samples in _read(file, name, logs.described):
-                    samples.format = name
-                    logs.add(samples)
+                samples = _read(file, name, logs.described)
         except ReadingError as error:
             error.place = str(file.absolute().relative_to(folder))
             if strict:
                 raise
             errors.append(error)
+            continue
+        for run in samples:
+            run.format = name
+            logs.add(run)
     if errors and not logs.samples:
         raise errors[0]
     for failure in errors:
@@ -524,8 +523,10 @@ def _check_known(argument: str, given: Names, of_logs: Iterable[str]) -> None:
 
 def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     """Items of the runs, one for each task and name, which must not differ in content."""
-    parts = {id(part): part for part in map(logs.parts.__getitem__, runs.index)}
-    items = logs.items.iloc[np.unique(np.concatenate([*parts.values()]))]
+    chosen = np.zeros(len(logs.items), np.bool_)
+    for run in runs.index:
+        chosen[logs.parts[run]] = True
+    items = logs.items[chosen]
     names = items.drop_duplicates(["task", "name"])["label"]
     check_unique("tasks and items must make unique labels", names)
     with_content = items.dropna(subset="content")
@@ -535,9 +536,11 @@ def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
         first = [next(run for run in runs.index if item in logs.parts[run]) for item in both[:2]]
         systems = runs.loc[first, "respondent"].tolist()
         raise failed("different-items", item=label, files=_files(runs.loc[first]), systems=systems)
-    place = items["label"].map({label: place for place, label in enumerate(names)})
-    by = items.assign(place=place, unknown=items["content"].isna())
-    return by.sort_values(["place", "unknown"], kind="stable").drop_duplicates("label")
+    by_label = with_content.set_index("label", drop=False)
+    described = items.assign(number=items.index).set_index("label", drop=False)
+    described = described[~described.index.duplicated()]
+    described.loc[by_label.index, "number"] = with_content.index
+    return described.set_index("number")
 
 
 def _description(key: tuple[str, str, str | None], item: Item) -> dict[str, Any]:
@@ -547,15 +550,16 @@ def _description(key: tuple[str, str, str | None], item: Item) -> dict[str, Any]
 
 def _table(records: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFrame:
     """Records as a table: a column is of numbers or booleans if all values are, or else text."""
-    columns: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(name for record in records for name in record):
-        values = [record.get(name) for record in records]
-        kinds = {type(value) for value in values}
-        if kinds != {bool}:
-            kind, none = (float, math.nan) if kinds <= {int, float, type(None)} else (str, None)
-            values = [none if value is None else kind(value) for value in values]
-        columns[name] = values
-    return _frame(columns, index=list(labels)).dropna(axis="columns", how="all")
+    table = _frame(records, index=list(labels), dtype=object)
+    for name, column in table.items():
+        kinds = {*map(type, column[column.notna()])}
+        if kinds == {bool} and column.notna().all():
+            table[name] = column.astype(bool)
+        elif kinds <= {int, float, bool} and kinds != {bool}:
+            table[name] = column.astype(float)
+        else:
+            table[name] = column.map(str, na_action="ignore").where(column.notna(), None)
+    return table.dropna(axis="columns", how="all")
 
 
 def _metrics(

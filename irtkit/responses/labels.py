@@ -214,8 +214,8 @@ def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     """Place of every row's tuple of values among the distinct tuples, and these."""
     import pandas as pd
 
-    series = [column if hasattr(column, "iloc") else column.to_pandas() for column in columns]
-    plain = [pd.Series(column).astype(object).reset_index(drop=True) for column in series]
+    arrays = [column.to_pandas() if hasattr(column, "to_pandas") else column for column in columns]
+    plain = [np.asarray(array, dtype=object) for array in arrays]
     rows = [*zip(*plain, strict=True)]
     which, distinct = pd.factorize(np.fromiter(rows, object, len(rows)))
     return which, pd.Index(distinct, tupleize_cols=False)
