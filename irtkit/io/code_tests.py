@@ -91,13 +91,11 @@ def read_bigcodebench(path: Path, _: Described) -> list[Samples]:
     names = path, respondent.replace("--", "/", 1), task, "eval_results"
     samples = Samples(*names, str(at(document, "date") or ""))
 
-    def add(attempts: Any) -> None:
-        for attempt in entries_of(attempts[1]) or [{}]:
-            name = attempts[0].removeprefix("BigCodeBench/")
-            samples.sample(name, "pass", attempt["status"] == "pass")
-
-    problems = fields_of(at(document, "eval")).items()
-    for_each("problem", ((problem, (problem, each)) for problem, each in problems), add)
+    for problem, attempts in fields_of(at(document, "eval")).items():
+        for attempt in entries_of(attempts) or [{}]:
+            samples.sample(
+                problem.removeprefix("BigCodeBench/"), "pass", attempt["status"] == "pass"
+            )
     return [samples] if samples.n_samples else []
 
 
@@ -153,12 +151,8 @@ def read_swe_bench(path: Path, _: Described) -> list[Samples]:
         instances = sorted(named.union(*lists.values()))
         results = {instance: float(instance in resolved) for instance in instances}
     else:
-
-        def add(entry: Any) -> None:
-            failed = entry[1].get("infra_failure")
-            results[entry[0]] = None if failed else score_of(entry[1]["resolved"])
-
-        for_each("instance", ((name, (name, record)) for name, record in report.items()), add)
+        for name, record in report.items():
+            results[name] = None if record.get("infra_failure") else score_of(record["resolved"])
     for instance, score in results.items():
         position = samples.sample(instance, "resolved", score)
         if instance in errors:

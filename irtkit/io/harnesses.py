@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import json
 import math
@@ -51,9 +52,6 @@ _COLUMNS = {"full_prompt", "example", "gold", "choices", "metrics", "doc", "metr
 _DEFAULTS = {"arc": "acc_norm", "hellaswag": "acc_norm", "truthfulqa": "mc2"}
 _ROWS_AT_ONCE = 100  # Prompts are long.
 _ATTRIBUTE = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
-_CELL = re.compile(
-    r"""[ \t]*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"]*+))[ \t]*+(,|$)"""
-)
 _USAGE = tuple(map(Measure, ("prompt_tokens", "completion_tokens", "total_tokens")))
 _EFFORT = tuple(map(Measure, ("latencyMs", "cost", "total_tokens")))
 _ERROR = 2  # ResultFailureReason.ERROR of promptfoo.
@@ -231,18 +229,12 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
 
 def _cells(line: str) -> list[str]:
     """Cells of a row, without their quotes."""
-    if "'" not in line and '"' not in line:
-        return [cell.strip() for cell in line.split(",")]
-    cells, at, end = list[str](), 0, ","
-    while end:
-        cell = _CELL.match(line, at)
-        if cell is None:
-            raise ValueError("a quote is not closed, or not at the end of a cell")
-        single, double, plain, end = cell.groups()
-        quoted = double if single is None else single
-        cells.append(plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
-        at = cell.end()
-    return cells
+    quote = next((character for character in line if character in "'\""), '"')
+    how: Any = {"quotechar": quote, "escapechar": "\\", "skipinitialspace": True, "strict": True}
+    try:
+        return [cell.strip() for row in csv.reader([line], **how) for cell in row]
+    except csv.Error as error:
+        raise ValueError(f"a quote is not closed, or not at the end of a cell: {error}") from error
 
 
 def read_openai_evals(path: Path, _: Described) -> list[Samples]:

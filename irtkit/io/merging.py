@@ -34,27 +34,25 @@ def merge_responses(
         )
     import pandas as pd
 
-    labels: Any = [
+    names: Any = [
         tuple(dict.fromkeys(chain.from_iterable(getattr(matrix, kind) for matrix in matrices)))
         for kind in ("respondents", "items")
     ]
-    blocks, synthetic = [], np.zeros(len(labels[0]), np.bool_)
+    of_rows, of_columns = map(pd.Index, names)
+    blocks, synthetic = [], np.zeros(len(of_rows), np.bool_)
     for matrix in matrices:
-        row = pd.Index(labels[0]).get_indexer([*matrix.respondents])
-        column = pd.Index(labels[1]).get_indexer([*matrix.items])
+        row = of_rows.get_indexer([*matrix.respondents])
+        column = of_columns.get_indexer([*matrix.items])
         synthetic[row] |= matrix.synthetic
         rows, columns, codes = matrix.cells.rows()
         blocks.append((row[rows], column[columns], codes))
     cells: Any = tuple(map(np.concatenate, zip(*blocks, strict=True)))
-    sparse = any(matrix.is_sparse for matrix in matrices)
+    how: Any = {"sparse": any(matrix.is_sparse for matrix in matrices)}
     if repeats == "error" and any(matrix.has_repeats for matrix in matrices):
-        pairs = [np.unique(np.stack(block[:2]), axis=1) for block in blocks]
-        each = np.concatenate(pairs, axis=1)
-        ResponseMatrix.of_rows(
-            (*each, np.ones(each.shape[1], np.int8)), tuple(labels), sparse=sparse
-        )
-        repeats = "count"
-    merged = ResponseMatrix.of_rows(cells, tuple(labels), repeats=repeats, sparse=sparse)
+        each = np.concatenate([np.unique(block[:2], axis=1) for block in blocks], axis=1)
+        ResponseMatrix.of_rows((*each, np.ones_like(each[0], np.int8)), tuple(names), **how)
+        repeats = "count"  # of trials within the matrices
+    merged = ResponseMatrix.of_rows(cells, tuple(names), repeats=repeats, **how)
     tables = [matrix.metrics for matrix in matrices if matrix.metrics is not None]
     cell = ["respondent", "item", "metric"]
     metrics = _together(table.set_index(cell) for table in tables)

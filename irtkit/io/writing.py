@@ -207,11 +207,14 @@ def _texts(codes: NDArray[Any]) -> Iterable[str]:
 
 def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
     """Task and sample of every item of Every Eval Ever."""
-    table, labels = responses.item_table, responses.items
-    before = [label.partition("/")[0] if "/" in label else "" for label in labels]
-    named = [None] * len(labels) if table is None or "task" not in table else table["task"]
-    given = ["" if name is None or name != name else str(name) for name in named]  # noqa: PLR0124
-    tasks = [task or other or "responses" for task, other in zip(given, before, strict=True)]
+    import pandas as pd
+
+    labels = pd.Series(responses.items, dtype=object)
+    tasks = labels.str.extract("^(.*?)/", expand=False)
+    if responses.item_table is not None and "task" in responses.item_table:
+        given = responses.item_table["task"].reset_index(drop=True)
+        tasks = given.replace("", None).fillna(tasks)
+    tasks = tasks.replace("", None).fillna("responses").astype(str)
     return [(task, item.removeprefix(f"{task}/")) for task, item in zip(tasks, labels, strict=True)]
 
 

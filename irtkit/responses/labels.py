@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import normalize
 
@@ -96,16 +97,19 @@ def matrix_names(
     **tables: Any,
 ) -> Names:
     """Labels of respondents and items as given, else from the DataFrames, which must agree."""
-    frames = {name: table for name, table in tables.items() if hasattr(table, "columns")}
     axes_names = []
     axes = ("respondent", "index", respondents), ("item", "columns", items)
     for n, (kind, axis, given) in zip(shape, axes, strict=True):
         of_frames = {
-            name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()
+            name: label_names(getattr(table, axis), n, kind)
+            for name, table in tables.items()
+            if hasattr(table, "columns")
         }
         check_same_labels(kind, of_frames)
-        names = label_names(given, n, kind)
-        axes_names.append(next(iter(of_frames.values()), names) if given is None else names)
+        if given is None and of_frames:
+            axes_names.append(next(iter(of_frames.values())))
+        else:
+            axes_names.append(label_names(given, n, kind))
     return axes_names[0], axes_names[1]
 
 
@@ -113,14 +117,14 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
     """Refuse labels that differ from the first argument's, or are in another order."""
     first, wanted = next(iter(labels.items()), ("", ()))
     for argument, names in labels.items():
-        if names == wanted:
-            continue
-        seen = f"{first} has {len(wanted)} and {argument} {len(names)}"
-        if len(names) == len(wanted):
-            k, a, b = next((k, a, b) for k, (a, b) in enumerate(zip(wanted, names), 1) if a != b)  # noqa: B905
-            seen = f"{kind} {k} is {short(a)} in {first} and {short(b)} in {argument}"
-        same = f"{first} and {argument} must have the same {kind}s in the same order"
-        raise ValueError(f"{same}: {seen}")
+        pairs = enumerate(zip_longest(wanted, names, fillvalue="absent"), start=1)
+        differing = next((pair for pair in pairs if pair[1][0] != pair[1][1]), None)
+        if differing is not None:
+            k, (label, other) = differing
+            raise ValueError(
+                f"{first} and {argument} must have the same {kind}s in the same order: {kind} {k} "
+                f"is {short(label)} in {first} and {short(other)} in {argument}"
+            )
 
 
 class Labels:

@@ -457,7 +457,9 @@ class ResponseMatrix(InNotebooks):
             shown += f", {1 - n_observed / shape:.1%} missing"
         if self.has_scores:
             shown += ", scores"
-        if self.has_repeats:
+        if capabilities.LEVELS in self.traits:
+            shown += ", levels"
+        elif self.has_repeats:
             mean = self.cells.stored[1].sum(dtype=np.int64) / n_observed
             shown += f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
         return f"ResponseMatrix({shown})"

@@ -107,7 +107,7 @@ class TestSweBench:
 
 class TestOpenml:
     def test_right_is_what_was_predicted_and_is_true(self, tmp_path: Path, make: Any) -> None:
-        rows = "0,0,7,'a',\"a\"\n\n% no row\n0,0, 3 , a ,b\n"
+        rows = "0,0,7,'a', 'a'\n\n% no row\n0,0, 3 , \"a\",b\n"
         assert read_responses(make.write_openml(tmp_path, rows)).values.tolist() == [[1, 0]]
 
 
