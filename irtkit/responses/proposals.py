@@ -42,78 +42,83 @@ def proposals(
 ) -> tuple[str, list[Remedy]]:
     """Code of the finding for invalid values, by plain value, and the settings that read them."""
     numbers = sorted(plain for plain in invalid if isinstance(plain, float))
-    words = {plain: str(v).strip() for plain, v in invalid.items() if isinstance(plain, str)}
+    words = {
+        plain: str(written).strip() for plain, written in invalid.items() if isinstance(plain, str)
+    }
     if marking.right:
         unnamed = [*words.values(), *numbers]
         return "unnamed", [ask("missing", missing=unnamed), ask("wrong", wrong=unnamed)]
-    if words:
-        return _of_words(words, marking, seen, mixed=bool(numbers))
-    return _of_numbers(numbers, marking, seen)
+    if not words:
+        return _of_numbers(numbers, marking, seen)
+    is_long = len(words) > _MOST_WORDS or max(map(len, words)) > _LONGEST_WORD
+    rare = (seen.few or bool(numbers)) and len(words) <= 3 and RIGHT.isdisjoint(words)
+    if not is_long and (rare or marking.threshold is not None):
+        return "missing-word", _of_rare_words([*words.values()], marking, seen)
+    return _of_words(words, is_long=is_long)
 
 
-def _of_words(
-    words: dict[str, str], marking: Marking, seen: Seen, *, mixed: bool
-) -> tuple[str, list[Remedy]]:
-    spelled = [*words.values()]
-    long = len(words) > _MOST_WORDS or max(map(len, words)) > _LONGEST_WORD
+def _of_words(words: dict[str, str], *, is_long: bool) -> tuple[str, list[Remedy]]:
+    """Words that may be marks, levels or answers, by the plain word."""
     marks = any(set(letters).issuperset(words) for letters in MARK_LETTERS)
     letters = all(len(word) == 1 and word.isalnum() for word in words)
-    rare = (seen.few or mixed) and len(words) <= 3 and RIGHT.isdisjoint(words)
-    if not long and (rare or marking.threshold is not None):
-        return "missing-word", _of_rare_words(spelled, marking, seen)
-    if long or (letters and not marks):
+    if is_long or (letters and not marks):
         return "answers", [ask("key", key=...)]
-    right = [spelling for word, spelling in words.items() if word in RIGHT]
-    if marks:
-        right += [spelling for word, spelling in words.items() if word in LIKELY_RIGHT]
-    wrong = sorted(spelling for spelling in spelled if spelling not in right)
-    others = [spelling for word, spelling in words.items() if word not in RIGHT | WRONG]
-    if len(others) < len(words) - 1 and not any(map(str.isalnum, "".join(others))) and others:
+    right_words = RIGHT | LIKELY_RIGHT if marks else RIGHT
+    right = [written for word, written in words.items() if word in right_words]
+    wrong = sorted(written for word, written in words.items() if word not in right_words)
+    others = [written for word, written in words.items() if word not in RIGHT | WRONG]
+    named = len(words) - len(others)
+    says_nothing = others and not _says(others)
+    if named > 1 and says_nothing:
         return "missing-word", [Remedy({"missing": others}, "missing")]
     if not right or not wrong or (len(words) > 2 and len(others) == len(wrong)):
         order = [ask("order", order=...)] if len(words) > 2 else []
         return "words", [ask("right", right=..., wrong=...), *order]
-    named = ask("right", right=_single(right), wrong=_single(wrong))
+    remedies = [ask("right", right=_single(right), wrong=_single(wrong))]
     if marks:
-        return "words", [named, ask("key", key=...)]
-    skipped = [ask("missing", missing=others)] if others else []
-    return "words", [named, *skipped]
+        remedies.append(ask("key", key=...))
+    elif others:
+        remedies.append(ask("missing", missing=others))
+    return "words", remedies
 
 
 def _of_rare_words(words: list[str], marking: Marking, seen: Seen) -> list[Remedy]:
     """A few words among marks: only punctuation is surely missing."""
-    says = any(map(str.isalnum, "".join(words)))
+    says = _says(words)
     missing = Remedy({"missing": words}, "missing", safe=not says)
     if not says or seen.n_scores or marking.threshold is not None:
         return [missing]
     return [missing, ask("wrong", right=1, wrong=[0, *words])]
 
 
+def _says(words: list[str]) -> bool:
+    """Whether words have a letter or digit."""
+    return any(map(str.isalnum, "".join(words)))
+
+
 def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str, list[Remedy]]:
     low, high = numbers[0], numbers[-1]
     whole = all(map(float.is_integer, numbers)) and not seen.n_scores
     scored = marking.threshold is None
-    scores = [ask("score-range", score_range=...)] * scored
+    threshold = ask("threshold", threshold=...)
+    scores = [ask("score-range", score_range=...)] if scored else []
     if low == high and (low <= -1 or (seen.few and low > 1)):  # such as -1 or 99
         if not seen.n_wrong and not seen.n_scores and scored:
             return "missing-word", [ask("right", right=1, wrong=low), ask("missing", missing=[low])]
         sure = low < 0 and seen.n_wrong >= seen.n_invalid
         return "missing-word", [Remedy({"missing": [low]}, "missing", safe=sure), *scores]
     if -1 <= low < 0 and high <= 1 and scored:
-        return "numbers", [
-            ask("correlations", score_range=(-1, 1)),
-            ask("threshold", threshold=...),
-        ]
+        return "numbers", [ask("correlations", score_range=(-1, 1)), threshold]
     if low >= 0 and _HIGHEST_LEVEL < high <= 100:
         sure = whole and high > _HALF
         hundred = Remedy({"score_range": (0, 100)}, "percentages", safe=sure)
         return "percentages", [hundred, *scores, ask("threshold", threshold=50)]
     if low > 0 and high <= _HIGHEST_LEVEL and whole:
         lowest = 0 if seen.n_wrong else 1
-        levels = ask("levels", score_range=(lowest, int(high)), levels=True)
-        named = [levels] * (scored and high - lowest < _HIGHEST_LEVEL)
-        return "levels", [*named, *scores, ask("threshold", threshold=...), ask("key", key=...)]
-    return "numbers", [*scores, ask("threshold", threshold=...)]
+        if scored and high - lowest < _HIGHEST_LEVEL:
+            scores.insert(0, ask("levels", score_range=(lowest, int(high)), levels=True))
+        return "levels", [*scores, threshold, ask("key", key=...)]
+    return "numbers", [*scores, threshold]
 
 
 def _single(words: list[str]) -> Any:

@@ -38,6 +38,7 @@ from irtkit.responses.tables import numbers_or_objects
 from irtkit.responses.vocabulary import KEY_ROWS, RIGHT, SUMMARIES, WRONG
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
@@ -157,36 +158,35 @@ def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
     return numbers_or_objects(frame, frame.dtypes)
 
 
-class Columns(NamedTuple):
-    """Columns of a wide table and their numbers of responses: of all, and of some kinds."""
+def _columns_of(frame: LongFrame) -> pd.DataFrame:
+    """Numbers of responses of the columns of a wide table that were marked: of all and of kinds."""
+    import pandas as pd
 
-    names: list[str]
-    given: NDArray[Any]
-    right: NDArray[Any]
-    scores: NDArray[Any]
-    invalid: NDArray[Any]
+    turned = frame.settings.transpose
+    labels = frame.names[0] if turned else frame.names[1]
+    counts = frame.coder.invalid_rows if turned else frame.coder.invalid_columns
+    invalid = np.bincount(np.arange(len(counts)), counts, len(labels))
+    tried, right = frame.cells.trials, frame.cells.successes
+    axis, has_scores = int(turned), frame.cells.has_scores
+    numbers = {
+        "given": np.count_nonzero(tried, axis) + invalid,
+        "right": np.count_nonzero(right == tried, axis),
+        "scores": np.count_nonzero(right % 1, axis) if has_scores else 0,
+        "invalid": invalid,
+    }
+    return pd.DataFrame(numbers, [*labels])
 
-    @classmethod
-    def of(cls, frame: LongFrame) -> Columns:
-        """Columns of marked values that were melted."""
-        turned = frame.settings.transpose
-        names = frame.respondents.names if turned else frame.items.names
-        counts = frame.coder.invalid_rows if turned else frame.coder.invalid_columns
-        invalid = np.bincount(np.arange(len(counts)), counts, len(names))
-        tried, right, axis = frame.cells.trials, frame.cells.successes, int(turned)
-        scores = np.count_nonzero(right % 1, axis) if frame.cells.has_scores else 0 * invalid
-        given = np.count_nonzero(tried, axis) + invalid
-        return cls(names, given, np.count_nonzero(right == tried, axis), scores, invalid)
 
-    def strange(self, more: int = 0) -> NDArray[np.bool_]:
-        """Whether at least half of the cells of a column, or more, are not responses."""
-        return (self.invalid > 0) & (2 * self.invalid + more > self.given)
+def _strange(columns: pd.DataFrame, more: int = 0) -> pd.Series[bool]:
+    """Whether at least half of the cells of a column, or more, are not responses."""
+    invalid = columns["invalid"]
+    return (invalid > 0) & (2 * invalid + more > columns["given"])
 
 
 def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
     """Refuse columns that are no items, and values that are no responses."""
-    columns, settings, coder = Columns.of(frame), frame.settings, frame.coder
-    strange = {name for name, odd in zip(columns.names, columns.strange(), strict=True) if odd}
+    columns, settings, coder = _columns_of(frame), frame.settings, frame.coder
+    strange = {*columns.index[_strange(columns)]}
     if frame.builder.repeated:
         others = [k for k in layout.cells if k in layout.doubted or table.header[k] in strange]
         raise _repeated(frame, table, layout, others)
@@ -228,20 +228,20 @@ def _refuse_doubted(table: Table, layout: Layout, settings: Settings, strange: s
         raise failed("metadata-columns", ignore, ask("keep", keep="*"), columns=doubted)
 
 
-def _refuse_cells(frame: LongFrame, columns: Columns, table: Table) -> None:
+def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None:
     """Raise the error for cells that are not responses: columns that are not items, or values."""
     settings, coder = frame.settings, frame.coder
     error = coder.error(*frame.names)
     if COUNTS.fullmatch(str(error.finding.values["value"])):
         raise error
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
-    strange = columns.strange(more=int(numbers))
+    strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
     shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}
     if shared and not numbers:  # others have words of their own
         strange[[*shared]] = False
     places_of_odd = np.flatnonzero(strange).tolist()
-    odd = [columns.names[k] for k in places_of_odd]
-    if odd and 2 * len(odd) <= len(columns.names):
+    odd = [*columns.index[strange]]
+    if odd and 2 * len(odd) <= len(columns):
         values = [v for v, places in coder.columns.items() if not places.isdisjoint(places_of_odd)]
         sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
         ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
@@ -259,28 +259,28 @@ def _refuse_cells(frame: LongFrame, columns: Columns, table: Table) -> None:
     raise error
 
 
-def _refuse_own_words(coder: Coder, columns: Columns, settings: Settings) -> None:
+def _refuse_own_words(coder: Coder, columns: pd.DataFrame, settings: Settings) -> None:
     """Refuse a column where nothing is right and that has words of its own, such as families."""
-    solved = {*np.flatnonzero(columns.right).tolist()}
-    for k in range(len(columns.names)) if solved else ():
+    solved = columns["right"].to_numpy() > 0
+    for k in np.flatnonzero(~solved) if solved.any() else ():
         words = [
-            coder.written[word]
+            str(coder.written[word])
             for word, places in coder.columns.items()
-            if k in places and solved.isdisjoint(places)
+            if k in places and not solved[[*places]].any()
         ]
-        if words and k not in solved:
-            name = columns.names[k]
+        if words:
+            name = columns.index[k]
             ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
-            raise failed("own-words", ignore, columns=[name], words=sorted(map(str, words)))
+            raise failed("own-words", ignore, columns=[name], words=sorted(words))
 
 
-def _refuse_few_scores(columns: Columns, settings: Settings) -> None:
+def _refuse_few_scores(columns: pd.DataFrame, settings: Settings) -> None:
     """Ask about a few columns of fractions beside columns of marks."""
     if settings.score_range or settings.keep or settings.threshold is not None:
         return
-    fractions = (columns.scores > 0) & (2 * columns.scores >= columns.given)
-    few = [columns.names[k] for k in np.flatnonzero(fractions)]
-    if few and 3 * len(few) <= len(columns.names):
+    fractions = (columns["scores"] > 0) & (2 * columns["scores"] >= columns["given"])
+    few = [*columns.index[fractions]]
+    if few and 3 * len(few) <= len(columns):
         ignore = ask("ignore", ignore=[*listed(settings.ignore), *few])
         raise failed("few-scores", ignore, ask("all-scores", score_range=(0, 1)), columns=few)
 
