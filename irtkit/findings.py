@@ -376,7 +376,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "nothing-read": "none of {n:file} can be read",
     "damaged": "{message!s}",
     "file-names": "no column is recognised as the respondents, so the names of {n:file} are the "
-    "respondents: {labels!s}[[, and the {kind!s}s: {others!s}]]",
+    "respondents: {labels!s}[[, and the {kind!s}s are {others!s}]]",
     # From responses the matrix
     "file": "{message!s}",
     # From io readers of logs

@@ -38,7 +38,8 @@ def merge_responses(
         tuple(dict.fromkeys(chain.from_iterable(getattr(matrix, kind) for matrix in matrices)))
         for kind in ("respondents", "items")
     ]
-    of_rows, of_columns = map(pd.Index, names)
+    of_rows: Any = pd.Index(names[0])
+    of_columns: Any = pd.Index(names[1])
     blocks, synthetic = [], np.zeros(len(of_rows), np.bool_)
     for matrix in matrices:
         row = of_rows.get_indexer([*matrix.respondents])

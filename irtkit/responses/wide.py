@@ -269,7 +269,7 @@ def _refuse_own_words(coder: Coder, columns: pd.DataFrame, settings: Settings) -
             if k in places and not solved[[*places]].any()
         ]
         if words:
-            name = columns.index[k]
+            name = str(columns.index[int(k)])
             ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
             raise failed("own-words", ignore, columns=[name], words=sorted(words))
 
