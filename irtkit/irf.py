@@ -89,6 +89,14 @@ class Levels(NamedTuple):
         """Which levels the items have, as `scores`."""
         return np.concatenate([np.ones((len(self.steps), 1), bool), self.free], axis=1)
 
+    @property
+    def shifts(self) -> Array:
+        """How much steps move with a shift of ability, in slopes, as `steps`."""
+        spans = np.ones_like(self.steps)
+        if self.model == "GPCM":
+            spans = self.scores[:, 1:] - self.scores[:, :1]
+        return np.where(self.free, spans, 0.0)
+
     def contrasts(self) -> tuple[Array, Array]:
         """Weights of the steps in the intercept, and in the logits of thresholds, by item.
 
@@ -135,13 +143,19 @@ class Items(NamedTuple):
         return Items(self.slope[index], self.intercept[index], logits, levels)
 
     @property
+    def steps(self) -> Array:
+        """Steps of every item, 0 where it has none, (n_items, n_levels − 1)."""
+        if self.levels is None:
+            return np.reshape(self.intercept, (-1, 1))
+        return np.where(self.levels.free, self.levels.steps, 0.0)
+
+    @property
     def thresholds(self) -> Items:
         """Slope and logit of the thresholds of all items, one after another."""
         levels = self.levels
         if levels is None:
             return Items(self.slope, self.intercept)
-        steps = np.where(levels.free, levels.steps, 0.0)
-        logits = (levels.contrasts()[1] @ steps[:, :, None])[:, :, 0]
+        logits = (levels.contrasts()[1] @ self.steps[:, :, None])[:, :, 0]
         return Items(np.repeat(self.slope, levels.free.sum(axis=1)), logits[levels.free])
 
     @property
@@ -149,8 +163,7 @@ class Items(NamedTuple):
         """Intercept of every item: with levels the mean logit of its thresholds."""
         if self.levels is None:
             return np.asarray(self.intercept)
-        steps = np.where(self.levels.free, self.levels.steps, 0.0)
-        return np.asarray((self.levels.contrasts()[0] * steps).sum(axis=1))
+        return np.asarray((self.levels.contrasts()[0] * self.steps).sum(axis=1))
 
     def intercepts(self) -> Array:
         """Weights of slope and steps in the slope and the intercept of items with levels."""

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.likelihood import (
-    STANDARD,
-    Parameterisation,
-    Population,
-    Values,
-)
+from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
 from irtkit.calibration.search import PreconditionedLBFGS, Problem
 from irtkit.calibration.standard_errors import System, missing_on_polynomials, orthonormal
@@ -32,101 +27,11 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.result import Calibration
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import Array, Levels, ModelName
     from irtkit.quadrature import Grid
 
 _STEP_SPREAD = 3.0  # SD of the logits of thresholds around their mean, as of intercepts.
 _AT_ONCE = 2**21  # Numbers worked on at once.
-
-
-class LevelParameterisation(Parameterisation):
-    """Slopes, then the steps to every level in turn; those that an item does not have stay 0."""
-
-    def __init__(self, engine: LevelEngine, *, learns: bool) -> None:
-        n_items, width = engine.scores.shape
-        super().__init__("2PL", n_items, learns=learns)
-        self.engine = engine
-        self.model = engine.model
-        n = n_items * width
-        self.places = [slice(k * n_items, (k + 1) * n_items) for k in range(width)]
-        self.slopes, self.intercepts = self.places[:2]
-        self.hyper = slice(n, n + self.n_hyper)
-        self.size = self.hyper.stop
-        self.population = self.angles = slice(self.size, self.size)
-        of_gpcm = engine.scores[:, 1:] - engine.scores[:, :1]
-        self.shifts = np.where(engine.free, of_gpcm if self.model == "GPCM" else 1.0, 0.0)
-        """How much steps move with a shift of ability, in slopes."""
-
-    def values(self, x: Array) -> Values:
-        """Items and all else that a vector stands for."""
-        table = x[: self.hyper.start].reshape(-1, self.n_items)
-        location, log_scale = x[self.hyper] if self.n_hyper else (0.0, 0.0)
-        items: Any = self.engine.items(table[0], table[1:].T)
-        return Values(items, STANDARD, Hyper(float(log_scale), float(location)), None)
-
-    def vector(
-        self, items: Any, hyper: Hyper | None = None, population: Population = STANDARD[0]
-    ) -> Array:
-        """Return the vector that stands for some items."""
-        del population
-        steps = np.where(self.engine.free, items.levels.steps, 0.0)
-        learned = [] if hyper is None else [hyper.location, hyper.log_scale]
-        return np.concatenate([items.slope, steps.T.ravel(), learned[: self.n_hyper]])
-
-    def pulled_back(
-        self, at: Values, by_item: Array, by_population: Array, by_hyper: Array
-    ) -> Array:
-        """Gradient by the vector from those by the items and the hyper."""
-        del at, by_population
-        return np.concatenate([by_item.T.ravel(), by_hyper[: self.n_hyper]])
-
-    def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
-        """How the vector moves with a common factor of ability (in log) and a common shift."""
-        scale, location = np.zeros((2, self.size))
-        scale[self.slopes] = x[self.slopes]
-        steps = self.shifts * at.items.slope[:, None]
-        location[self.slopes.stop : self.hyper.start] = steps.T.ravel()
-        scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
-        location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
-        return scale, location
-
-    @property
-    def estimated(self) -> NDArray[np.bool_]:
-        """Which parameters of each item are its own, (k, n_items)."""
-        return np.concatenate([np.ones((1, self.n_items), bool), self.engine.free.T])
-
-    def common_moves(self, items: Items) -> Array:
-        """How items move with a common scale and location of ability, (n_items, k, 2)."""
-        moves = np.zeros((self.n_items, len(self.places), 2))
-        moves[:, 0, 0] = items.slope
-        moves[:, 1:, 1] = self.shifts * items.slope[:, None]
-        return moves
-
-    def table(self, at: Values) -> Array:
-        """Slopes and steps, (k, n_items)."""
-        levels = at.items.levels
-        return np.vstack([at.items.slope, np.where(levels.free, levels.steps, 0.0).T])
-
-    def of_table(self, table: Array) -> Items:
-        """Items with the parameters of such a table."""
-        return self.engine.items(table[0], table[1:].T)
-
-    def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
-        """Information about a shift of every item, and about its slope beside all else."""
-        of_steps = blocks[:, 1:, 1:] + np.eye(blocks.shape[1] - 1) * 1e-3
-        by_shift = np.einsum("jk,jkl,jl->j", self.shifts, of_steps, self.shifts)
-        along = np.linalg.solve(of_steps, blocks[:, 1:, :1])[:, :, 0]
-        by_slope = blocks[:, 0, 0] - (blocks[:, 0, 1:] * along).sum(axis=1)
-        return np.maximum(by_shift, 1e-300), np.maximum(by_slope, 0.0)
-
-    def rescaled(self, x: Array, mean: float, sd: float) -> Array:
-        """Vector for ability measured from ``mean`` in units of ``sd``."""
-        moved = x + mean * self.scale_and_location(x, self.values(x))[1]
-        moved[self.slopes] *= sd
-        if self.n_hyper:
-            location, log_scale = x[self.hyper]
-            moved[self.hyper] = (location + mean) / sd, log_scale + np.log(sd)
-        return moved
 
 
 @dataclass(frozen=True)
@@ -143,26 +48,25 @@ class LevelPrior:
     learns: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, weak: WeakPrior, engine: LevelEngine) -> LevelPrior:
-        """The prior of the items of an engine."""
-        (n_items, width), last = engine.scores.shape, engine.free.sum(axis=1)
-        whole, each = engine.items(
-            np.ones(n_items), np.zeros((n_items, width - 1))
-        ).levels.contrasts()
+    def of(cls, weak: WeakPrior, levels: Levels) -> LevelPrior:
+        """The prior of items with some levels."""
+        (n_items, width), free = levels.scores.shape, levels.free
+        n_steps = free.sum(axis=1)
+        whole, logits = levels.contrasts()
         turn = np.zeros((n_items, 2, width))
         around = np.zeros((n_items, width, width))
-        spans = engine.scores[np.arange(n_items), last] - engine.scores[:, 0]
-        turn[:, 0, 0] = (np.maximum(spans, 1) + 1) / 2 if engine.model == "GPCM" else 1.0
+        turn[:, 0, 0] = 1.0
+        if levels.model == "GPCM":
+            turn[:, 0, 0] = (levels.shifts.max(axis=1, initial=1.0) + 1) / 2
         turn[:, 1, 1:] = whole
-        off = each - each.sum(axis=1, keepdims=True) / np.maximum(last, 1)[:, None, None]
-        off *= engine.free[:, :, None]
+        off = logits - logits.sum(axis=1, keepdims=True) / np.maximum(n_steps, 1)[:, None, None]
+        off *= free[:, :, None]
         around[:, 1:, 1:] = off.swapaxes(1, 2) @ off / _STEP_SPREAD**2
         return cls(weak, turn, around)
 
     def plain(self, items: Items) -> tuple[Items, Array]:
         """What the weak prior takes for slopes and intercepts, and the parameters of all items."""
-        steps = np.where(items.levels.free, items.levels.steps, 0.0)
-        values = np.concatenate([items.slope[:, None], steps], axis=1)
+        values = np.concatenate([items.slope[:, None], items.steps], axis=1)
         slope, intercept = (self.turn @ values[:, :, None])[:, :, 0].T
         return Items(slope, intercept), values
 
@@ -196,8 +100,10 @@ def level_problem(
 ) -> tuple[Problem, PreconditionedLBFGS]:
     """The likelihood of items with levels, and of others with marks, and a search that starts."""
     engine = LevelEngine(patterns, model, marks=~levels)
-    of_levels: Any = None if prior is None else LevelPrior.of(prior, engine)
-    parameters = LevelParameterisation(engine, learns=prior is not None)
+    n_items, width = engine.scores.shape
+    template = engine.items(np.zeros(n_items), np.zeros((n_items, width - 1))).levels
+    of_levels: Any = None if prior is None else LevelPrior.of(prior, template)
+    parameters = Parameterisation(model, n_items, learns=prior is not None, levels=template)
     problem = Problem(engine, parameters, of_levels)  # type: ignore[arg-type]
     return problem, PreconditionedLBFGS(_start(problem))
 

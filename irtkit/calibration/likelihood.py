@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.priors import AtPrior, Prior
-    from irtkit.irf import Array, ItemParameters, ModelName
+    from irtkit.irf import Array, ItemParameters, Levels, ModelName
     from irtkit.quadrature import Nodes, Posteriors
     from irtkit.quadrature.engines import Engine
 
@@ -175,6 +175,8 @@ class Parameterisation:
         Parameters that items keep, NaN where they are free. None means that all are free.
     hyper
         What the prior holds where it does not learn.
+    levels
+        Levels of the items; None if they are right or wrong, which is one step, the intercept.
 
     In the Rasch model, whose slopes are 1, the SD of ability of the first group is a parameter, and
     beside fixed items its mean as well.
@@ -188,9 +190,14 @@ class Parameterisation:
         learns: bool,
         fixed: ItemParameters | None = None,
         hyper: Hyper | None = None,
+        levels: Levels | None = None,
     ) -> None:
         self.model = model
         self.n_items = n_items
+        self.levels = levels
+        self.shifts = np.ones((n_items, 1)) if levels is None else levels.shifts
+        """How much steps move with a shift of ability, in slopes, (n_items, n_steps)."""
+        self.n_steps = self.shifts.shape[1]
         self.fixed = fixed
         self.prior_hyper = Hyper(0.0, 0.0) if hyper is None else hyper
         self.unit_slopes = model == "Rasch"
@@ -213,12 +220,14 @@ class Parameterisation:
         self.n_hyper = 0
         if learns:
             self.n_hyper = 1 if self.common_slope else 2
-        sizes = [n_slopes, self.n_free, n_angles, self.n_hyper, self.n_population]
+        n_of_steps = self.n_free * self.n_steps
+        sizes = [n_slopes, n_of_steps, n_angles, self.n_hyper, self.n_population]
         ends = np.cumsum([0, *sizes]).tolist()
         places = [slice(*pair) for pair in itertools.pairwise(ends)]
         self.slopes, self.intercepts, self.angles, self.hyper, self.population = places
         self.size = ends[-1]
-        self.places = places[: 3 if n_angles else 2]
+        starts = self.n_free * np.arange(1 + self.n_steps + (n_angles > 0))
+        self.places = [slice(start, start + self.n_free) for start in starts.tolist()]
         """Those of the parameters of every item, if they have slopes of their own."""
 
     def values(self, x: Array) -> Values:
@@ -227,7 +236,7 @@ class Parameterisation:
         if self.common_slope:
             slope = slopes[0] if self._known_slope is None else self._known_slope
             slopes = np.full(self.n_free, slope)
-        items = Items(slopes, x[self.intercepts], self.logit_guessing)
+        items = self._items(slopes, x[self.intercepts], self.logit_guessing)
         by_angle = None
         if self.model == "3PL":
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
@@ -247,6 +256,14 @@ class Parameterisation:
             populations = (Population(mean, float(np.exp(log_sd))),)
         return Values(items, populations, hyper, by_angle)
 
+    def _items(self, slopes: Array, steps: Array, logits: Any = None) -> Items:
+        """Items with slopes, all first steps, all second ones and so on, and guessing."""
+        if self.levels is None:
+            return Items(slopes, steps, logits)
+        by_item = steps.reshape(self.n_steps, -1).T
+        by_item = np.where(self.levels.free, by_item, -np.inf)
+        return Items.of_levels(slopes, self.levels._replace(steps=by_item))
+
     def _with_fixed(self, items: Items, fixed: ItemParameters) -> Items:
         """Free items, and the fixed ones among them."""
         parameters = [fixed.discrimination.copy(), fixed.intercept.copy()]
@@ -262,7 +279,7 @@ class Parameterisation:
         """Return the vector that stands for some free items, and the first population."""
         x = np.zeros(self.size)
         x[self.slopes] = items.slope[: self.slopes.stop]
-        x[self.intercepts] = items.intercept
+        x[self.intercepts] = items.steps.T.ravel()
         if self.model == "3PL":
             # beyond a logit of 60 the angle is ½π within 1e-13
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
@@ -274,23 +291,30 @@ class Parameterisation:
     @property
     def estimated(self) -> NDArray[np.bool_]:
         """Which parameters of each item are its own, (k, n_items)."""
-        chosen = np.zeros((2 + (self.model == "3PL"), self.n_items), bool)
+        chosen = np.zeros((1 + self.n_steps + (self.model == "3PL"), self.n_items), bool)
         chosen[int(self.common_slope) :, self.free] = True
+        chosen[1 : 1 + self.n_steps] &= self.shifts.T > 0
         return chosen
 
     def common_moves(self, items: Items) -> Array:
         """How items move with a common scale and location of ability, (n_items, k, 2)."""
-        moves = np.zeros((self.n_items, 2 if items.logit_guessing is None else 3, 2))
-        moves[:, 0, 0] = moves[:, 1, 1] = items.slope
+        moves = np.zeros((self.n_items, len(self.estimated), 2))
+        moves[:, 0, 0] = items.slope
+        moves[:, 1 : 1 + self.n_steps, 1] = self.shifts * items.slope[:, None]
         return moves
 
     def table(self, at: Values) -> Array:
         """Parameters of the free items as a prior speaks of them, (k, n_free)."""
-        return np.stack([values for values in self.of_prior(at)[:3] if values is not None])
+        items = self.of_prior(at)
+        rows = [items.slope, *items.steps.T]
+        if items.logit_guessing is not None:
+            rows.append(items.logit_guessing)
+        return np.stack(rows)
 
     def of_table(self, table: Array) -> Items:
         """Items with the parameters of such a table."""
-        return Items(*table)
+        last = 1 + self.n_steps
+        return self._items(table[0], table[1:last].ravel(), *table[last:])
 
     def of_prior(self, at: Values) -> Items:
         """The free items as a prior speaks of them: of Rasch the SD of ability is the slope."""
@@ -306,7 +330,7 @@ class Parameterisation:
         gradient = np.empty(self.size)
         by_slope = by_item[:, 0]
         gradient[self.slopes] = by_slope.sum() if self.common_slope else by_slope
-        gradient[self.intercepts] = by_item[:, 1]
+        gradient[self.intercepts] = by_item[:, 1 : 1 + self.n_steps].T.ravel()
         if at.logit_by_angle is not None:
             gradient[self.angles] = by_item[:, 2] * at.logit_by_angle
         gradient[self.hyper] = by_hyper[: self.n_hyper]
@@ -318,26 +342,30 @@ class Parameterisation:
         scale, location = np.zeros((2, self.size))
         scale[self.slopes] = x[self.slopes]
         scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
-        location[self.intercepts] = at.items.slope[self.free]
+        steps = self.shifts[self.free] * at.items.slope[self.free, None]
+        location[self.intercepts] = steps.T.ravel()
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
 
     def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
         """Information about a shift of every item, and about its slope beside all else."""
-        by_intercept = np.maximum(blocks[:, 1, 1], 1e-300)
-        by_slope = blocks[:, 0, 0] - blocks[:, 0, 1] ** 2 / by_intercept
-        return by_intercept, np.maximum(by_slope, 0.0)
+        of_steps = blocks[:, 1:, 1:]
+        shifts = self.shifts[self.free]
+        by_shift = np.einsum("jk,jkl,jl->j", shifts, of_steps, shifts)
+        mixed = blocks[:, 0, 1:]
+        by_slope = blocks[:, 0, 0].copy()
+        for k, along in enumerate(_solve_blocks(of_steps, mixed)):
+            by_slope -= mixed[:, k] * along
+        return np.maximum(by_shift, 1e-300), np.maximum(by_slope, 0.0)
 
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
-        items, _, hyper, _ = self.values(x)
-        moved = items._replace(
-            slope=items.slope * sd, intercept=items.intercept + items.slope * mean
-        )
-        learned = Hyper(hyper.log_scale + math.log(sd), (hyper.location + mean) / sd)
-        rescaled = self.vector(moved, learned)
-        rescaled[self.angles] = x[self.angles]
-        return rescaled
+        at = self.values(x)
+        moved = x + mean * self.scale_and_location(x, at)[1]
+        moved[self.slopes] *= sd
+        learned = (at.hyper.location + mean) / sd, at.hyper.log_scale + math.log(sd)
+        moved[self.hyper] = learned[: self.n_hyper]
+        return moved
 
 
 class Evaluation(NamedTuple):

@@ -245,7 +245,7 @@ def _threshold_errors(covariances: Array, parameters: ItemParameters) -> Array:
     levels = items.levels
     slope = items.slope[:, None]
     _, contrasts = levels.contrasts()
-    logits = (contrasts @ np.where(levels.free, levels.steps, 0.0)[:, :, None])[:, :, 0]
+    logits = (contrasts @ items.steps[:, :, None])[:, :, 0]
     derivatives = np.zeros((*contrasts.shape[:2], contrasts.shape[2] + 1))
     derivatives[:, :, 1:] = contrasts
     with np.errstate(divide="ignore", invalid="ignore"):

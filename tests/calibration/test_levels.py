@@ -17,9 +17,9 @@ from irtkit import ResponseMatrix, fit, load, score, simulate_responses
 from irtkit.calibration import levels as of_levels
 from irtkit.calibration import standard_errors
 from irtkit.calibration.estimation import maximum_likelihood, maximum_of
-from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood
+from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.search import Control, GridSchedule, Problem
+from irtkit.calibration.search import Control, GridSchedule
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
 from irtkit.irf import ItemParameters, level_curves
@@ -138,15 +138,11 @@ def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float)
     levels[levels[:, 3] == 3, 3] = 2
     levels[np.random.default_rng(2).random(levels.shape) < missing] = np.nan
     responses = irtkit.read_responses(levels, levels=True)
-    engine = LevelEngine(patterns_of(responses, synthetic_is_real=False), model)
-    parameters: Any = of_levels.LevelParameterisation(engine, learns=True)
-    likelihood = MarginalLikelihood(engine, fixed_nodes(41, 5.0))
-    prior: Any = of_levels.LevelPrior.of(WeakPrior(), engine)
-    objective = PenalisedLikelihood(likelihood, parameters, prior)
-    problem: Any = Problem(engine, parameters, prior)
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    problem, _ = of_levels.level_problem(patterns, model, WeakPrior(), np.ones(5, bool))
     x = of_levels._start(problem)
     x = x + 0.05 * np.arange(len(x)) % 0.2
-    check_gradient(objective, x)
+    check_gradient(problem.at(fixed_nodes(41, 5.0), exact=True), x)
 
 
 @MODELS
