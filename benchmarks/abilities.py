@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from machine import part, whole
 from scipy.special import expit
-from study import run
+from study import run, study
 
 import irtkit
 
 if TYPE_CHECKING:
-    from study import Tables
+    from study import Record, Tables
 
 SIZES = ((100, 100), (60, 500), (500, 50))
 KINDS = ("2PL", "3PL", "20 % negative", "skewed", "near-duplicate systems", "near-duplicate items")
@@ -34,24 +34,22 @@ def drawn(generator: Any, theta: Any, slopes: Any, task: Any, guessing: float = 
     return (generator.random(p.shape) < guessing + (1 - guessing) * p).astype(np.float32)
 
 
-def coverage(n: int, n_tasks: int, per_task: int, rounds: int) -> float:
+def covered(case: Record, seed: int) -> Record:
     """Share of true abilities within 95 % intervals, one ability per task."""
-    matrix, task = np.full((n_tasks,) * 2, 0.5) + 0.5 * np.eye(n_tasks), np.arange(n_tasks)
-    task, covered = np.repeat(task, per_task), []
-    for seed in range(rounds):
-        generator = np.random.default_rng(seed)
-        theta = generator.multivariate_normal(np.zeros(n_tasks), matrix, n)
-        y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
-        responses = irtkit.ResponseMatrix(y.astype(np.int8))
-        tasks = dict(zip(responses.items, map(str, task), strict=True))
-        result: Any = irtkit.fit(responses, abilities=tasks)
-        off = np.abs(result.several.fitted.ability - theta)
-        covered.append(float((off < 1.959964 * result.ability_errors).mean()))
-    return float(np.mean(covered))
+    n, n_tasks, per_task = case["size"]
+    matrix, task = 0.5 + 0.5 * np.eye(n_tasks), np.repeat(np.arange(n_tasks), per_task)
+    generator = np.random.default_rng(seed)
+    theta = generator.multivariate_normal(np.zeros(n_tasks), matrix, n)
+    y = drawn(generator, theta, generator.lognormal(0, 0.3, len(task)), task)
+    responses = irtkit.ResponseMatrix(y.astype(np.int8))
+    tasks = dict(zip(responses.items, map(str, task), strict=True))
+    result: Any = irtkit.fit(responses, abilities=tasks)
+    off = np.abs(result.several.fitted.ability - theta)
+    return {"coverage": (off < 1.959964 * result.ability_errors).mean()}
 
 
-def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> int:
-    """Number of abilities that "auto" finds where one is true."""
+def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> bool:
+    """Whether "auto" finds more abilities than the one that is true."""
     generator = np.random.default_rng(seed)
     theta = generator.normal(size=(n, 1))
     if kind == "skewed":
@@ -64,15 +62,16 @@ def one_dimensional(kind: str, n: int, n_items: int, seed: int) -> int:
     if kind == "near-duplicate systems":  # families of 5
         y = np.where(kept, y[np.arange(n) // 5 * 5], y)
     if kind == "near-duplicate items":  # 60 % in triplets
-        source = np.where(np.arange(n_items) < 0.6 * n_items, np.arange(n_items) // 3 * 3, 0)
-        y = np.where(kept & (np.arange(n_items) < 0.6 * n_items), y[:, source], y)
+        in_triplets = np.arange(n_items) < 0.6 * n_items
+        source = np.where(in_triplets, np.arange(n_items) // 3 * 3, 0)
+        y = np.where(kept & in_triplets, y[:, source], y)
     responses = irtkit.ResponseMatrix(y.astype(np.int8))
-    return int(irtkit.fit(responses, abilities="auto", standard_errors=False).n_abilities)
+    return irtkit.fit(responses, abilities="auto", standard_errors=False).n_abilities > 1
 
 
 def apart(rounds: int) -> int:
     """Data sets with one ability in which ability is said not to be accuracy."""
-    found = 0
+    n_apart = 0
     for n, n_items, negative in ONE_ABILITY:
         for seed in range(rounds):
             generator = np.random.default_rng(seed)
@@ -80,25 +79,25 @@ def apart(rounds: int) -> int:
             slopes[generator.random(n_items) < negative] *= -1
             z = np.outer(generator.normal(size=n), slopes) + generator.normal(size=n_items)
             values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
-            result = irtkit.fit(values, standard_errors=False)
-            found += any(one.code == "ability-not-accuracy" for one in result.findings)
-    return found
+            codes = {f.code for f in irtkit.fit(values, standard_errors=False).findings}
+            n_apart += "ability-not-accuracy" in codes
+    return n_apart
 
 
 def abilities(rounds: int = 20, auto_rounds: int = 3) -> Tables:
     """Coverage, and false findings of several abilities."""
-    sizes = part(((30, 3, 25), (60, 3, 25), (150, 3, 30)), 0)
-    covered = {" × ".join(map(str, size)): coverage(*size, 10 * rounds) for size in sizes}
+    sizes = [{"size": size} for size in part(((30, 3, 25), (60, 3, 25), (150, 3, 30)), 0)]
+    rows = study(sizes, covered, 10 * rounds)
+    coverage = {" × ".join(map(str, row["size"])): row["coverage"] for row in rows}
     several = {
         f"{kind}, {n} × {n_items}": sum(
-            one_dimensional(kind, n, n_items, seed) > 1 for seed in range(auto_rounds)
+            one_dimensional(kind, n, n_items, seed) for seed in range(auto_rounds)
         )
         for kind in part(KINDS, 0)
         for n, n_items in part(SIZES, 0)
     }
-    tables: Tables = {"rounds": rounds, "auto_rounds": auto_rounds}
     counted = {"ability not accuracy": apart(25)} if whole() else {}
-    return {**tables, "coverage": covered, "one-dimensional": several, **counted}
+    return {"coverage": coverage, "one-dimensional": several, **counted}
 
 
 if __name__ == "__main__":

@@ -1,34 +1,22 @@
 """How often a fit has findings where it should, and where it should not.
 
-`warnings_of_fit`: for every setting data are drawn, the 2PL is fitted by default, and the codes of
-``result.findings`` are counted. "parts": disconnected or hardly linked groups; "apart": these, or a
-gap between systems that answered different items is shrunk or hidden; "few": fewer than eight
-systems; "chance": no ability differences; "further ability": not unidimensional; "item groups":
-that, or groups of items hang together; "near-duplicates": the effective number of systems is less
-than 0.9 of their number. Beside each setting stands the finding that must come in all data sets,
-"clean" if none may come, or "seen" if nothing is promised. Then how closely fitted slopes follow
-the true ones by the number of respondents (rank correlations, of 300 items), the reason for "fewer
-than eight".
+`warnings_of_fit`: the share of data sets in which a default 2PL fit has each kind of finding
+(`KINDS`). Beside each setting stands the kind that must come in all of them, "clean" if none may
+come, or "seen" if nothing is promised. Then rank correlations of fitted slopes with true ones by
+the number of respondents, the reason for "fewer than eight".
 
 `at_chance`: the share of data sets in which systems at chance are named, of the planted guessers
-that are named, of the others, and of the data sets in which the best system by accuracy is named.
-"opposite": guessers that answer one of two classes whatever is asked, but for a share of coin
-flips; the number of options is not known. "options": guessers flip coins, and the item table has
-n_options. "none": nobody is to be named. "seen": what comes, without a promise. "elsewhere": the
-settings of `warnings_of_fit` whose data hold one ability or several; nobody is to be named. Honest
-systems follow a 2PL with guessing at the chance level, or an open-ended one without.
+that are named, and of the others. "opposite": guessers answer one of two classes whatever is
+asked, but for a share of coin flips; the number of options is not known. "options": guessers flip
+coins, and the item table has n_options. "none": nobody is to be named. "seen": nothing is promised.
+"elsewhere": settings of `warnings_of_fit`; nobody is to be named. Honest systems follow a 2PL with
+guessing at the chance level, or an open-ended one without.
 
-`health`: items have a guessing of 0.25 and four known options where systems at chance are planted,
-and in a second kind of clean sets. In planted sets, 15 % of the items get a difficulty of −9, or
-one of 9, or 5 % are copies of other items with 5 % of the responses flipped, or 15 % of the systems
-guess with a probability of 0.25. Clean sets with tasks have ten tasks of the same number of items.
+`health`: in planted sets 15 % of the items get a difficulty of −9, or one of 9, or 5 % are copies
+of other items with 5 % of the responses flipped, or 15 % of the systems guess one of four options.
 A set counts as found if it has the finding of what was planted, and as false if it has any other
-finding of health. Then, whether advice is true: benchmarks differ in the difficulties of their
-items. The items that a goal asks for are simulated, with the median discrimination and the advised
-difficulty, and added. Measured are the number of sets with advice, mean numbers of items, the
-squared correlation of refitted abilities with the true ones where 0.9 is promised, and errors of
-the best systems by those before, where 0.5 is promised: posterior SDs of the refit, and root mean
-squares of 1/√(information + 1) by true items.
+finding of health. Then, whether advice is true where a reliability of 0.9 is promised: the advised
+items are simulated and added, and abilities of a refit are correlated with the true ones.
 
 `near_chance`: the share of data sets in which reading says that many systems seem to guess between
 four options. A share of the systems guess. The others follow a 2PL with a mean accuracy of 1/4, so
@@ -37,14 +25,13 @@ that many have an accuracy near chance by ability, or a 2PL with a guessing of 1
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import part
 from scipy.stats import spearmanr
-from simulated import responses, two_abilities, with_missing
+from simulated import responses, setting, two_abilities, with_missing
 from study import run, study
 
 import irtkit
@@ -55,9 +42,9 @@ from irtkit.responses.guessing import near_chance as found_near_chance
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from study import Tables
+    from study import Record, Tables
 
-    Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
+    Draw = Callable[[np.random.Generator], Any]
     Draws = dict[str, Draw]
 
 PARTS = {"disconnected-groups", "hardly-linked-groups"}
@@ -71,31 +58,13 @@ KINDS: dict[str, set[str]] = {
     "near-duplicates": {"near-duplicates"},
 }
 SEED = 41
-
-
-def one(
-    n: int,
-    m: int,
-    ability: str = "normal",
-    *,
-    missing: float = 0.0,
-    inverted: float = 0.0,
-    **how: Any,
-) -> Draw:
-    """Responses of one ability."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        theta: dict[str, Callable[[], Any]] = {
-            "none": lambda: np.zeros(n),
-            "normal": lambda: g.normal(size=n),
-            "wide": lambda: 3 * g.normal(size=n),
-            "exponential": lambda: g.exponential(size=n) - 1,
-            "−exponential": lambda: 1 - g.exponential(size=n),
-        }
-        y = with_inverted(g, responses(g, theta[ability](), m, **how), inverted)
-        return irtkit.ResponseMatrix(with_missing(g, y, missing))
-
-    return draw
+ABILITIES: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "none": lambda _, n: np.zeros(n),
+    "normal": lambda g, n: g.normal(size=n),
+    "wide": lambda g, n: 3 * g.normal(size=n),
+    "exponential": lambda g, n: g.exponential(size=n) - 1,
+    "−exponential": lambda g, n: 1 - g.exponential(size=n),
+}
 
 
 def with_inverted(g: np.random.Generator, y: Any, share: float = 0.0) -> Any:
@@ -108,83 +77,90 @@ def answered(g: np.random.Generator, theta: Any, m: int, **how: Any) -> Any:
     return with_inverted(g, responses(g, theta, m, **how))
 
 
+@setting
+def one(
+    g: np.random.Generator,
+    /,
+    n: int,
+    m: int,
+    ability: str = "normal",
+    *,
+    missing: float = 0.0,
+    inverted: float = 0.0,
+    **how: Any,
+) -> Any:
+    """Responses of one ability."""
+    y = with_inverted(g, responses(g, ABILITIES[ability](g, n), m, **how), inverted)
+    return with_missing(g, y, missing)
+
+
+@setting
 def two(
-    n: int, m: int, share: float, correlation: float, *, missing: float = 0.0, **how: Any
-) -> Draw:
+    g: np.random.Generator, n: int, m: int, share: float, correlation: float, missing: float = 0.0
+) -> Any:
     """A share of the items asks for a second ability."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        theta = two_abilities(g, n, correlation)
-        y = answered(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m, **how)
-        return irtkit.ResponseMatrix(with_missing(g, y, missing))
-
-    return draw
+    theta = two_abilities(g, n, correlation)
+    y = answered(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m)
+    return with_missing(g, y, missing)
 
 
-def testlets(n: int, passages: int, size: int, sd: float) -> Draw:
+@setting
+def testlets(g: np.random.Generator, n: int, passages: int, size: int, sd: float) -> Any:
     """Items of a passage have an ability of their own in common."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        own = np.repeat(sd * g.normal(size=(n, passages)), size, axis=1)
-        return irtkit.ResponseMatrix(answered(g, g.normal(size=(n, 1)) + own, passages * size))
-
-    return draw
+    of_passages = np.repeat(sd * g.normal(size=(n, passages)), size, axis=1)
+    return answered(g, g.normal(size=(n, 1)) + of_passages, passages * size)
 
 
-def opposed(n: int) -> Draw:
+@setting
+def opposed(g: np.random.Generator, n: int) -> Any:
     """Fifty steep items, half of them inverted, and sixty shallow ones on another ability."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        first, second = g.normal(size=(2, n, 1))
-        z = np.hstack([first * np.tile([2.0, -2.0], 25), second * np.full(60, 0.8)])
-        return irtkit.ResponseMatrix(g.random(z.shape) < 1 / (1 + np.exp(-z)))
-
-    return draw
+    first, second = g.normal(size=(2, n, 1))
+    z = np.hstack([first * np.tile([2.0, -2.0], 25), second * np.full(60, 0.8)])
+    return g.random(z.shape) < 1 / (1 + np.exp(-z))
 
 
-def parts(shapes: tuple[tuple[int, int], ...], missing: float = 0.0, *, sparse: bool) -> Draw:
+@setting
+def parts(
+    g: np.random.Generator,
+    shapes: tuple[tuple[int, int], ...],
+    missing: float = 0.0,
+    *,
+    sparse: bool,
+) -> Any:
     """Blocks without a response in common, each abler by an SD than the one before."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y, row, column = np.full(np.sum(shapes, axis=0), -1, np.int8), 0, 0
-        for k, (n, m) in enumerate(shapes):
-            block = answered(g, g.normal(size=n) + k, m)
-            block = np.where(g.random(block.shape) < missing, -1, block)
-            y[row : row + n, column : column + m] = block
-            row, column = row + n, column + m
-        made = irtkit.ResponseMatrix(y)
-        return made.to_sparse() if sparse else made
-
-    return draw
+    y, row, column = np.full(np.sum(shapes, axis=0), -1, np.int8), 0, 0
+    for k, (n, m) in enumerate(shapes):
+        block = with_missing(g, answered(g, g.normal(size=n) + k, m), missing)
+        y[row : row + n, column : column + m] = block
+        row, column = row + n, column + m
+    return irtkit.ResponseMatrix(y).to_sparse() if sparse else y
 
 
+@setting
 def linked(
+    g: np.random.Generator,
     shapes: tuple[tuple[int, int], ...],
     gap: float,
     n_common: int = 0,
     *,
     given: int | None = None,
     n_cells: int = 0,
-) -> Draw:
+) -> Any:
     """Two blocks, the second abler and its items harder by a gap, and items of both between them.
 
     To these all respond as ``given``. So many cells link the blocks besides.
     """
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        (n, m), (n_more, m_more) = shapes
-        theta = np.concatenate([g.normal(size=n), g.normal(size=n_more)])
-        theta -= np.repeat([theta[:n].mean(), theta[n:].mean() - gap], [n, n_more])
-        harder = np.repeat([0, gap, gap / 2], [m, m_more, n_common])
-        y = answered(g, theta[:, None] - harder, len(harder)).astype(np.int8)
-        y[:n, m : m + m_more] = y[n:, :m] = -1
-        if given is not None:
-            y[:, m + m_more :] = given
-        for _ in range(n_cells):
-            y[g.integers(n), m + g.integers(m_more)] = g.integers(2)
-        return irtkit.ResponseMatrix(y)
-
-    return draw
+    (n, m), (n_more, m_more) = shapes
+    theta = np.concatenate([g.normal(size=n), g.normal(size=n_more)])
+    theta -= np.repeat([theta[:n].mean(), theta[n:].mean() - gap], [n, n_more])
+    harder = np.repeat([0, gap, gap / 2], [m, m_more, n_common])
+    y = answered(g, theta[:, None] - harder, len(harder)).astype(np.int8)
+    y[:n, m : m + m_more] = y[n:, :m] = -1
+    if given is not None:
+        y[:, m + m_more :] = given
+    for _ in range(n_cells):
+        y[g.integers(n), m + g.integers(m_more)] = g.integers(2)
+    return y
 
 
 def chance(n: int, m: int, *, missing: float = 0.0) -> Draw:
@@ -192,93 +168,72 @@ def chance(n: int, m: int, *, missing: float = 0.0) -> Draw:
     return one(n, m, "none", missing=missing)
 
 
-def booklets(n: int, *, paired: bool) -> Draw:
+@setting
+def booklets(g: np.random.Generator, n: int, *, paired: bool) -> Any:
     """Six sets of 20 items; everyone answers two, which make a ring, or three pairs."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y, first = answered(g, g.normal(size=n), 120), np.arange(n) % 6
-        second = first ^ 1 if paired else (first + 1) % 6
-        part = np.arange(120) // 20
-        given = (part == first[:, None]) | (part == second[:, None])
-        return irtkit.ResponseMatrix(np.where(given, y, -1))
-
-    return draw
+    y, first = answered(g, g.normal(size=n), 120), np.arange(n) % 6
+    second = first ^ 1 if paired else (first + 1) % 6
+    booklet = np.arange(120) // 20
+    return np.where((booklet == first[:, None]) | (booklet == second[:, None]), y, -1)
 
 
-def blocks(sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]) -> Draw:
+@setting
+def blocks(
+    g: np.random.Generator, sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]
+) -> Any:
     """Blocks in a chain, each with its items, and items in common with the next; abler by gaps."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        k, group = np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes)
-        level = np.cumsum((0.0, *gaps))
-        of_two = np.stack([np.repeat(k[:-1], n_common), np.repeat(k[1:], n_common)])
-        answered_by = np.hstack([np.tile(np.repeat(k, m), (2, 1)), of_two])
-        theta = g.normal(size=len(group))
-        if any(gaps):  # as large among these respondents
-            theta -= (np.bincount(group, theta) / sizes - level)[group]
-        y = answered(g, theta[:, None] - level[answered_by].mean(axis=0), answered_by.shape[1])
-        given = (group[:, None, None] == answered_by).any(axis=1)
-        return irtkit.ResponseMatrix(np.where(given, y, -1))
-
-    return draw
+    k, group = np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes)
+    level = np.cumsum((0.0, *gaps))
+    of_two = np.stack([np.repeat(k[:-1], n_common), np.repeat(k[1:], n_common)])
+    answered_by = np.hstack([np.tile(np.repeat(k, m), (2, 1)), of_two])
+    theta = g.normal(size=len(group))
+    if any(gaps):  # as large among these respondents
+        theta -= (np.bincount(group, theta) / sizes - level)[group]
+    y = answered(g, theta[:, None] - level[answered_by].mean(axis=0), answered_by.shape[1])
+    return np.where((group[:, None, None] == answered_by).any(axis=1), y, -1)
 
 
-def windows(n: int, m: int, width: int, trend: float) -> Draw:
+@setting
+def windows(g: np.random.Generator, n: int, m: int, width: int, trend: float) -> Any:
     """Everybody answers items that follow each other; later ones are harder, asked of the abler."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        place, k = g.random(n), np.arange(m)
-        start = np.round(place * (m - width))[:, None]
-        theta = g.normal(size=n) + trend * place
-        y = answered(g, theta[:, None] - trend * k / m, m)
-        given = (k >= start) & (k < start + width)
-        return irtkit.ResponseMatrix(np.where(given, y, -1))
-
-    return draw
+    place, k = g.random(n), np.arange(m)
+    start = np.round(place * (m - width))[:, None]
+    theta = g.normal(size=n) + trend * place
+    y = answered(g, theta[:, None] - trend * k / m, m)
+    return np.where((k >= start) & (k < start + width), y, -1)
 
 
-def adaptive(n: int, m: int, length: int) -> Draw:
+@setting
+def adaptive(g: np.random.Generator, n: int, m: int, length: int) -> Any:
     """Everybody answers so many items, each the one that tells most after the earlier ones."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        theta, b = g.normal(size=n), g.normal(size=m)
-        right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
-        given, nodes = np.zeros((n, m), bool), np.linspace(-4, 4, 81)
-        curves = 1 / (1 + np.exp(b[:, None] - nodes))
-        log_posterior = np.tile(-(nodes**2) / 2, (n, 1))
-        for _ in range(length):
-            weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
-            mean = weight @ nodes / weight.sum(axis=1)
-            far = np.abs(b - mean[:, None]) + 0.2 * g.random((n, m))
-            asked = np.where(given, np.inf, far).argmin(axis=1)
-            given[np.arange(n), asked] = True
-            got = right[np.arange(n), asked, None]
-            log_posterior += np.log(np.where(got, curves[asked], 1 - curves[asked]))
-        return irtkit.ResponseMatrix(np.where(given, right, -1))
-
-    return draw
+    theta, b = g.normal(size=n), g.normal(size=m)
+    right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
+    given, nodes = np.zeros((n, m), bool), np.linspace(-4, 4, 81)
+    curves = 1 / (1 + np.exp(b[:, None] - nodes))
+    log_posterior = np.tile(-(nodes**2) / 2, (n, 1))
+    for _ in range(length):
+        weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
+        mean = weight @ nodes / weight.sum(axis=1)
+        far = np.abs(b - mean[:, None]) + 0.2 * g.random((n, m))
+        asked = np.where(given, np.inf, far).argmin(axis=1)
+        given[np.arange(n), asked] = True
+        got = right[np.arange(n), asked, None]
+        log_posterior += np.log(np.where(got, curves[asked], 1 - curves[asked]))
+    return np.where(given, right, -1)
 
 
-def labelled(n: int, m: int, rows: str, columns: str) -> Draw:
+@setting
+def labelled(g: np.random.Generator, n: int, m: int, rows: str, columns: str) -> Any:
     """Difficulties spread wide by row, as of items, with labels."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y = answered(g, g.normal(size=n), m)
-        return irtkit.ResponseMatrix(
-            y, [rows.format(k) for k in range(n)], [columns.format(k) for k in range(m)]
-        )
-
-    return draw
+    y, labels = answered(g, g.normal(size=n), m), [rows.format(k) for k in range(n)]
+    return irtkit.ResponseMatrix(y, labels, [columns.format(k) for k in range(m)])
 
 
-def families(groups: int, size: int) -> Draw:
+@setting
+def families(g: np.random.Generator, groups: int, size: int) -> Any:
     """Copies of parents with 2 % of the answers flipped."""
-
-    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        y = np.repeat(answered(g, g.normal(size=groups), 500), size, axis=0)
-        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < 0.02, 1 - y, y))
-
-    return draw
+    y = np.repeat(answered(g, g.normal(size=groups), 500), size, axis=0)
+    return np.where(g.random(y.shape) < 0.02, 1 - y, y)
 
 
 ONES = (1.0, 1.0, 1.0)
@@ -437,49 +392,49 @@ WANTED: dict[str, Draws] = PLANTED | {"clean": CLEAN, "seen": SEEN}
 """Settings, by what is to be found."""
 
 
-def fitted(draw: Draw, seed: int) -> irtkit.FitResult:
-    """A fit to data drawn with this seed."""
-    made = draw(np.random.default_rng([seed, SEED]))
-    return irtkit.fit(made, standard_errors=False, progress=False)
+def matrix(draw: Draw, seed: int, stream: int = SEED) -> irtkit.ResponseMatrix:
+    """Data of a setting."""
+    made = draw(np.random.default_rng([seed, stream]))
+    return made if isinstance(made, irtkit.ResponseMatrix) else irtkit.ResponseMatrix(made)
 
 
-def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
-    """Share of the data sets with each kind of finding."""
-    raised = dict.fromkeys(KINDS, 0)
-    for seed in range(sets):
-        result = fitted(draw, seed)
-        codes = {one.code for one in result.findings}
-        for kind, wanted_codes in KINDS.items():
-            raised[kind] += bool(codes & wanted_codes)
-    shares = {kind: count / sets for kind, count in raised.items()}
-    return {"setting": name, "wanted": wanted, "data_sets": sets, **shares}
+class Setting(NamedTuple):
+    """How data are drawn, and what is to be found in them."""
+
+    setting: str
+    wanted: str
+    draw: Callable[..., Any]
 
 
-def slopes(sets: int) -> list[dict[str, float]]:
-    """Rank correlations of fitted with true slopes, by number of respondents."""
-    rows = []
-    for n in part((3, 4, 5, 6, 7, 8, 12, 20, 30), 0):
-        row: dict[str, float] = {"respondents": n}
-        for spread in (0.3, 0.5):
-            found = []
-            for seed in range(sets):
-                g = np.random.default_rng([seed, n])
-                a, b = g.lognormal(0, spread, 300), g.normal(size=300)
-                p = 1 / (1 + np.exp(-a * (g.normal(size=(n, 1)) - b)))
-                drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
-                result = irtkit.fit(drawn, standard_errors=False, progress=False)
-                found.append(spearmanr(result.parameters.discrimination, a).statistic)
-            row[f"log slopes SD {spread}"] = float(np.mean(found))
-        rows.append(row)
-    return rows
+def findings(case: Setting, seed: int) -> Record:
+    """Which kinds of findings a fit has."""
+    result = irtkit.fit(matrix(case.draw, seed), standard_errors=False, progress=False)
+    codes = {finding.code for finding in result.findings}
+    return {kind: bool(codes & of_kind) for kind, of_kind in KINDS.items()}
+
+
+def slopes_followed(case: Record, seed: int) -> Record:
+    """Rank correlations of fitted with true slopes, by how these spread."""
+    correlations = {}
+    for spread in (0.3, 0.5):
+        g = np.random.default_rng([seed, case["respondents"]])
+        a, b = g.lognormal(0, spread, 300), g.normal(size=300)
+        p = 1 / (1 + np.exp(-a * (g.normal(size=(case["respondents"], 1)) - b)))
+        drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
+        result = irtkit.fit(drawn, standard_errors=False, progress=False)
+        fitted = result.parameters.discrimination
+        correlations[f"log slopes SD {spread}"] = spearmanr(fitted, a).statistic
+    return correlations
 
 
 def warnings_of_fit(sets: int = 20) -> Tables:
     """Findings of fits, and how closely slopes follow the true ones."""
-    settings = [(name, wanted) for wanted, draws in WANTED.items() for name in draws]
-    chosen = part(settings, 0, 20, 40, 60, 80)
-    studies = (measured(name, WANTED[wanted][name], wanted, sets) for name, wanted in chosen)
-    return {"studies": studies, "slopes": slopes(sets)}
+    cases = [Setting(name, wanted, d) for wanted, by in WANTED.items() for name, d in by.items()]
+    sizes = part((3, 4, 5, 6, 7, 8, 12, 20, 30), 0)
+    return {
+        "studies": study(part(cases, 0, 20, 40, 60, 80), findings, sets),
+        "slopes": study([{"respondents": n} for n in sizes], slopes_followed, sets),
+    }
 
 
 class Drawn(NamedTuple):
@@ -489,7 +444,9 @@ class Drawn(NamedTuple):
     n_guessing: int = 0
 
 
+@setting
 def board(
+    g: np.random.Generator,
     n: int,
     m: int,
     *,
@@ -500,49 +457,38 @@ def board(
     mean: float = 0.0,
     sd: float = 1.0,
     classes: float = 0.5,
-) -> Callable[[np.random.Generator], Drawn]:
+) -> Drawn:
     """A share of guessers before honest systems of an ability with this mean and SD.
 
     Of their answers ``coins`` are coin flips, and the others one class, of which the first has this
     share of the items. Without ``options`` items are open-ended.
     """
-
-    def draw(g: np.random.Generator) -> Drawn:
-        k = round(guessers * n)
-        guess = 1 / options if options else 0.0
-        honest = answered(g, mean + sd * g.normal(size=n - k), m, guessing=guess)
-        first = np.arange(m) < round(classes * m)
-        always = first == g.integers(0, 2, (k, 1))
-        flips = g.random((k, m)) < guess
-        guessed = np.where(g.random((k, m)) < coins, flips, always)
-        made = irtkit.ResponseMatrix(np.vstack([guessed, honest]))
-        if known:
-            made = made.with_tables(pd.DataFrame({"n_options": options}, index=made.items))
-        return Drawn(made, k)
-
-    return draw
+    k = round(guessers * n)
+    guess = 1 / options if options else 0.0
+    honest = answered(g, mean + sd * g.normal(size=n - k), m, guessing=guess)
+    always = (np.arange(m) < round(classes * m)) == g.integers(0, 2, (k, 1))
+    flips = g.random((k, m)) < guess
+    guessed = np.where(g.random((k, m)) < coins, flips, always)
+    made = irtkit.ResponseMatrix(np.vstack([guessed, honest]))
+    if known:
+        made = made.with_tables(pd.DataFrame({"n_options": options}, index=made.items))
+    return Drawn(made, k)
 
 
-def specialists(n: int, m: int, sd: float, correlation: float, easier: float = 0.0) -> Any:
+@setting
+def specialists(
+    g: np.random.Generator, n: int, m: int, sd: float, correlation: float, easier: float = 0.0
+) -> Drawn:
     """Half of the items ask for one ability, and half for another, with this SD."""
-
-    def draw(g: np.random.Generator) -> Drawn:
-        theta = sd * two_abilities(g, n, correlation)
-        values = answered(g, theta[:, np.arange(m) % 2], m, easier=easier)
-        return Drawn(irtkit.ResponseMatrix(values))
-
-    return draw
-
-
-def alone(draw: Any) -> Callable[[np.random.Generator], Drawn]:
-    """A data set of another study."""
-    return lambda g: Drawn(draw(g))
+    theta = sd * two_abilities(g, n, correlation)
+    values = answered(g, theta[:, np.arange(m) % 2], m, easier=easier)
+    return Drawn(irtkit.ResponseMatrix(values))
 
 
 COLLAPSED: dict[str, Any] = {"options": 2, "coins": 0.02, "classes": 0.55, "mean": 0.5}
 CODED: dict[str, Any] = {"known": True, "mean": 0.5}
 
-GUESSERS: dict[str, dict[str, Callable[[np.random.Generator], Drawn]]] = {
+GUESSERS: dict[str, Draws] = {
     "opposite": {
         f"{share:.0%} of one class, {n} × {m}": board(n, m, guessers=share, **COLLAPSED)
         for n, m, share in ((90, 139, 0.6), (90, 139, 0.2), (12, 100, 0.5), (400, 1000, 0.3))
@@ -583,38 +529,42 @@ GUESSERS: dict[str, dict[str, Callable[[np.random.Generator], Drawn]]] = {
         "specialists, r −0.5, SD 2, 200 × 140": specialists(200, 140, 2.0, -0.5),
         "specialists, r −0.5, SD 2, easy, 200 × 140": specialists(200, 140, 2.0, -0.5, 1.5),
     },
-    "elsewhere": {name: alone(draw) for name, draw in {**CLEAN, **SEEN}.items()},
+    "elsewhere": CLEAN | SEEN,
 }
 
 
-def named(name: str, wanted: str, sets: int) -> dict[str, Any]:
-    """How often systems are named, and which."""
-    told, best = 0, 0
-    planted, others = np.zeros(2), np.zeros(2)
-    for seed in range(sets):
-        made, k = GUESSERS[wanted][name](np.random.default_rng([seed, 17]))
-        patterns = patterns_of(made, synthetic_is_real=False)
-        found = found_at_chance(patterns, made.item_table)
-        rows = np.zeros(0, int) if found is None else found.rows
-        told += found is not None
-        best += int(np.nan_to_num(patterns.counts.accuracy).argmax()) in rows
-        planted += (rows < k).sum(), k
-        others += (rows >= k).sum(), made.n_respondents - k
+def named(case: Setting, seed: int) -> Record:
+    """Whether systems are named, and the numbers of guessers and others, named and in all."""
+    if case.wanted == "elsewhere":
+        made, k = matrix(case.draw, seed, 17), 0
+    else:
+        made, k = case.draw(np.random.default_rng([seed, 17]))
+    patterns = patterns_of(made, synthetic_is_real=False)
+    guess = found_at_chance(patterns, made.item_table)
+    rows = np.zeros(0, int) if guess is None else guess.rows
     return {
-        "setting": name,
-        "wanted": wanted,
-        "data_sets": sets,
-        "told": told / sets,
-        "guessers": planted[0] / planted[1] if planted[1] else None,
-        "others": others[0] / others[1],
-        "best": best / sets,
+        "told": guess is not None,
+        "guessers": (rows < k).sum(),
+        "others": (rows >= k).sum(),
+        "of": k,
+        "of others": made.n_respondents - k,
     }
 
 
 def at_chance(sets: int = 20) -> Tables:
     """Whether guessers are named, and nobody else."""
-    cases = [(name, wanted) for wanted in GUESSERS for name in part(list(GUESSERS[wanted]), 0)]
-    return {"studies": (named(*case, sets) for case in cases)}
+    cases = [
+        Setting(name, wanted, draws[name])
+        for wanted, draws in GUESSERS.items()
+        for name in part(list(draws), 0)
+    ]
+
+    def shares(record: Record) -> Record:
+        n, n_others = record.pop("of"), record.pop("of others")
+        guessers = record["guessers"] / n if n else None
+        return record | {"guessers": guessers, "others": record["others"] / n_others}
+
+    return {"studies": map(shares, study(cases, named, sets))}
 
 
 SHAPES_OF_BOARDS = ((30, 100), (60, 200), (200, 100), (200, 1000), (1000, 60))
@@ -649,91 +599,67 @@ def planted_board(kind: str, n_systems: int, n_items: int, seed: int) -> irtkit.
     abilities = generator.normal(size=n_systems)
     values = irtkit.simulate_responses(items, abilities, seed=generator).values.copy()
     if kind == "near-duplicate items":
-        one, other = generator.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
-        flipped = generator.random((n_systems, len(one))) < 0.05
-        values[:, other] = values[:, one] ^ flipped
+        first, other = generator.permutation(n_items)[: 2 * round(0.05 * n_items)].reshape(2, -1)
+        values[:, other] = values[:, first] ^ (generator.random((n_systems, len(first))) < 0.05)
     if kind == "systems at chance":
-        at_chance = generator.permutation(n_systems)[: round(0.15 * n_systems)]
-        values[at_chance] = generator.random((len(at_chance), n_items)) < 0.25
+        guessing_systems = generator.permutation(n_systems)[: round(0.15 * n_systems)]
+        values[guessing_systems] = generator.random((len(guessing_systems), n_items)) < 0.25
     responses = irtkit.ResponseMatrix(values)
-    about = pd.DataFrame(index=responses.items)
+    table = pd.DataFrame(index=responses.items)
     if kind in FOUR_OPTIONS:
-        about["n_options"] = 4
+        table["n_options"] = 4
     if kind == "clean, ten tasks":
-        about["task"] = np.char.add("task ", (np.arange(n_items) % 10).astype(str))
-    return responses.with_tables(about)
+        table["task"] = np.char.add("task ", (np.arange(n_items) % 10).astype(str))
+    return responses.with_tables(table)
 
 
-def of_health(kind: str, n_systems: int, n_items: int, sets: int) -> dict[str, Any]:
-    """Share of the sets with the finding that was planted, and with another one."""
-    found = false = 0
-    fit_seconds = health_seconds = 0.0
-    codes: set[str] = set()
-    for seed in range(sets):
-        responses = planted_board(kind, n_systems, n_items, seed)
-        started = time.process_time()
-        result = irtkit.fit(responses)
-        fitted = time.process_time()
-        said = {one.code for one in result.health().findings} & OF_HEALTH
-        fit_seconds += fitted - started
-        health_seconds += time.process_time() - fitted
-        found += CODES[kind] in said
-        others = said - {CODES[kind]}
-        false += bool(others)
-        codes |= others
+def of_health(case: Record, seed: int) -> Record:
+    """Whether there is the finding that was planted, and another one."""
+    kind = case["planted"]
+    result = irtkit.fit(planted_board(kind, case["systems"], case["items"], seed))
+    said = {finding.code for finding in result.health().findings} & OF_HEALTH
     return {
-        "planted": kind,
-        "systems": n_systems,
-        "items": n_items,
-        "sets": sets,
-        "found": None if not CODES[kind] else found,
-        "false": false,
-        "false findings": sorted(codes),
-        "time by that of the fit": health_seconds / fit_seconds,
+        "found": CODES[kind] in said if CODES[kind] else None,
+        "false": bool(said - {CODES[kind]}),
     }
 
 
-def advised(shape: str, n_systems: int, sets: int) -> dict[str, Any]:
-    """What goals reach when their items are added, as means over sets with such advice."""
-    found: dict[str, list[Any]] = {"reliability": [], "errors": []}
+def advised(shape: str, n_systems: int, sets: int) -> Record:
+    """The reliability reached when advised items are added, means over sets with such advice."""
+    advised_and_reached = []
+    mean, sd, n_items = SHAPES[shape]
     for seed in range(sets):
-        mean, sd, n_items = SHAPES[shape]
         g = np.random.default_rng([seed, n_systems, n_items])
         slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(mean, sd, n_items)
         items = irtkit.ItemParameters.from_difficulty(slopes, difficulty)
         theta = g.normal(size=n_systems)
         values = irtkit.simulate_responses(items, theta, seed=g).values
         result = irtkit.fit(values)
-        health = result.health()
-        best = result.best_first[: health.n_best]
         slope = np.median(np.abs(result.parameters.discrimination))
-        printed = health.to_add[health.to_add["n_items"] <= n_items]
-        for goal, n, at in printed.itertuples():
+        to_add = result.health().to_add
+        for goal, n, at in to_add[to_add["n_items"] <= n_items].itertuples():
             new = irtkit.ItemParameters.from_difficulty(np.full(n, slope), np.full(n, at))
             more = irtkit.simulate_responses(new, theta, seed=g).values
-            refitted = irtkit.fit(np.hstack([values, more]))
             if goal.startswith("reach"):
+                refitted = irtkit.fit(np.hstack([values, more]))
                 reached = np.corrcoef(refitted.ability, theta)[0, 1] ** 2
-                found["reliability"].append((n, reached))
-                continue
-            before = np.sqrt(np.mean(result.posterior_sd[best] ** 2))
-            after = np.sqrt(np.mean(refitted.posterior_sd[best] ** 2))
-            information = sum(one.information(theta[best]).sum(axis=1) for one in (items, new))
-            true = np.sqrt(np.mean(1 / (information + 1)))
-            found["errors"].append((n, after / before, true / before))
-    row: dict[str, Any] = {"shape": shape, "systems": n_systems, "sets": sets}
-    for goal, several in found.items():
-        means = [float(one) for one in np.mean(several, axis=0)] if several else None
-        row[goal] = {"advised": len(several), "means": means}
-    return row
+                advised_and_reached.append((n, reached))
+    means = np.mean(advised_and_reached, axis=0).tolist() if advised_and_reached else None
+    figures = {"advised": len(advised_and_reached), "means": means}
+    return {"shape": shape, "systems": n_systems, "sets": sets, "reliability": figures}
 
 
 def health(sets: int = 20, advice: int = 50) -> Tables:
     """Findings about the health of a benchmark, and whether advice is true."""
-    boards = [(kind, *shape) for kind in CODES for shape in part(SHAPES_OF_BOARDS, 0)]
+    boards = [
+        {"planted": kind, "systems": n, "items": m}
+        for kind in CODES
+        for n, m in part(SHAPES_OF_BOARDS, 0)
+    ]
     asked = [(shape, n) for shape in part(SHAPES, "saturated") for n in (60, 200)]
+    totals = ("found", "false")
     return {
-        "studies": (of_health(*board, sets) for board in boards),
+        "studies": study(boards, of_health, sets, totals=totals, count="sets"),
         "advice": (advised(*case, advice) for case in asked),
     }
 

@@ -5,21 +5,19 @@ those who answer alike being one (joined by the transformer or the learner in wh
 them). The rest is fitted by the 2PL with defaults; items are selected by `irtkit.select_items` and
 asked of the held-out systems, at once (`irtkit.score`) or one by one (`irtkit.adaptive`). Errors
 are root mean squares over all held-out systems of all splits, in percentage points of the share
-right of all items. Intervals are of 95 %: share that hold the score, mean width. Rank correlations
-are means over splits. Baselines: the share right of random items, and of one random item of each
-stratum of difficulty.
+right of all items; "holds" is the share of 95 % intervals that hold the score. Baselines: scores by
+random items, and the share right of one random item of each stratum of difficulty.
 
 `beyond`: whether scores from few items cover systems that are better than the calibration set.
-Three groups of at most 200 systems are held out. "best" is the best tenth and "rest" a random
-quarter of the others; the remaining systems, at most 800, are fitted. "any" is a random quarter of
-all systems, so that the best systems are also fitted. 20 and 50 items are selected, and systems
-held out are scored. Measured are the share of 95 % intervals that cover the score on all items
-("closed" if no interval is opened upwards), their mean width in percentage points, and the share of
-systems with the status "beyond". "outlier": a system with all answers right is added to those that
-are fitted. Simulated boards have 200 items. "bent" gives the best tenth of the systems an ability
-of its own on half of the items, so that calibrated curves end below them; "two abilities" loads
-half of the items on a second ability (correlation 0.5). "ordinary": 30, 60 and 200 calibrated
-systems and 200 new ones of the same population, who answer 50 of 200 items drawn at random.
+"best": the best tenth is held out, and at most 800 of three quarters of the others are fitted.
+"any": a random quarter of all systems is held out, so that the best systems are also fitted. 20 and
+50 items are selected, and at most 200 of the systems held out are scored. Measured are the share of
+95 % intervals that cover the score on all items ("closed" if no interval is opened upwards), and
+their mean width in percentage points. Simulated boards have 200 items. "bent" gives the best tenth
+of the systems an ability of its own on half of the items, so that calibrated curves end below them;
+"two abilities" loads half of the items on a second ability (correlation 0.5). "ordinary": 30, 60
+and 200 calibrated systems and 200 new ones of the same population, who answer 50 of 200 items drawn
+at random: the share of systems with the status "beyond", and coverage.
 
 The matrices, but for the digits crowd, carry no free licence and are looked for in ``--data``;
 what is not there is left out.
@@ -27,7 +25,6 @@ what is not there is left out.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +33,7 @@ import pandas as pd
 from machine import SHARED, part
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import spearmanr
-from study import run
+from study import run, study
 
 import irtkit
 from irtkit import ResponseMatrix
@@ -45,6 +41,7 @@ from irtkit.data.families import linked
 from irtkit.scoring import items_for_scores
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -102,76 +99,62 @@ def _held_out(family: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
     return held
 
 
-def _split(sizes: tuple[int, ...], table: Any, family: Any, seed: int) -> list[dict[str, Any]]:
+def _split(sizes: tuple[int, ...], table: Any, family: Any, seed: int) -> Iterator[Record]:
     """Errors of one split, a record per method and size."""
     held = _held_out(family, seed)
     result = irtkit.fit(ResponseMatrix.from_frame(table[~held]), standard_errors=False)
     new, families = table[held], pd.Series(family[~held], table.index[~held])
     truth = new.mean(axis=1).to_numpy()
-    generator, rows = np.random.default_rng(seed), []
+    generator = np.random.default_rng(seed)
+    by_difficulty = result.items["difficulty"].sort_values().index
     for k in sizes:
         selection = irtkit.select_items(result, k, families=families)
         scores = irtkit.score(ResponseMatrix.from_frame(new[list(selection.items)]), selection)
-        rows.append(_row("fixed", k, truth, scores))
-        rows[-1]["expected_error"] = selection.expected_error
-        rows.append(_row("adaptive", k, truth, _one_by_one(selection, new, "adaptive")))
-        best = irtkit.adaptive(selection)
-        rows[-1]["prefers_fixed"] = float(best.order == "fixed")
+        holds = covers(scores, truth)[0]
+        yield {"method": "fixed", "k": k, "error": errors(scores, truth), "holds": holds}
+        scores = _one_by_one(selection, new)
+        yield {"method": "adaptive", "k": k, "error": errors(scores, truth)}
         for _ in range(DRAWS):
-            by_difficulty = result.items["difficulty"].sort_values().index
             strata = np.array_split(by_difficulty, k)
-            stratified = new[[generator.choice(stratum) for stratum in strata]]
+            stratified = new[[generator.choice(stratum) for stratum in strata]].mean(axis=1)
+            error = stratified.to_numpy() - truth
+            yield {"method": "stratified, mean", "k": k, "error": error}
             random = new[generator.choice(new.columns, k, replace=False)]
-            for design, answers in (("random", random), ("stratified", stratified)):
-                raw = answers.mean(axis=1).to_numpy()
-                rows.append({"method": f"{design}, mean", "k": k, "error": raw - truth})
             scores = irtkit.score(ResponseMatrix.from_frame(random), result)
-            rows.append(_row("random, p-IRT", k, truth, scores))
-    return rows
+            yield {"method": "random, p-IRT", "k": k, "error": errors(scores, truth)}
 
 
-def _one_by_one(selection: Any, new: Any, order: str) -> Any:
+def errors(scores: Any, truth: Any) -> Any:
+    """Expected scores less the true ones."""
+    return scores["expected_score"].to_numpy() - truth
+
+
+def covers(scores: Any, truth: Any) -> tuple[Any, Any]:
+    """Which intervals hold the true score, and their widths in percentage points."""
+    low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
+    return (low <= truth) & (truth <= high), 100 * (high - low)
+
+
+def _one_by_one(selection: Any, new: Any) -> Any:
     """Scores of adaptive tests, in the form of `irtkit.score`."""
-    found = []
+    scores = []
     for _, answers in new.iterrows():
-        test = irtkit.adaptive(selection, order=order)
+        test = irtkit.adaptive(selection, order="adaptive")
         while not test.done:
             test.answer(bool(answers[test.next_item]))
-        found.append((test.expected_score, *test.interval))
-    names = ["expected_score", "expected_score_low", "expected_score_high"]
-    return pd.DataFrame(found, new.index, names)
+        scores.append(test.expected_score)
+    return pd.DataFrame({"expected_score": scores}, new.index)
 
 
-def _row(method: str, k: int, truth: Any, scores: Any) -> dict[str, Any]:
-    low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
-    mean = scores["expected_score"].to_numpy()
-    row = {"method": method, "k": k, "error": mean - truth, "width": high - low}
-    rank = spearmanr(mean, truth)[0] if len(set(mean)) > 1 else 0.0
-    row |= {"holds": (low <= truth) & (truth <= high), "spearman": float(rank)}
-    if "status" in scores:
-        row["warned"] = (scores["status"] == "beyond").to_numpy()
-    return row
-
-
-def _summary(sizes: tuple[int, ...], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures by method and size, errors and widths in percentage points."""
-    found = []
-    for k in sizes:
-        for method in dict.fromkeys(row["method"] for row in rows):
-            some = [row for row in rows if row["method"] == method and row["k"] == k]
-            record = {"method": method, "k": k, "rmse": 100 * _rms([row["error"] for row in some])}
-            for name, factor in (("holds", 1), ("width", 100), ("warned", 1)):
-                if name in some[0]:
-                    record[name] = factor * float(np.mean(np.concatenate([r[name] for r in some])))
-            for name, factor in (("spearman", 1), ("expected_error", 100), ("prefers_fixed", 1)):
-                if name in some[0]:
-                    record[name] = factor * float(np.mean([row[name] for row in some]))
-            found.append(record)
-    return found
-
-
-def _rms(errors: list[Any]) -> float:
-    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
+def _summary(rows: list[Record]) -> Iterator[Record]:
+    """Figures by method and size."""
+    for k, method in dict.fromkeys((row["k"], row["method"]) for row in rows):
+        of_method = [row for row in rows if (row["k"], row["method"]) == (k, method)]
+        squares = np.concatenate([row["error"] for row in of_method]) ** 2
+        record = {"method": method, "k": k, "rmse": 100 * float(np.mean(squares) ** 0.5)}
+        if "holds" in of_method[0]:
+            record["holds"] = float(np.mean(np.concatenate([row["holds"] for row in of_method])))
+        yield record
 
 
 def few_items(data: Path = SHARED) -> Tables:
@@ -179,14 +162,11 @@ def few_items(data: Path = SHARED) -> Tables:
     boards = {}
     for name in part(list(BOARDS), 1):
         table, family = _read(name, data)
-        if table is None:
-            continue
-        splits, sizes = BOARDS[name]
-        sizes = part(sizes, 0)
-        begun = time.perf_counter()
-        rows = [row for seed in range(splits) for row in _split(sizes, table, family, seed)]
-        figures = {"splits": splits, "by_size": _summary(sizes, rows)}
-        boards[name] = figures | {"seconds": time.perf_counter() - begun}
+        if table is not None:
+            splits, sizes = BOARDS[name]
+            of_splits = [[*_split(part(sizes, 0), table, family, seed)] for seed in range(splits)]
+            rows = [row for of_split in of_splits for row in of_split]
+            boards[name] = {"splits": splits, "by_size": list(_summary(rows))}
     return {"boards": boards}
 
 
@@ -199,26 +179,21 @@ HELD, CALIBRATED = 200, 800
 SIMULATED = {"one ability": 3, "two abilities": 3, "bent": 3, "few systems": 10}
 
 
-def of_ordinary(n: int) -> dict[str, Any]:
+def of_ordinary(case: Record, seed: int) -> Record:
     """Shares of new systems like the calibrated ones that are called beyond, and covered."""
-    beyond, covers = [], []
-    for seed in range(ORDINARY_SETS):
-        generator = np.random.default_rng([seed, n])
-        slope, difficulty = generator.lognormal(0, 0.3, 200), generator.normal(-0.5, 1, 200)
-        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-        abilities = generator.normal(size=n + HELD)
-        values = irtkit.simulate_responses(items, abilities, seed=generator).values
-        names = [f"q{j}" for j in range(200)]
-        result = irtkit.fit(ResponseMatrix(values[:n], items=names), standard_errors=False)
-        asked = generator.permutation(200)[:50]
-        answers = ResponseMatrix(values[n:, asked], items=[names[j] for j in asked])
-        scores, truth = irtkit.score(answers, result), values[n:].mean(axis=1)
-        beyond.append((scores["status"] == "beyond").mean())
-        low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
-        covers.append(np.mean((low <= truth) & (truth <= high)))
-    record = {"calibrated": n, "sets": ORDINARY_SETS, "beyond": float(np.mean(beyond))}
-    record["coverage"] = float(np.mean(covers))
-    return record
+    n = case["calibrated"]
+    generator = np.random.default_rng([seed, n])
+    slope, difficulty = generator.lognormal(0, 0.3, 200), generator.normal(-0.5, 1, 200)
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+    abilities = generator.normal(size=n + HELD)
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values
+    names = [f"q{j}" for j in range(200)]
+    result = irtkit.fit(ResponseMatrix(values[:n], items=names), standard_errors=False)
+    asked = generator.permutation(200)[:50]
+    answers = ResponseMatrix(values[n:, asked], items=[names[j] for j in asked])
+    scores = irtkit.score(answers, result)
+    held = covers(scores, values[n:].mean(axis=1))[0]
+    return {"beyond": (scores["status"] == "beyond").mean(), "coverage": held.mean()}
 
 
 def board(name: str, data: Path, seed: int) -> pd.DataFrame:
@@ -241,63 +216,47 @@ def board(name: str, data: Path, seed: int) -> pd.DataFrame:
     return pd.DataFrame(values, range(n), [f"q{j}" for j in range(n_items)])
 
 
-def split(name: str, data: Path, seed: int, *, outlier: bool) -> list[dict[str, Any]]:
+def split(name: str, data: Path, seed: int) -> list[Record]:
     """Figures of one split, a record per group, size and way."""
     table = board(name, data, seed)
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(table))
+    order = np.random.default_rng(seed).permutation(len(table))
     score = table.mean(axis=1).to_numpy()[order]
     is_best = score >= np.quantile(score, 0.9)
     others, quarter = order[~is_best], len(order) // 4
-    held = {"best": order[is_best][:HELD], "rest": others[: len(others) // 4][:HELD]}
-    found = scored(table, others[len(others) // 4 :], held, outlier=outlier)
-    held = {"any": order[:quarter][:HELD]}
-    return found + scored(table, order[quarter:], held, outlier=outlier)
+    held_and_fitted = {
+        "best": (order[is_best], others[len(others) // 4 :]),
+        "any": (order[:quarter], order[quarter:]),
+    }
+    return [
+        row
+        for group, (held, rows) in held_and_fitted.items()
+        for row in scored(group, table.iloc[held[:HELD]], table.iloc[rows[:CALIBRATED]])
+    ]
 
 
-def scored(
-    table: pd.DataFrame, rows: Any, held: dict[str, Any], *, outlier: bool
-) -> list[dict[str, Any]]:
+def scored(group: str, new: pd.DataFrame, calibrated: pd.DataFrame) -> Iterator[Record]:
     """Figures of the systems held out when others are fitted."""
-    known, found = table.iloc[rows[:CALIBRATED]], []
-    if outlier:
-        known = pd.concat([known, pd.DataFrame(1, ["outlier"], known.columns)])
-    result = irtkit.fit(ResponseMatrix.from_frame(known), standard_errors=False)
+    result = irtkit.fit(ResponseMatrix.from_frame(calibrated), standard_errors=False)
+    truth = new.mean(axis=1).to_numpy()
     for k in SIZES:
         selection = irtkit.select_items(result, k, folds=5)
-        is_asked = table.columns.isin(selection.items)
-        for group, places in held.items():
-            new = table.iloc[places]
-            asked = ResponseMatrix.from_frame(new.loc[:, is_asked])
-            ways = {
-                "": irtkit.score(asked, selection),
-                "closed_": irtkit.score(asked, replace(items_for_scores(selection), best=None)),
-            }
-            truth = new.mean(axis=1).to_numpy()
-            for way, scores in ways.items():
-                low, high = (scores[f"expected_score_{end}"].to_numpy() for end in ("low", "high"))
-                covers, width = (low <= truth) & (truth <= high), 100 * (high - low)
-                beyond = (ways[""]["status"] == "beyond").to_numpy()
-                record = {"coverage": covers, "width": width, "beyond": beyond}
-                found.append({"group": group, "k": k, "way": way, **record})
-    return found
+        asked = ResponseMatrix.from_frame(new.loc[:, new.columns.isin(selection.items)])
+        closed = replace(items_for_scores(selection), best=None)
+        row: Record = {"group": group, "k": k}
+        for way, items in (("", selection), ("closed_", closed)):
+            held, width = covers(irtkit.score(asked, items), truth)
+            row |= {f"{way}coverage": held, f"{way}width": width}
+        yield row
 
 
-def summary(rows: list[dict[str, Any]], **about: Any) -> list[dict[str, Any]]:
-    """Means over systems and splits, printed as they are found."""
-    found = []
-    for group in ("best", "rest", "any"):
-        for k in SIZES:
-            record: dict[str, Any] = {**about, "group": group, "k": k}
-            for way in ("", "closed_"):
-                some = [r for r in rows if (r["group"], r["k"], r["way"]) == (group, k, way)]
-                beyond = np.concatenate([row["beyond"] for row in some])
-                for figure in ("coverage", "width"):
-                    values = np.concatenate([row[figure] for row in some])
-                    record[way + figure] = float(np.mean(values)) if len(values) else None
-                record["systems"], record["beyond"] = len(beyond), float(beyond.mean())
-            found.append(record)
-    return found
+def summary(name: str, rows: list[Record], splits: int) -> Iterator[Record]:
+    """Means over systems and splits."""
+    for group, k in ((group, k) for group in ("best", "any") for k in SIZES):
+        record: Record = {"board": name, "outlier": False, "splits": splits, "group": group, "k": k}
+        for figure in ("coverage", "width", "closed_coverage", "closed_width"):
+            values = [row[figure] for row in rows if (row["group"], row["k"]) == (group, k)]
+            record[figure] = float(np.mean(np.concatenate(values)))
+        yield record
 
 
 def beyond(data: Path = SHARED) -> Tables:
@@ -305,12 +264,14 @@ def beyond(data: Path = SHARED) -> Tables:
     there = [name for name in REAL if (data / f"{name}.csv.gz").exists()]
     records: list[Record] = []
     for name in part([*there, *SIMULATED], -1):
-        for outlier in (False, True):
-            splits = 1 if outlier else (REAL | SIMULATED)[name]
-            several = [split(name, data, seed, outlier=outlier) for seed in range(splits)]
-            about = {"board": name, "outlier": outlier, "splits": splits}
-            records += summary([row for rows in several for row in rows], **about)
-    return {"records": records, "ordinary": map(of_ordinary, part(ORDINARY, 0))}
+        splits = (REAL | SIMULATED)[name]
+        rows = [row for seed in range(splits) for row in split(name, data, seed)]
+        records += summary(name, rows, splits)
+    ordinary = [{"calibrated": n} for n in part(ORDINARY, 0)]
+    return {
+        "records": records,
+        "ordinary": study(ordinary, of_ordinary, ORDINARY_SETS, count="sets"),
+    }
 
 
 if __name__ == "__main__":

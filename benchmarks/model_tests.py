@@ -4,25 +4,22 @@ Items are drawn anew in every set (log slopes of SD 0.3, difficulties N(0, 1), g
 in [0.1, 0.3]), abilities N(0, 1).
 
 `model_fit`: of data from the model that is fitted, the shares of items whose S-X² has a p-value
-below 0.05 and below 0.01, of items whose infit and outfit lie beyond ±1.96, of respondents whose lz
-has a p-value below 0.05, of pairs whose Q3 has, and the sets in which any item is called at a
-false-discovery rate of 5 %. "m2": sets in which the p-value of M2 is below 0.05.
+below 0.05, of respondents whose lz has, and of pairs whose Q3 has. "m2": the share of sets in which
+the p-value of M2 is below 0.05.
 
 `levels`: "respondents": the shares of respondents whose ``respondent_fit`` has p < 0.05 and p <
 0.001, of data sets with one whose q < 0.05, and the mean infit of the items. "drift": two samples
 that answer the same items, the second N(0.7, 0.8²), fitted apart and linked: the shares of items
-with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift; beside them the
-share with p < 0.05 by the standard errors as they are. "matching": items that do not differ, in
-groups one SD apart; shares with p < 0.05 by Mantel and Haenszel if respondents are matched on the
-weighted sum, as they are, and on the plain sum.
+with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift. "matching": items
+that do not differ, in groups one SD apart; shares with p < 0.05 by Mantel and Haenszel if
+respondents are matched on the weighted sum, as they are, and on the plain sum.
 
 `differential`: abilities are N(0, 1) in the reference group and N(−shift, 1) in the focal one.
 Where items differ a share of them is harder for the focal group by so many SDs of ability ("one
 way"), or as many are easier ("both ways"), or has half the slope there ("slopes"). Families are
 near-copies of one system, each answer differing with a probability. Measured are the share of
-items that do not differ whose p-value is below 0.05 and below 0.001; the design effect's mean; and
-with q ≤ 0.05 the mean share of false ones among those found, and the share found of those that
-differ.
+items that do not differ whose p-value is below 0.05; and with q ≤ 0.05 the mean share of false ones
+among those found, and the share found of those that differ.
 
 `likelihood_ratio`: families of copies of one respondent; each copy flips a share of the answers.
 Difficulties lie from −1.5 to 1.5. Under "1PL" all slopes are 1; under "2PL" log slopes are
@@ -32,9 +29,8 @@ near-duplicates.
 `anchors`: earlier systems calibrate 30 items. Later systems answer these items, held fixed, and 15
 new ones. "Leaked" anchors are easier for later systems by 1.2 logits. "Copies" are later systems
 that occur four times. Measured are the data sets in which exactly the leaked anchors are named, and
-those in which a sound one is; the latent mean, before and after a second fit without the anchors
-that were named; how often its 95 % interval covers the true mean after that; and the SD of z of
-sound anchors.
+those in which a sound one is; and the latent mean, before and after a second fit without the
+anchors that were named.
 """
 
 from __future__ import annotations
@@ -46,13 +42,15 @@ from machine import part
 from scipy.special import ndtr
 from scipy.stats import chi2
 from simulated import items_of
-from study import Record, run, standard_error, study
+from study import Record, run, study
 
 import irtkit
 from irtkit.data.patterns import patterns_of
 from irtkit.diagnostics import functioning
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from study import Tables
 
@@ -120,47 +118,37 @@ def share_below(p: Any, level: float = LEVEL) -> float:
     return float((known < level).mean()) if len(known) else float("nan")
 
 
-def null(setting: Null) -> dict[str, Any]:
+def pooled(case: Any, measure: Callable[[Any, int], Record], n_sets: int) -> dict[str, Array]:
+    """What is measured in all data sets, one after the other."""
+    rows = [measure(case, seed) for seed in range(n_sets)]
+    return {name: np.concatenate([np.atleast_1d(row[name]) for row in rows]) for name in rows[0]}
+
+
+def p_of_fit(setting: Null, seed: int) -> Record:
+    """p-values of S-X², lz and Q3."""
+    result = fitted(draw(setting, seed), setting.model, setting.prior)
+    pairs = irtkit.local_dependence(result, threshold=0.0, top=None)
+    tables = {"s_x2": irtkit.item_fit(result), "lz": irtkit.respondent_fit(result), "q3": pairs}
+    return {name: table["p_value"].to_numpy() for name, table in tables.items()}
+
+
+def null(setting: Null) -> Record:
     """Alarms where the model holds."""
-    items, lz, pairs, called = [], [], [], 0
-    for seed in range(setting.n_sets):
-        result = fitted(draw(setting, seed), setting.model, setting.prior)
-        table = irtkit.item_fit(result)
-        items.append(table[["p_value", "infit_z", "outfit_z"]].to_numpy())
-        lz.append(irtkit.respondent_fit(result)["p_value"].to_numpy())
-        every = irtkit.local_dependence(result, threshold=0.0, top=None)
-        pairs.append(every["p_value"].to_numpy())
-        called += int((table["q_value"] < LEVEL).any())
-    p, infit, outfit = np.concatenate(items).T
-    return {
-        "data": str(setting),
-        "n_items": int((~np.isnan(p)).sum()),
-        "s_x2_05": share_below(p),
-        "s_x2_01": share_below(p, 0.01),
-        "infit": float((np.abs(infit) > 1.96).mean()),
-        "outfit": float((np.abs(outfit) > 1.96).mean()),
-        "lz_05": share_below(np.concatenate(lz)),
-        "q3_05": share_below(np.concatenate(pairs)),
-        "sets": setting.n_sets,
-        "sets_with_items_called": called,
-    }
+    p = pooled(setting, p_of_fit, setting.n_sets)
+    n_items = int((~np.isnan(p["s_x2"])).sum())
+    shares = {f"{name}_05": share_below(of_test) for name, of_test in p.items()}
+    return {"data": str(setting), "n_items": n_items, "sets": setting.n_sets, **shares}
 
 
-def m2_null(setting: Null) -> dict[str, Any]:
+def m2_null(setting: Null) -> Record:
     """Alarms of M2 where the model holds."""
     results = (fitted(draw(setting, seed), setting.model) for seed in range(setting.n_sets))
-    found = [irtkit.model_fit(result) for result in results]
-    return {
-        "data": str(setting),
-        "sets": setting.n_sets,
-        "m2_05": share_below([one.p_value for one in found]),
-        "ratio": float(np.mean([one.m2 / one.degrees_of_freedom for one in found])),
-        "rmsea_high": float(np.mean([one.rmsea_high for one in found])),
-    }
+    p = [irtkit.model_fit(result).p_value for result in results]
+    return {"data": str(setting), "sets": setting.n_sets, "m2_05": share_below(p)}
 
 
 def model_fit() -> Tables:
-    """S-X², infit, outfit, lz, Q3 and M2 of data from the model that is fitted."""
+    """S-X², lz, Q3 and M2 of data from the model that is fitted."""
     return {"null": map(null, part(NULLS, 14)), "m2": map(m2_null, part(M2_NULLS, 5))}
 
 
@@ -191,98 +179,76 @@ LINKED = (
 MATCHED = ("one SD apart", "one SD apart, 20 items", "one SD apart, 10 items")
 
 
-def respondents(setting: Null) -> dict[str, Any]:
+def of_respondents(setting: Null, seed: int) -> Record:
     """Respondents called on clean data, and the mean infit."""
-    p, called, infit = [], 0, []
-    for seed in range(setting.n_sets):
-        result = fitted(draw(setting, seed), setting.model, setting.prior)
-        table = irtkit.respondent_fit(result)
-        p.append(table["p_value"].to_numpy())
-        called += int((table["q_value"] < 0.05).any())
-        infit.append(float(irtkit.item_fit(result)["infit"].mean()))
-    every = np.concatenate(p)
-    return {
-        "data": str(setting),
-        "sets": setting.n_sets,
-        "p_05": share_below(every),
-        "p_001": share_below(every, 0.001),
-        "sets_called": called / setting.n_sets,
-        "infit": float(np.mean(infit)),
-    }
+    result = fitted(draw(setting, seed), setting.model, setting.prior)
+    table = irtkit.respondent_fit(result)
+    called = (table["q_value"] < LEVEL).any()
+    infit = irtkit.item_fit(result)["infit"].mean()
+    return {"p": table["p_value"].to_numpy(), "called": called, "infit": infit}
 
 
-def linked(setting: Linked, seed: int) -> tuple[Any, Array]:
-    """A linking of two samples, and z by the standard errors as they are."""
+def of_drift(setting: Linked, seed: int) -> Record:
+    """Items that are said to drift between two samples where none does."""
     generator = np.random.default_rng([seed, setting.n_respondents, setting.n_items])
     items = items_of(generator, setting.n_items, setting.model)
-    abilities = (
-        generator.normal(size=setting.n_respondents) * sd + m for m, sd in ((0, 1), (0.7, 0.8))
-    )
-    first, second = (
-        irtkit.fit(irtkit.simulate_responses(items, ability, seed=generator), setting.model)
-        for ability in abilities
-    )
-    linking = irtkit.link(first, second)
-    errors = [one.items["difficulty_se"].to_numpy() for one in (first, second)]
-    z = linking.items["difference"] / np.hypot(errors[0], linking.slope * errors[1])
-    return linking, z.to_numpy()
+    fits = []
+    for mean, sd in ((0, 1), (0.7, 0.8)):
+        ability = generator.normal(size=setting.n_respondents) * sd + mean
+        responses = irtkit.simulate_responses(items, ability, seed=generator)
+        fits.append(irtkit.fit(responses, setting.model))
+    table = irtkit.link(fits[0], fits[1]).items
+    return {"p": table["p_value"].to_numpy(), "called": table["drifts"].any()}
 
 
-def drift(setting: Linked) -> dict[str, Any]:
-    """Items that are said to drift where none does."""
-    p, plain, called = [], [], 0
-    for seed in range(setting.n_sets):
-        linking, z = linked(setting, seed)
-        p.append(linking.items["p_value"].to_numpy())
-        plain.append(2 * ndtr(-np.abs(z)))
-        called += int(linking.items["drifts"].any())
-    every = np.concatenate(p)
+def level(setting: Null | Linked, measure: Callable[[Any, int], Record]) -> Record:
+    """Shares of p-values, and of data sets of which something is called."""
+    of_all = pooled(setting, measure, setting.n_sets)
+    p, called = of_all.pop("p"), of_all.pop("called")
     return {
         "data": str(setting),
         "sets": setting.n_sets,
-        "p_05": share_below(every),
-        "p_001": share_below(every, 0.001),
-        "sets_called": called / setting.n_sets,
-        "by_errors_05": share_below(np.concatenate(plain)),
+        "p_05": share_below(p),
+        "p_001": share_below(p, 0.001),
+        "sets_called": float(called.mean()),
+        **{name: float(values.mean()) for name, values in of_all.items()},
     }
 
 
-def matching(name: str, n_items: int = 2000) -> dict[str, Any]:
+def matching(name: str, n_items: int = 2000) -> Record:
     """Items that do not differ, matched on the weighted and on the plain sum."""
-    setting = next(one for one in GROUPS if one.name == name)
-    found: dict[str, list[Array]] = {"weighted": [], "plain": []}
-    sets = max(n_items // setting.n_items, 2)
-    for seed in range(sets):
+    setting = next(groups for groups in GROUPS if groups.setting == name)
+
+    def p_of_matches(setting: Groups, seed: int) -> Record:
         responses, groups, _ = drawn_groups(setting, seed)
         patterns = patterns_of(responses, synthetic_is_real=True)
-        test = functioning.Matching(patterns, np.array(groups) == "focal")
-        for kind, values in found.items():
+        test, p = functioning.Matching(patterns, np.array(groups) == "focal"), {}
+        for kind in ("weighted", "plain"):
             if kind == "plain":
                 test.slopes = np.ones(setting.n_items)
             statistic = test.compared(np.ones(setting.n_items, dtype=bool))[0]
-            values.append(2 * ndtr(-np.sqrt(statistic)))
-    shares = {kind: share_below(np.concatenate(values)) for kind, values in found.items()}
+            p[kind] = 2 * ndtr(-np.sqrt(statistic))
+        return p
+
+    sets = max(n_items // setting.n_items, 2)
+    p = pooled(setting, p_of_matches, sets)
+    shares = {kind: share_below(of_kind) for kind, of_kind in p.items()}
     return {"data": name, "n_items": setting.n_items, "sets": sets, **shares}
 
 
 def levels() -> Tables:
     """Systems, items that are linked, and items that are matched."""
     return {
-        "respondents": map(respondents, part(RESPONDENTS, 0)),
-        "drift": map(drift, part(LINKED, 6)),
+        "respondents": (level(setting, of_respondents) for setting in part(RESPONDENTS, 0)),
+        "drift": (level(setting, of_drift) for setting in part(LINKED, 6)),
         "matching": map(matching, part(MATCHED, 2)),
     }
-
-
-_LOOKED_AT = 3
-"""Data sets of independent respondents whose design effect is estimated, which takes longer than
-the tests; it is 1 in all of them (see the table), and of further ones taken to be."""
 
 
 class Groups(NamedTuple):
     """How data are drawn_groups."""
 
-    name: str
+    setting: str
     n_reference: int = 500
     n_focal: int = 500
     n_items: int = 40
@@ -352,43 +318,25 @@ def drawn_groups(setting: Groups, seed: int) -> tuple[Any, list[str], Any]:
     return irtkit.ResponseMatrix(values), ["focal" if one else "ref" for one in focal], differs
 
 
-def differing(setting: Groups, sets: int) -> dict[str, Any]:
+def of_groups(case: Groups, seed: int) -> Record:
+    """p-values of items that do not differ; which of those that do are found; false shares."""
+    responses, groups, differs = drawn_groups(case, seed)
+    table = irtkit.differential_functioning(responses, groups, reference="ref", focal="focal")
+    p, called = table["p_value"].to_numpy()[~differs], table["harder_for"].to_numpy() != ""
+    false = (called & ~differs).sum() / max(called.sum(), 1)
+    return {"p": p[np.isfinite(p)], "found": called[differs], "false": false}
+
+
+def differing(case: Groups, sets: int) -> Record:
     """The figures of one setting."""
-    effects: list[float] = []
-    told: list[Any] = []
-    estimate = functioning._design_effect  # noqa: SLF001  # looked at, not changed
-
-    def noted(*given: Any) -> float:
-        if setting.family == 1 and len(effects) == _LOOKED_AT:
-            return 1.0
-        effects.append(estimate(*given))
-        return effects[-1]
-
-    vars(functioning)["_design_effect"] = noted
-    same, false, found, shares = [], [], [], []
-    for seed in range(sets):
-        responses, groups, differs = drawn_groups(setting, seed)
-        table = irtkit.differential_functioning(responses, groups, reference="ref", focal="focal")
-        p, called = table["p_value"].to_numpy(), table["harder_for"].to_numpy() != ""
-        told.append(np.isfinite(p))
-        same.append(p[~differs & np.isfinite(p)])
-        shares.append(float((same[-1] < 0.05).mean()))
-        false.append((called & ~differs).sum() / max(called.sum(), 1))
-        found.append(called[differs])
-    functioning._design_effect = estimate  # noqa: SLF001
-    p = np.concatenate(same)
+    of_all = pooled(case, of_groups, sets)
     return {
-        "setting": setting.name,
-        **setting._asdict(),
+        **case._asdict(),
         "data_sets": sets,
-        "items": len(p),
-        "tested": float(np.concatenate(told).mean()),
-        "below 0.05": float((p < 0.05).mean()),
-        "half_width": 1.96 * standard_error(shares),
-        "below 0.001": float((p < 0.001).mean()),
-        "design_effect": float(np.mean(effects)),
-        "false": float(np.mean(false)),
-        "found": float(np.concatenate(found).mean()) if setting.share else None,
+        "items": len(of_all["p"]),
+        "below 0.05": share_below(of_all["p"]),
+        "false": float(of_all["false"].mean()),
+        "found": float(of_all["found"].mean()) if case.share else None,
     }
 
 
@@ -438,11 +386,7 @@ def tested(setting: Families, seed: int) -> Record:
     smaller, larger = (irtkit.fit(responses, model, **settings) for model in ("1PL", "2PL"))
     test = irtkit.likelihood_ratio_test(smaller, larger)
     unscaled = chi2.sf(test.statistic / larger.evidence, test.degrees_of_freedom)
-    return {
-        "rejected": test.p_value < LEVEL,
-        "unscaled": unscaled < LEVEL,
-        "evidence": larger.evidence,
-    }
+    return {"rejected": test.p_value < LEVEL, "unscaled": unscaled < LEVEL}
 
 
 def likelihood_ratio(data_sets: int = 200) -> Tables:
@@ -502,34 +446,18 @@ def one_set(setting: Later, seed: int) -> dict[str, Any]:
     kept = earlier.items.drop(result.items.query("drifts").index)
     after = irtkit.fit(second, setting.model, fixed=kept, progress=False)
     named = result.items["drifts"].to_numpy()
-    off = np.abs(after.latent_mean - mean)
-    # the table of items does not tell how uncertain its scale is: σ/√n of its mean, 1/√(2n) of it
-    of_scale = np.hypot(1, mean / 2**0.5) / setting.n_earlier**0.5
     return {
-        "exactly": bool((named == leaked).all()),
-        "false": bool((named & ~leaked).any()),
+        "exactly": (named == leaked).all(),
+        "false": (named & ~leaked).any(),
         "before": result.latent_mean,
         "after": after.latent_mean,
-        "covered": bool(off <= 1.96 * np.hypot(after.latent_mean_se or 0.0, of_scale)),
-        "z": result.items["drift_z"].to_numpy()[:N_ANCHORS][~leaked[:N_ANCHORS]],
-    }
-
-
-def named(setting: Later) -> dict[str, Any]:
-    """Counts and averages over the data sets of a setting."""
-    sets = [one_set(setting, seed) for seed in range(setting.n_data_sets)]
-    by_name = {name: [one[name] for one in sets] for name in sets[0]}
-    return {
-        **setting._asdict(),
-        **{name: sum(by_name[name]) for name in ("exactly", "false", "covered")},
-        **{name: float(np.mean(by_name[name])) for name in ("before", "after")},
-        "sd_of_z": float(np.nanstd(np.concatenate(by_name["z"]))),
     }
 
 
 def anchors() -> Tables:
     """How often drifted anchors are named, and how often sound ones are."""
-    return {"studies": map(named, part(LATER, 8, 11))}
+    totals = ("exactly", "false")
+    return {"studies": study(part(LATER, 8, 11), one_set, totals=totals, count="n_data_sets")}
 
 
 if __name__ == "__main__":

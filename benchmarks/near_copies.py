@@ -7,15 +7,14 @@ probability given. Items are 500 where nothing else is said.
 `near_copies` and `few_families` (of at most 60 respondents): items are called negative as
 `irtkit.flag_items` calls them, at a false-discovery rate of 5 %, twice: with every respondent
 counted as independent ("alone"), and with evidence weighed by near-duplicates
-(`irtkit.data.near_duplicates`), as is done by default. Measured are the number of items called; the
-share of them that is false (0 where none is called), the mean of which over data sets the rate is
-meant to hold, and that of all calls together; the share of the inverted items called; the share
-that evidence counts for; the effective number of respondents; how far the largest eigenvalue lies
-above that of one ability (`irtkit.data.limits`); the share of the data sets with a finding about
-that ("warned"), and with near-duplicates found ("said").
+(`irtkit.data.near_duplicates`), as is done by default. Measured are the share of the called items
+that is false (0 where none is called), the mean of which over data sets the rate is meant to hold;
+the share of the inverted items called; the effective number of respondents; and the share of the
+data sets in which the largest eigenvalue lies above that of one ability ("warned").
 
 `named_families`: `irtkit.flag_items` is called without families, with ``families="similar"``, and
-with the true families, where similar respondents miss many pairs and where there are few families.
+with the true families, where similar respondents miss many pairs and where there are few families:
+items called in all data sets, and the share of them that is false.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from machine import part
-from simulated import flipped, inverted, responses, two_abilities, with_missing
-from study import run
+from simulated import flipped, inverted, responses, setting, two_abilities, with_missing
+from study import run, study
 
 import irtkit
 from irtkit.data.limits import dimensionality
@@ -36,7 +35,7 @@ from irtkit.data.slopes import called_negative, slope_signs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from study import Tables
+    from study import Record, Tables
 
     Drawn = tuple[Any, Any]
     Draw = Callable[[np.random.Generator], Drawn]
@@ -44,120 +43,104 @@ if TYPE_CHECKING:
 SHARE, SEED = 0.02, 41
 
 
-def planted(draw: Callable[[np.random.Generator], Any], share: float = SHARE) -> Draw:
-    """Whatever is drawn, with some items inverted."""
-    return lambda g: inverted(g, draw(g), share)
+def planted(draw: Callable[..., Any]) -> Callable[..., Draw]:
+    """Like `setting`, with a share of the items inverted in what is drawn."""
+    return lambda *arguments, share=SHARE, **named: (
+        lambda g: inverted(g, draw(g, *arguments, **named), share)
+    )
 
 
+def _normal(g: np.random.Generator, n: int) -> Any:
+    return g.normal(size=n)
+
+
+@planted
 def independent(
+    g: np.random.Generator,
     n: int,
     m: int = 500,
-    share: float = SHARE,
     *,
-    ability: Callable[[np.random.Generator, int], Any] = lambda g, n: g.normal(size=n),
+    ability: Callable[[np.random.Generator, int], Any] = _normal,
     **how: Any,
-) -> Draw:
+) -> Any:
     """Independent respondents, with abilities of any distribution."""
-    return planted(lambda g: responses(g, ability(g, n), m, **how), share)
+    return responses(g, ability(g, n), m, **how)
 
 
-def families(groups: int, size: int, noise: float, m: int = 500, **how: Any) -> Draw:
+@planted
+def families(
+    g: np.random.Generator, groups: int, size: int, noise: float, m: int = 500, **how: Any
+) -> Any:
     """Families of one size."""
-
-    def draw(g: np.random.Generator) -> Any:
-        parents = responses(g, g.normal(size=groups), m, **how)
-        return flipped(g, np.repeat(parents, size, axis=0), noise)
-
-    return planted(draw)
+    parents = responses(g, g.normal(size=groups), m, **how)
+    return flipped(g, np.repeat(parents, size, axis=0), noise)
 
 
-def beside_singles(size: int, n: int, noise: float, at: float, m: int = 200) -> Draw:
+@planted
+def beside_singles(
+    g: np.random.Generator, size: int, n: int, noise: float, at: float, m: int = 200
+) -> Any:
     """One family at an ability, and independent respondents."""
-
-    def draw(g: np.random.Generator) -> Any:
-        y = responses(g, np.append(at, g.normal(size=n - size)), m)
-        return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
-
-    return planted(draw)
+    y = responses(g, np.append(at, g.normal(size=n - size)), m)
+    return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
 
 
-def uneven() -> Draw:
+@planted
+def uneven(g: np.random.Generator) -> Any:
     """Families of many sizes."""
     size = np.array([60, 40, 20, 10, 10, 5, 5] + [1] * 50)
-
-    def draw(g: np.random.Generator) -> Any:
-        y = np.repeat(responses(g, g.normal(size=len(size)), 500), size, axis=0)
-        return flipped(g, y, 0.05 * (np.repeat(size, size) > 1)[:, None])
-
-    return planted(draw)
+    y = np.repeat(responses(g, g.normal(size=len(size)), 500), size, axis=0)
+    return flipped(g, y, 0.05 * (np.repeat(size, size) > 1)[:, None])
 
 
-def checkpoints(runs: int, steps: int, m: int = 500) -> Draw:
+@planted
+def checkpoints(g: np.random.Generator, runs: int, steps: int, m: int = 500) -> Any:
     """Runs of checkpoints, each abler than the one before, with 6 % of the answers drawn anew."""
-
-    def draw(g: np.random.Generator) -> Any:
-        a, b, rows = g.lognormal(0, 0.3, m), g.normal(size=m), []
-        for _ in range(runs):
-            start, chance = g.normal(), g.logistic(size=m)
-            for step in range(steps):
-                chance = np.where(g.random(m) < 0.06, g.logistic(size=m), chance)
-                rows.append(a * (start + 1.5 * step / steps - 0.75 - b) > chance)
-        return np.array(rows, dtype=np.int8)
-
-    return planted(draw)
+    a, b, rows = g.lognormal(0, 0.3, m), g.normal(size=m), []
+    for _ in range(runs):
+        start, chance = g.normal(), g.logistic(size=m)
+        for step in range(steps):
+            chance = np.where(g.random(m) < 0.06, g.logistic(size=m), chance)
+            rows.append(a * (start + 1.5 * step / steps - 0.75 - b) > chance)
+    return np.array(rows, dtype=np.int8)
 
 
-def two_dimensions(r: float, n: int = 200, m: int = 500) -> Draw:
+@planted
+def two_dimensions(g: np.random.Generator, r: float, n: int = 200, m: int = 500) -> Any:
     """80 % of the items on one ability, 20 % on another."""
-
-    def draw(g: np.random.Generator) -> Any:
-        theta = two_abilities(g, n, r)
-        return responses(g, theta[:, (g.random(m) < 0.2).astype(int)], m)
-
-    return planted(draw)
+    theta = two_abilities(g, n, r)
+    return responses(g, theta[:, (g.random(m) < 0.2).astype(int)], m)
 
 
-def two_kinds(r: float, n: int = 200, m: int = 500) -> Draw:
+@planted
+def two_kinds(g: np.random.Generator, r: float, n: int = 200, m: int = 500) -> Any:
     """80 % and 20 % of the respondents have difficulties of their own, correlated r."""
-
-    def draw(g: np.random.Generator) -> Any:
-        second, a = g.random(n) < 0.2, g.lognormal(0, 0.3, m)
-        b = g.multivariate_normal([0, 0], [[1, r], [r, 1]], size=m)
-        eta = a * (g.normal(size=n)[:, None] - np.where(second[:, None], b[:, 1], b[:, 0]))
-        return (g.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
-
-    return planted(draw)
+    second, a = g.random(n) < 0.2, g.lognormal(0, 0.3, m)
+    b = two_abilities(g, m, r)
+    eta = a * (g.normal(size=n)[:, None] - np.where(second[:, None], b[:, 1], b[:, 0]))
+    return (g.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(np.int8)
 
 
-def holed(draw: Draw, share: float = 0.7) -> Draw:
+@setting
+def holed(g: np.random.Generator, draw: Draw, share: float = 0.7) -> Drawn:
     """The same, with cells missing at random."""
-
-    def holes(g: np.random.Generator) -> Drawn:
-        y, wrong = draw(g)
-        return with_missing(g, y, share), wrong
-
-    return holes
+    y, wrong = draw(g)
+    return with_missing(g, y, share), wrong
 
 
-def nothing(draw: Draw) -> Draw:
+@setting
+def nothing(g: np.random.Generator, draw: Draw) -> Drawn:
     """The same, nothing inverted."""
-
-    def kept(g: np.random.Generator) -> Drawn:
-        y, wrong = draw(g)
-        return np.where(wrong & (y >= 0), 1 - y, y).astype(np.int8), np.zeros_like(wrong)
-
-    return kept
+    y, wrong = draw(g)
+    return np.where(wrong & (y >= 0), 1 - y, y).astype(np.int8), np.zeros_like(wrong)
 
 
-def benchmark(n: int) -> Draw:
-    """As in ``benchmarks/planted_wrong_keys.py``."""
-
-    def draw(g: np.random.Generator) -> Drawn:
-        slope, difficulty = g.lognormal(0, 0.3, 1000), g.normal(size=1000)
-        items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
-        return inverted(g, irtkit.simulate_responses(items, g.normal(size=n), seed=g).values)
-
-    return draw
+@planted
+def benchmark(g: np.random.Generator, n: int) -> Any:
+    """As in the study of planted wrong keys."""
+    slope, difficulty = g.lognormal(0, 0.3, 1000), g.normal(size=1000)
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+    return irtkit.simulate_responses(items, g.normal(size=n), seed=g).values
 
 
 def _exponential(g: np.random.Generator, n: int) -> Any:
@@ -258,7 +241,7 @@ FEW: dict[str, Draw] = {
         )
     },
     **{
-        f"{n} independent, {m} items{what}": independent(n, m, share, **how)
+        f"{n} independent, {m} items{what}": independent(n, m, share=share, **how)
         for n in (8, 12, 20, 30, 60)
         for m in (25, 100, 200)
         for what, share, how in KINDS
@@ -271,7 +254,7 @@ FEW: dict[str, Draw] = {
     },
     **{
         f"{n} independent, abilities with an SD of 2, 10 % inverted": independent(
-            n, 200, 0.1, ability=lambda g, n: 2 * g.normal(size=n)
+            n, 200, share=0.1, ability=lambda g, n: 2 * g.normal(size=n)
         )
         for n in (12, 20, 30, 60)
     },
@@ -291,73 +274,52 @@ def drawn(name: str, seed: int) -> tuple[Patterns, Any]:
     return patterns_of(irtkit.ResponseMatrix(values), synthetic_is_real=False), wrong
 
 
-def measured(name: str, sets: int) -> dict[str, Any]:
-    """The figures of one setting, means over its data sets."""
-    rows = []
-    for seed in range(sets):
-        patterns, wrong = drawn(name, seed)
-        duplicates = near_duplicates(patterns)
-        weighed = slope_signs(patterns, duplicates.share)
-        row: list[float] = []
-        for signs in (weighed.weighted(1.0), weighed):
-            called = called_negative(signs.verdict.p_negative, 0.05)
-            false, found = (called & ~wrong).sum(), (called & wrong).sum()
-            row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
-        left = dimensionality(patterns, duplicates)
-        z = 0.0 if left is None else left.eigenvalue
-        told = duplicates.share, duplicates.n_eff
-        rows.append([*row, *told, z, left is not None, duplicates.matter])
-    table = np.array(rows, dtype=float)
-    figures: dict[str, Any] = {"setting": name, "data_sets": sets}
-    for kind, (called, false, each, found) in zip(
-        ("alone", "weighed"), (table[:, :4].T, table[:, 4:8].T), strict=True
-    ):
-        means = {"called": called.mean(), "false": each.mean(), "found": found.mean()}
-        means["false of all"] = false.sum() / max(called.sum(), 1)
-        figures |= {f"{kind}: {label}": float(value) for label, value in means.items()}
-    names = ("share", "effective", "pattern")
-    for label, values in zip(names, table[:, 8:11].T, strict=True):
-        figures |= {label: values.mean(), f"least {label}": values.min()}
-        figures[f"most {label}"] = values.max()
-    return figures | {"warned": table[:, 11].mean(), "said": table[:, 12].mean()}
+def measured(name: str, seed: int) -> Record:
+    """The figures of one data set."""
+    patterns, wrong = drawn(name, seed)
+    duplicates = near_duplicates(patterns)
+    weighed = slope_signs(patterns, duplicates.share)
+    figures: Record = {}
+    for kind, signs in (("alone", weighed.weighted(1.0)), ("weighed", weighed)):
+        called = called_negative(signs.verdict.p_negative, 0.05)
+        figures[f"{kind}: false"] = (called & ~wrong).sum() / max(called.sum(), 1)
+        figures[f"{kind}: found"] = (called & wrong).sum() / max(wrong.sum(), 1)
+    figures["effective"] = duplicates.n_eff
+    figures["warned"] = dimensionality(patterns, duplicates) is not None
+    return figures
 
 
-def named(n_families: int, size: int, noise: float, n_items: int, sets: int) -> dict[str, Any]:
+def named(n_families: int, size: int, noise: float, n_items: int, sets: int) -> Record:
     """What is called without families, with similar ones and with the true ones."""
     draw = families(n_families, size, noise, n_items)
     family = np.repeat(range(n_families), size).tolist()
     ways = {"unnamed": None, "similar": "similar", "true": family}
-    rows: dict[str, list[tuple[int, int, float]]] = {way: [] for way in ways}
+    n_called, n_false = dict.fromkeys(ways, 0), dict.fromkeys(ways, 0)
     for seed in range(sets):
         values, wrong = draw(np.random.default_rng([seed, SEED]))
         result = irtkit.fit(irtkit.ResponseMatrix(values), "1PL", standard_errors=False)
-        inverted = {result.item_labels[j] for j in np.flatnonzero(wrong)}
+        inverted_items = {result.item_labels[j] for j in np.flatnonzero(wrong)}
         for way, grouping in ways.items():
             reasons = irtkit.flag_items(result, families=grouping)["reasons"]
             called = {item for item, listed in reasons.items() if "negative" in listed}
-            n_found = len(called & inverted)
-            rows[way].append((len(called), len(called) - n_found, n_found / len(inverted)))
-    setting = f"{n_families} × {size}, {noise:.0%}, {n_items} items".replace("%", " %")
-    figures: dict[str, Any] = {"setting": setting, "data_sets": sets}
-    for way, of_sets in rows.items():
-        n_called, n_false, found = np.array(of_sets, dtype=float).T
-        figures |= {
-            f"{way} called": int(n_called.sum()),
-            f"{way} false": float((n_false / np.maximum(n_called, 1)).mean()),
-            f"{way} false of all": float(n_false.sum() / max(n_called.sum(), 1)),
-            f"{way} found": float(found.mean()),
-        }
+            n_called[way] += len(called)
+            n_false[way] += len(called - inverted_items)
+    name = f"{n_families} × {size}, {noise:.0%}, {n_items} items".replace("%", " %")
+    figures: Record = {"setting": name, "data_sets": sets}
+    for way in ways:
+        figures[f"{way} called"] = n_called[way]
+        figures[f"{way} false of all"] = n_false[way] / max(n_called[way], 1)
     return figures
 
 
 def near_copies(sets: int = 20) -> Tables:
     """False discoveries with near-duplicates of all kinds, and without."""
-    return {"studies": (measured(name, sets) for name in part(list(SETTINGS), 0, 6))}
+    return {"studies": study(part(list(SETTINGS), 0, 6), measured, sets)}
 
 
 def few_families(sets: int = 20) -> Tables:
     """The same of few families, of one beside single respondents, and of none."""
-    return {"studies": (measured(name, sets) for name in part(list(FEW), 0, 7))}
+    return {"studies": study(part(list(FEW), 0, 7), measured, sets)}
 
 
 def named_families(sets: int = 200) -> Tables:

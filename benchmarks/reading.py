@@ -2,17 +2,14 @@
 
 `read_logs`: 100 systems answer 10,000 items each, in a file of JSON lines per system, as
 lm-evaluation-harness and Every Eval Ever write them, some 1,000 bytes a sample, the latter with the
-tokens and milliseconds that are kept as metrics of the answers. The files are written first; one
-fresh process per format then reads the folder. Beside it stands what Python's own json module takes
-to parse the same lines.
+tokens and milliseconds that are kept as metrics of the answers. One fresh process per format then
+reads the folder. Beside it stands what Python's own json module takes to parse the same lines.
 
 `read_long`: 1,000 systems answer 1,000 to 100,000 items, one row each, in an order without any
-system. Labels are text of some 15 characters, responses 0 or 1. Each table is written to a
-temporary folder first. Then fresh processes read it in turn: irtkit into a response matrix, and
-pyarrow the three columns into a table, which is the floor of any reader. Times are the least of the
-rounds. pyarrow is left out above ten million rows, where its table alone takes gigabytes.
-
-Peaks are the largest resident size of a process, interpreter and packages included.
+system. Labels are text of some 15 characters, responses 0 or 1. Fresh processes read a table in
+turn: irtkit into a response matrix, and pyarrow the three columns into a table, which is the floor
+of any reader. Times are the least of the rounds. pyarrow is left out above ten million rows, where
+its table alone takes gigabytes. Peaks are the largest resident size of a process.
 
 `fuzzed_logs`: logs of every format, those that the tests write and carry and those of
 ../shared/samples where it lies, are damaged: bytes are changed, cut out, doubled, put elsewhere or
@@ -25,16 +22,14 @@ what the interpreter and the packages take.
 `report_page`: for the digits crowd and for 12 simulated systems × 42,000 items the whole command
 ``irtkit report`` runs in a fresh process, from a wide CSV. Then the page is opened anew each round
 in Chromium, headless, with the window of a laptop: milliseconds until its script is done, from the
-start of the navigation; from a move of the pointer over the item map, and from a click there, to
-the frame after the next one is drawn; and for sorting and searching the table of all items. Medians
-and worst of all rounds; how busy the machine was (load) stands beside.
+start of the navigation; and from a move of the pointer over the item map, and from a click there,
+to the frame after the next one is drawn. Medians and worst of all rounds.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import resource
 import runpy
 import shutil
@@ -109,20 +104,16 @@ def read_folder(name: str, form: str) -> dict[str, Any]:
     responses = irtkit.read_responses(folder)
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    first, n_bytes, parsing = next(folder.rglob("*.jsonl")), 0, 0.0
-    for line in first.read_text(encoding="utf-8").splitlines():
-        start = time.process_time()
+    lines = next(folder.rglob("*.jsonl")).read_text(encoding="utf-8").splitlines()
+    start = time.process_time()
+    for line in lines:
         json.loads(line)
-        parsing += time.process_time() - start
-        n_bytes += len(line)
+    parsing = time.process_time() - start
     samples = responses.n_respondents * responses.n_items
-    metrics = responses.metrics
     return {
         "format": form,
         "systems": responses.n_respondents,
         "items": responses.n_items,
-        "bytes_per_sample": n_bytes // responses.n_items,
-        "further_numbers": 0 if metrics is None else len(metrics),
         "cpu_seconds": round(seconds, 2),
         "microseconds_per_sample": round(1e6 * seconds / samples, 2),
         "microseconds_of_json": round(1e6 * parsing / responses.n_items, 2),
@@ -204,11 +195,8 @@ def read_table(name: str, reader: str) -> dict[str, float]:
     else:
         pyarrow.parquet.read_table(path, columns=COLUMNS)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    (line,) = (
-        x
-        for x in Path("/proc/self/status").read_text("utf-8").splitlines()
-        if x.startswith("VmHWM")
-    )
+    status = Path("/proc/self/status").read_text("utf-8").splitlines()
+    (line,) = (line for line in status if line.startswith("VmHWM"))
     return {"seconds": wall, "cpu_seconds": cpu, "peak_mib": int(line.split()[1]) / 2**10}
 
 
@@ -221,30 +209,14 @@ def compare(systems: int, items: int, form: str, rounds: int) -> list[dict[str, 
             return []
         path = Path(folder, f"long.{form}")
         write_table(path, systems, items)
-        size = path.stat().st_size
         measured: dict[str, list[dict[str, float]]] = {reader: [] for reader in readers}
         for _ in range(rounds if len(readers) > 1 else 1):
             for reader, figures in measured.items():
                 figures.append(fresh("read_table", str(path), reader))
     records: list[dict[str, Any]] = []
     for reader, figures in measured.items():
-        least = {name: round(min(one[name] for one in figures), 5) for name in figures[0]}
-        records.append(
-            {
-                "rows": n,
-                "items": items,
-                "form": form,
-                "mib": round(size / 2**20),
-                "reader": reader,
-                **least,
-            }
-        )
-    for record in records:
-        floor = records[0]
-        record["times_pyarrow"] = None
-        if floor["reader"] == "pyarrow":
-            record["times_pyarrow"] = round(record["seconds"] / floor["seconds"], 2)
-            record["times_pyarrow_cpu"] = round(record["cpu_seconds"] / floor["cpu_seconds"], 2)
+        least = {name: round(min(row[name] for row in figures), 5) for name in figures[0]}
+        records.append({"rows": n, "items": items, "form": form, "reader": reader, **least})
     return records
 
 
@@ -377,15 +349,14 @@ def fault_of(path: Path, draw: np.random.Generator) -> str | None:
     settings: dict[str, Any] = {"repeats": repeats[draw.integers(5)]}
     if not path.name.endswith(".jsonlines"):
         settings["errors"] = (None, "missing")[draw.integers(2)]
-    threshold = (None, 0.5)[draw.integers(2)]
+    settings["threshold"] = (None, 0.5)[draw.integers(2)]
     try:
-        found = overview(path)
-        chosen = {
-            name: found.settings[name] for name in ("metric", "filter") if name in found.settings
-        }
-        if not found.command:
+        seen = overview(path)
+        if not seen.command:
             return ""
-        responses = irtkit.read_responses(path, threshold=threshold, **settings, **chosen)
+        chosen = seen.settings.keys() & {"metric", "filter"}
+        settings |= {name: seen.settings[name] for name in chosen}
+        responses = irtkit.read_responses(path, **settings)
     except ValueError:
         return ""
     except Exception as error:  # noqa: BLE001 - whatever it is, it is a failure
@@ -458,32 +429,14 @@ _MEASURE = """async () => {
   const send = (name, k) => svg.dispatchEvent(new PointerEvent(name, {bubbles: true,
     clientX: box.left + box.width * (0.12 + 0.0285 * (k % 30)),
     clientY: box.top + box.height * (0.1 + 0.02 * ((7 * k) % 35))}));
-  const hover = [], click = [], sort = [], search = [];
+  const hover = [], click = [];
   for (let k = 0; k < 30; k += 1) hover.push(await timed(() => send("pointermove", k)));
   const panel = document.querySelector("#detail");
   for (let k = 0; k < 90 && click.length < 30; k += 1) {
     const before = panel.dataset.item, taken = await timed(() => send("click", k));
     if (panel.dataset.item !== before) click.push(taken);
   }
-  document.querySelector("#items").scrollIntoView({behavior: "instant"});
-  while (!document.querySelector("#rows tbody a")) await frame();
-  for (const name of ["difficulty", "item", "p_negative", "item"]) {
-    const button = document.querySelector(`#rows button[data-column=${name}]`);
-    sort.push(await timed(() => button.click()));
-  }
-  const field = document.querySelector("#search");
-  for (const text of ["7", "", "7", "17"]) {
-    field.value = text;
-    const start = performance.now(), before = document.querySelector(".count").textContent;
-    field.dispatchEvent(new Event("input"));
-    const same = () => document.querySelector(".count").textContent === before;
-    for (let k = 0; same() && k < 120; k += 1) await frame();
-    if (!same()) search.push(performance.now() - start);
-  }
-  const heap = performance.memory ? performance.memory.usedJSHeapSize / 2 ** 20 : 0;
-  return {hover, click, sort, search, heap,
-    ready: Number(document.documentElement.dataset.ready),
-    nodes: document.querySelectorAll("*").length};
+  return {hover, click, ready: Number(document.documentElement.dataset.ready)};
 }"""
 
 
@@ -553,7 +506,7 @@ def report_page(items: int = 42_000, rounds: int = 5) -> Tables:
         with tempfile.TemporaryDirectory() as folder:
             command = written(responses, Path(folder))
             browser = opened(Path(folder, "page.html"), rounds)
-        return about | command | browser | {"load": round(os.getloadavg()[0], 1)}
+        return about | command | browser
 
     return {"records": map(record, part((digits, few_systems), 0))}
 

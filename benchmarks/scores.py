@@ -2,45 +2,40 @@
 
 `scores`: for published boards, if they are there (an index of capabilities from 222 systems on 57
 benchmarks, and the systems of MTEB with at least 15 scores on 60 tasks), over splits that hold out
-10 % of the cells: the root mean square error of the expected score, that of the same scores as
+10 % of the cells: the root mean square error of the expected score, less that of the same scores as
 counts of 100 trials, the trials that a score counts for, and the SD of z, the difference of the
-abilities by either half of the cells over its error. For the index the rank correlations of
-abilities with it. Then, for scores drawn from several families, the trials that a score counts for,
-and how often 95 % intervals hold abilities, slopes and intercepts.
+abilities by either half of the cells over its error. Then, for scores drawn from several families,
+the trials that a score counts for, and how often 95 % intervals hold abilities, slopes and
+intercepts.
 
 `rubrics`: matrices drawn from the GPCM or the GRM, with slopes exp(N(0, 0.25²)) times 3.2 over the
 number of levels (GPCM) or 1.4 (GRM), one in twenty below 0, and thresholds around N(0, 0.5²).
-"coverage": how often 95 % intervals hold slopes, thresholds, abilities, and the root mean square
-errors. "seconds": CPU seconds of a fit without and with standard errors. "fractions": the same data
-fitted by either model of levels and as scores between 0 and 1: 1 less the squared correlation of
-abilities with the true ones, over that of the true model. "mixed": right and wrong answers of the
-2PL, fractions from a beta distribution worth nine answers and four levels of the GPCM, a third of
-the items each, 10 % missing, in one fit: how often 95 % intervals hold slopes of each kind and
-abilities, and the mean weight of a fraction.
+"coverage": how often 95 % intervals hold slopes, thresholds and abilities. "seconds": CPU seconds
+of a fit without and with standard errors. "fractions": the same data fitted by either model of
+levels and as scores between 0 and 1: 1 less the squared correlation of abilities with the true
+ones, over that of the true model. "mixed": right and wrong answers of the 2PL, fractions from a
+beta distribution worth nine answers and four levels of the GPCM, a third of the items each, 10 %
+missing, in one fit: how often 95 % intervals hold slopes of each kind and abilities, and the mean
+weight of a fraction.
 
 `repeated_trials`: every respondent tries an item several times, and the trials of a cell have a
 correlation ρ given ability and item: "beta", the cell has a probability of its own, drawn from a
 beta distribution around the model's; "copies", the runs of a share ρ of the cells are one run
 copied, the others are independent. 5 % of the items (of the 2PL) are inverted. The 1PL is fitted to
 a 2PL once more: what a model misses repeats itself from trial to trial as well. Measured are the
-sets in which it was said that trials count for less, and those in which they did; the estimated ρ;
-errors of ability against the other systems; how often 95 % intervals hold the ability, brought to
-mean 0 and SD 1 among the respondents as that of fits is, and slopes and intercepts; beside them
-what holds the ability if trials are taken as independent; the false ones among the items called
-negative; and how long a fit takes, in fits that take trials as independent. Of identical runs the
-fit is set beside that of one of them.
+estimated ρ, and how often 95 % intervals hold the ability, brought to mean 0 and SD 1 among the
+respondents as that of fits is.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from machine import SHARED, part
-from study import run, standard_error
+from study import means, run, study
 
 import irtkit
 from irtkit.irf import ItemParameters
@@ -90,37 +85,29 @@ def expected(result: irtkit.FitResult) -> Array:
     return found
 
 
-def of_board(scores: Array) -> dict[str, Any]:
+def of_board(scores: Array) -> Record:
     """Errors of held-out scores, and z between halves."""
-    seen, errors, trials = ~np.isnan(scores), [], []
+    seen, rows, spread = ~np.isnan(scores), [], []
     for seed in range(_SPLITS):
         out = (np.random.default_rng(seed).random(scores.shape) < 0.1) & seen
         kept = np.where(out, np.nan, scores)
         counts = np.round(100 * kept), np.where(np.isnan(kept), np.nan, 100)
         fits = [
-            irtkit.fit(one, standard_errors=False)
-            for one in (kept, irtkit.ResponseMatrix.from_counts(*counts))
+            irtkit.fit(responses, standard_errors=False)
+            for responses in (kept, irtkit.ResponseMatrix.from_counts(*counts))
         ]
-        errors.append([np.sqrt(np.mean((expected(one) - scores)[out] ** 2)) for one in fits])
-        trials.append(1 / (fits[0].settings.trial_correlation or np.nan))
-    spread = []
+        rmse = [np.sqrt(np.mean((expected(fit) - scores)[out] ** 2)) for fit in fits]
+        trials = 1 / (fits[0].settings.trial_correlation or np.nan)
+        rows.append({"RMSE": rmse[0], "beyond counts": rmse[0] - rmse[1], "trials": trials})
     for seed in range(_HALVES):
         first = np.random.default_rng(100 + seed).random(scores.shape) < 0.5
         known = (first & seen).any(axis=1) & (~first & seen).any(axis=1)
-        halves = [irtkit.fit(np.where(part, scores, np.nan)[known]) for part in (first, ~first)]
-        abilities, errors_of = (
-            np.array([getattr(one, name) for one in halves]) for name in ("ability", "board_se")
+        halves = [irtkit.fit(np.where(half, scores, np.nan)[known]) for half in (first, ~first)]
+        ability, errors = (
+            np.array([getattr(half, name) for half in halves]) for name in ("ability", "board_se")
         )
-        spread.append(float(difference_of_halves(abilities, errors_of).std()))
-    mine, as_counts = np.transpose(errors)
-    return {
-        "RMSE, seed 0": float(mine[0]),
-        "RMSE": float(mine.mean()),
-        "beyond counts": float((mine - as_counts).mean()),
-        "most beyond counts": float((mine - as_counts).max()),
-        "trials": float(np.mean(trials)),
-        "SD of z": float(np.mean(spread)),
-    }
+        spread.append(difference_of_halves(ability, errors).std())
+    return means(rows) | {"SD of z": float(np.mean(spread))}
 
 
 def difference_of_halves(ability: Array, se: Array) -> Array:
@@ -132,34 +119,27 @@ def difference_of_halves(ability: Array, se: Array) -> Array:
     return np.asarray((off[0] - off[1]) / np.sqrt((se**2).sum(axis=0)))
 
 
-def of_family(
-    family: Family, n: int, n_items: int, missing: float, n_sets: int
-) -> dict[str, float]:
-    """Trials found, and the coverage of intervals."""
-    held, trials, start = [], [], time.perf_counter()
-    for seed in range(n_sets):
-        generator = np.random.default_rng(seed)
-        theta, slope = generator.normal(size=n), np.exp(generator.normal(0, 0.4, n_items))
-        intercept = -slope * generator.normal(size=n_items)
-        p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
-        scores = np.clip(family(p, generator), 0, 1)
-        if missing:
-            scores[generator.random(p.shape) < missing] = np.nan
-        result = irtkit.fit(scores)
-        rows, items = result.respondents, result.items
-        truths = (
-            (rows["ability"], rows["ability_se"], theta),
-            (items["discrimination"], items["discrimination_se"], slope),
-            (items["intercept"], items["intercept_se"], intercept),
-        )
-        held.append(
-            [np.mean((np.abs(one - truth) < 1.96 * se)[se > 0]) for one, se, truth in truths]
-        )
-        trials.append(1 / (result.settings.trial_correlation or 1.0))
-    ability, slopes, intercepts = np.mean(held, axis=0)
-    seconds = (time.perf_counter() - start) / n_sets
-    found = {"trials": np.mean(trials), "ability": ability, "slopes": slopes}
-    return {k: float(v) for k, v in {**found, "intercepts": intercepts, "s": seconds}.items()}
+def of_family(case: Record, seed: int) -> Record:
+    """Trials found, and shares of intervals that hold the truth."""
+    generator = np.random.default_rng(seed)
+    theta = generator.normal(size=case["n"])
+    slope = np.exp(generator.normal(0, 0.4, case["n_items"]))
+    intercept = -slope * generator.normal(size=case["n_items"])
+    p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
+    scores: Any = np.clip(FAMILIES[case["family"]](p, generator), 0, 1)
+    if case["missing"]:
+        scores[generator.random(p.shape) < case["missing"]] = np.nan
+    result = irtkit.fit(scores)
+    truths = {
+        "ability": (result.respondents, "ability", theta),
+        "slopes": (result.items, "discrimination", slope),
+        "intercepts": (result.items, "intercept", intercept),
+    }
+    row: Record = {"trials": 1 / (result.settings.trial_correlation or 1.0)}
+    for name, (table, column, truth) in truths.items():
+        error = table[f"{column}_se"]
+        row[name] = ((table[column] - truth).abs() < 1.96 * error)[error > 0].mean()
+    return row
 
 
 def boards(data: Path) -> dict[str, dict[str, Any]]:
@@ -172,22 +152,19 @@ def boards(data: Path) -> dict[str, dict[str, Any]]:
     if (path := data / "eci_scores_long.csv.gz").exists():
         frame = pd.read_csv(path).pivot_table(index="model", columns="benchmark", values="score")
         found["ECI"] = of_board(frame.to_numpy())
-        index = pd.read_csv(data / "eci_published.csv.gz").set_index("Model")["eci"]
-        ability = pd.Series(irtkit.fit(frame.to_numpy()).ability, frame.index)
-        for kind in ("spearman", "kendall"):
-            found["ECI"][kind] = float(ability.corr(index.reindex(frame.index), method=kind))
     return found
 
 
 def scores(data: Path = SHARED) -> Tables:
     """Published boards, and scores drawn from several families."""
 
-    def record(name: str, n: int, n_items: int, missing: float, sets: int) -> Record:
-        about = {"family": name, "n": n, "n_items": n_items, "missing": missing, "sets": sets}
-        return about | of_family(FAMILIES[name], n, n_items, missing, sets)
+    def records() -> Iterator[Record]:
+        for n, n_items, missing, sets in part(_SHAPES, 0):
+            shape = {"n": n, "n_items": n_items, "missing": missing}
+            cases = [{"family": name, **shape} for name in FAMILIES]
+            yield from study(cases, of_family, sets, count="sets")
 
-    cases = [(name, *shape) for shape in part(_SHAPES, 0) for name in FAMILIES]
-    return {"boards": boards(data), "families": (record(*case) for case in cases)}
+    return {"boards": boards(data), "families": records()}
 
 
 MODELS: tuple[ModelName, ...] = ("GPCM", "GRM")
@@ -236,8 +213,7 @@ def coverage_of_levels(model: ModelName, shape: tuple[int, int, int], sets: int)
     for name, sets_of in several.items():
         estimate, true, error = np.concatenate(sets_of, axis=1)
         held = float(np.mean(np.abs(estimate - true) <= HALF_WIDTH * error))
-        rmse = float(np.sqrt(np.mean((estimate - true) ** 2)))
-        row[name] = {"coverage": round(held, 4), "rmse": round(rmse, 4)}
+        row[name] = {"coverage": round(held, 4)}
     return row
 
 
@@ -252,10 +228,9 @@ def seconds(model: ModelName, shape: tuple[int, int, int], missing: float) -> Re
     taken = []
     for errors in (False, True):
         start = time.process_time()
-        result = irtkit.fit(responses, model, standard_errors=errors, progress=False)
+        irtkit.fit(responses, model, standard_errors=errors, progress=False)
         taken.append(round(time.process_time() - start, 2))
-    row = {"model": model, "shape": list(shape), "missing": missing, "seconds": taken}
-    return row | {"evaluations": result.n_iterations, "converged": result.converged}
+    return {"model": model, "shape": list(shape), "missing": missing, "seconds": taken}
 
 
 def fractions(truth: ModelName, shape: tuple[int, int, int], sets: int) -> Record:
@@ -358,19 +333,10 @@ TRIALS = (
     Trials(300, 40, (5,), 0.0, "beta", 20, "2PL", "1PL"),
     Trials(60, 40, (50,), 0.0, "beta", 20, "2PL", "1PL"),
 )
-COVERED = ("ability", "ability_if_independent", "discrimination", "intercept")
 
 
-class Drawn(NamedTuple):
-    """A simulated data set."""
-
-    items: irtkit.ItemParameters
-    ability: Array
-    responses: irtkit.ResponseMatrix
-
-
-def draw_trials(setting: Trials, seed: int) -> Drawn:
-    """Items, abilities and counts, all drawn_trials anew from a seed."""
+def draw_trials(setting: Trials, seed: int) -> tuple[Array, irtkit.ResponseMatrix]:
+    """Abilities and counts, drawn anew from a seed."""
     generator = np.random.default_rng([seed, *setting[:2]])
     n_items, rho = setting.n_items, setting.correlation
     slope = generator.lognormal(0, 0.0 if setting.true_model == "1PL" else 0.3, n_items)
@@ -387,89 +353,33 @@ def draw_trials(setting: Trials, seed: int) -> Drawn:
     right = np.where(
         copied, trials * (generator.random(p.shape) < p), generator.binomial(trials, p)
     )
-    return Drawn(items, ability, irtkit.ResponseMatrix.from_counts(right, trials))
+    return ability, irtkit.ResponseMatrix.from_counts(right, trials)
 
 
-def one_set(setting: Trials, seed: int) -> dict[str, Any]:
-    """What is found in one data set."""
-    items, ability, responses = draw_trials(setting, seed)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        began = time.process_time()
-        result = irtkit.fit(responses, setting.model, method=setting.method, progress=False)
-        middle = time.process_time()
-        single = responses.with_trial_correlation(0.0)
-        independent = irtkit.fit(single, setting.model, method=setting.method, progress=False)
-        seconds = middle - began, time.process_time() - middle
-        reasons = irtkit.flag_items(result)["reasons"]
-    truth = (ability - ability.mean()) / ability.std()
-    kept = np.array(result.status) == "ok"
-    of_items = {
-        name: _within(
-            getattr(result.parameters, name)[kept] - getattr(items, name)[kept],
-            result.items[f"{name}_se"].to_numpy()[kept],
-        )
-        for name in ("discrimination", "intercept")
-    }
-    negative = {str(item) for item, why in reasons.items() if "negative" in why}
-    called = np.isin(result.item_labels, list(negative))
-    return {
-        "said": any("repeated trials" in str(one.message) for one in caught),
-        "correlation": result.settings.trial_correlation,
-        "ability_se": float(result.board_se.mean()),
-        "ability": _within(result.ability - truth, result.board_se),
-        "ability_if_independent": _within(independent.ability - truth, independent.board_se),
-        **of_items,
-        "called_negative": int(called.sum()),
-        "falsely_negative": int((called & (items.discrimination > 0)).sum()),
-        "not_converged": not result.converged,
-        "seconds": seconds,
-        "from_one_run": _from_one_run(result, setting) if setting.correlation == 1 else None,
-    }
-
-
-def _from_one_run(result: irtkit.FitResult, setting: Trials) -> float:
-    """Largest relative difference of errors of ability from those of one of identical runs."""
-    responses = result.responses
-    assert responses is not None  # noqa: S101  # of a fit just made
-    values = np.where(responses.trials > 0, (responses.successes > 0).astype(int), -1)
-    one = irtkit.fit(
-        irtkit.ResponseMatrix(values), setting.model, method=setting.method, progress=False
-    )
-    return float(np.abs(result.board_se / one.board_se - 1).max())
-
-
-def _within(off: Array, error: Array) -> float:
-    """Share of 95 % intervals that hold the truth; one that does not exist holds nothing."""
-    return float((np.abs(off) <= 1.96 * error).mean())
-
-
-def measure(setting: Trials) -> dict[str, Any]:
-    """Averages over the data sets of a setting, with the standard errors of coverages."""
-    sets = [one_set(setting, seed) for seed in range(setting.n_data_sets)]
-    by_name = {name: [one[name] for one in sets] for name in sets[0]}
-    record: dict[str, Any] = {"study": setting._asdict()}
-    for name in ("said", "called_negative", "falsely_negative", "not_converged"):
-        record[name] = int(sum(by_name[name]))
-    record["counted"] = sum(rho > 0 for rho in by_name["correlation"])
-    for name in ("correlation", "ability_se"):
-        record[name] = float(np.mean(by_name[name]))
-    record["correlation_sd"] = float(np.std(by_name["correlation"], ddof=1))
-    for name in COVERED:
-        shares = by_name[name]
-        record[name] = {"coverage": float(np.mean(shares)), "se": standard_error(shares)}
-    seconds = np.sum(by_name["seconds"], axis=0)
-    record["times_as_long"] = float(seconds[0] / seconds[1])
-    differences = [one for one in by_name["from_one_run"] if one is not None]
-    record["from_one_run"] = max(differences) if differences else None
-    return record
+def of_trials(setting: Trials, seed: int) -> Record:
+    """The estimated correlation, and the share of abilities that intervals hold."""
+    ability, responses = draw_trials(setting, seed)
+    result = irtkit.fit(responses, setting.model, method=setting.method, progress=False)
+    off = np.abs(result.ability - (ability - ability.mean()) / ability.std())
+    held = (off <= 1.96 * result.board_se).mean()
+    return {"correlation": result.settings.trial_correlation, "ability": held}
 
 
 def repeated_trials(data_sets: int = 0) -> Tables:
     """Errors where repeated trials repeat each other."""
     chosen = part(TRIALS, 7, 10)
     planned = [t._replace(n_data_sets=data_sets or t.n_data_sets) for t in chosen]
-    return {"studies": map(measure, planned)}
+    rows = zip(planned, study(planned, of_trials), strict=True)
+    return {
+        "studies": (
+            {
+                "study": trials._asdict(),
+                "correlation": row["correlation"],
+                "ability": {"coverage": row["ability"]},
+            }
+            for trials, row in rows
+        )
+    }
 
 
 if __name__ == "__main__":

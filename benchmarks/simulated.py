@@ -10,16 +10,28 @@ missing at random. Run as a script, it draws one data set and stores the respons
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 import irtkit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from irtkit.irf import ModelName
+
+Arguments = ParamSpec("Arguments")
+Data = TypeVar("Data")
+
+
+def setting(
+    draw: Callable[Concatenate[np.random.Generator, Arguments], Data],
+) -> Callable[Arguments, Callable[[np.random.Generator], Data]]:
+    """From a function that draws data, one of its arguments that returns what draws them."""
+    return lambda *arguments, **named: lambda g: draw(g, *arguments, **named)
 
 
 class Shape(NamedTuple):

@@ -4,8 +4,7 @@
 linked that are called at a false-discovery rate of 1 % (Benjamini & Hochberg 1995), families are
 the connected components, and the design effect is Kish's with the residual correlation of pairs of
 one family. Settings are those of ``near_copies.py``. "said": the effective
-number is below 0.9 of the number. "log error": mean |log(effective / number of families)| where
-families are close copies.
+number is below 0.9 of the number.
 
 *Gaps*: the score test of `irtkit.data.limits` beside connected components, and beside a least
 number of common items (respondents are linked who answered ten items or more in common).
@@ -21,17 +20,17 @@ analysis; Horn 1965): p < 0.01 among 99 draws from the curves, for either statis
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import false_findings
 import near_copies
 import numpy as np
+from false_findings import APART, CLEAN, PLANTED, TOGETHER, Setting, matrix
 from machine import part
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 from scipy.stats import false_discovery_control
-from study import run
+from study import run, study
 
 import irtkit
 from irtkit.data import limits, near_duplicates
@@ -40,13 +39,17 @@ from irtkit.data.patterns import patterns_of
 from irtkit.data.slopes import called_negative, slope_signs
 
 if TYPE_CHECKING:
-    from study import Tables
+    from collections.abc import Iterator
+
+    from false_findings import Draws
+    from study import Record, Tables
 
     from irtkit.data.patterns import Patterns
 
 FALSE_PAIRS = 0.01
 FEWEST_COMMON = 10
 DRAWS = 99
+MOST = 384  # Respondents; of more, a sample is compared.
 MATTERS = 0.9
 
 
@@ -67,31 +70,29 @@ def linked_families(patterns: Patterns) -> float:
     return n / effect if n / effect < MATTERS * n else float(n)
 
 
-def families(sets: int) -> list[dict[str, Any]]:
+def effective(case: Record, seed: int) -> Record:
     """Effective numbers by both methods."""
+    patterns, _ = near_copies.drawn(case["setting"], seed)
+    n = patterns.n_answering
+    if n > MOST:
+        return dict.fromkeys(("mixture_said", "mixture_effective", "links_said", "links_effective"))
+    mixture, links = near_duplicates.near_duplicates(patterns).n_eff, linked_families(patterns)
+    return {
+        "mixture_said": mixture < n,
+        "mixture_effective": mixture,
+        "links_said": links < n,
+        "links_effective": links,
+    }
+
+
+def families(sets: int) -> Iterator[Record]:
+    """Effective numbers where respondents are independent or families are close copies."""
     settings = near_copies.SETTINGS | near_copies.FEW
-    names = [name for name in settings if _of_families(name) is not None]
-    rows = []
-    for name in part(names, 0, 7, 30):
-        n_families = _of_families(name)
-        numbers = []
-        for seed in range(sets):
-            patterns, _ = near_copies.drawn(name, seed)
-            if patterns.n_answering > 384:  # of more, a sample is compared
-                continue
-            own = near_duplicates.near_duplicates(patterns).n_eff
-            numbers.append((patterns.n_answering, own, linked_families(patterns)))
-        if not numbers:
-            continue
-        n, mixture, links = np.array(numbers).T
-        row: dict[str, Any] = {"setting": name, "families": n_families, "data_sets": len(n)}
-        for method, effective in (("mixture", mixture), ("links", links)):
-            row[f"{method}_said"] = float((effective < n).mean())
-            row[f"{method}_effective"] = float(effective.mean())
-            if n_families:
-                row[f"{method}_log_error"] = float(np.abs(np.log(effective / n_families)).mean())
-        rows.append(row)
-    return rows
+    numbers = {name: _of_families(name) for name in settings}
+    names = [name for name, n_families in numbers.items() if n_families is not None]
+    cases = [{"setting": name, "families": numbers[name]} for name in part(names, 0, 7, 30)]
+    rows = study(cases, effective, sets)
+    return (row for row in rows if row["mixture_said"] is not None)
 
 
 def _of_families(name: str) -> int | None:
@@ -112,27 +113,18 @@ def least_common(patterns: Patterns) -> bool:
     return bool(connected_components(links, directed=False)[0] > 1)
 
 
-def gaps(sets: int) -> list[dict[str, Any]]:
-    """Share of data sets that are said to be apart."""
-    settings = [("apart", name, draw) for name, draw in false_findings.APART.items()]
-    settings += [("together", name, draw) for name, draw in false_findings.TOGETHER.items()]
-    rows = []
-    for kind, name, draw in part(settings, 0, 14):
-        said = []
-        for seed in range(sets):
-            responses = draw(np.random.default_rng([seed, false_findings.SEED]))
-            result = irtkit.fit(responses, standard_errors=False, progress=False)
-            patterns = patterns_of(responses, synthetic_is_real=False)
-            ability = (result.ability - result.latent_mean) / result.latent_sd
-            structure = connectivity_of(patterns, result.parameters, ability, result.latent_sd)
-            components = structure.components is not None and not structure.linked
-            test = structure.components is not None or structure.gap is not None
-            said.append((test, components, least_common(patterns)))
-        shares = dict(
-            zip(("score_test", "components", "least"), np.mean(said, axis=0), strict=True)
-        )
-        rows.append({"setting": name, "wanted": kind, "data_sets": sets, **shares})
-    return rows
+def said_apart(case: Setting, seed: int) -> Record:
+    """Whether a data set is said to be apart, by each method."""
+    responses = matrix(case.draw, seed)
+    result = irtkit.fit(responses, standard_errors=False, progress=False)
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    ability = (result.ability - result.latent_mean) / result.latent_sd
+    structure = connectivity_of(patterns, result.parameters, ability, result.latent_sd)
+    return {
+        "score_test": structure.components is not None or structure.gap is not None,
+        "components": structure.components is not None and not structure.linked,
+        "least": least_common(patterns),
+    }
 
 
 def drawn_alone(patterns: Patterns) -> bool:
@@ -150,66 +142,65 @@ def drawn_alone(patterns: Patterns) -> bool:
     return bool((above / (1 + DRAWS) <= 0.01).any())
 
 
-def abilities(sets: int) -> list[dict[str, Any]]:
-    """Share of data sets with a further ability, or groups of items, and the time."""
-    planted = false_findings.PLANTED["further ability"] | false_findings.PLANTED["item groups"]
-    settings = [("planted", name, draw) for name, draw in planted.items()]
-    settings += [("clean", name, draw) for name, draw in false_findings.CLEAN.items()]
-    rows = []
-    for kind, name, draw in part(settings, 0, 20):
-        said = []
-        for seed in range(sets):
-            responses = draw(np.random.default_rng([seed, false_findings.SEED]))
-            patterns = patterns_of(responses, synthetic_is_real=False)
-            duplicates = near_duplicates.near_duplicates(patterns)
-            start = time.perf_counter()
-            screened = dimensionality(patterns, duplicates) is not None
-            middle = time.perf_counter()
-            drawn = drawn_alone(patterns)
-            end = time.perf_counter()
-            said.append((screened, drawn, 1000 * (middle - start), 1000 * (end - middle)))
-        names = ("screened", "drawn", "screened_ms", "drawn_ms")
-        shares = dict(zip(names, np.mean(said, axis=0).tolist(), strict=True))
-        rows.append({"setting": name, "wanted": kind, "data_sets": sets, **shares})
-    return rows
+def further_ability(case: Setting, seed: int) -> Record:
+    """Whether there is a further ability, or groups of items, and the time that it takes."""
+    patterns = patterns_of(matrix(case.draw, seed), synthetic_is_real=False)
+    duplicates = near_duplicates.near_duplicates(patterns)
+    start = time.perf_counter()
+    screened = dimensionality(patterns, duplicates) is not None
+    middle = time.perf_counter()
+    drawn = drawn_alone(patterns)
+    times = {"screened_ms": middle - start, "drawn_ms": time.perf_counter() - middle}
+    return {"screened": screened, "drawn": drawn} | {k: 1000 * s for k, s in times.items()}
 
 
-def slopes(sets: int) -> list[dict[str, Any]]:
-    """Items called negative: share of the inverted ones, and false ones among all."""
-    rows = []
-    for name in part(list(near_copies.SETTINGS), 0, 6):
-        if "inverted" in name or "kinds" in name:
-            continue
-        counts = []
-        for seed in range(sets):
-            patterns, wrong = near_copies.drawn(name, seed)
-            signs = slope_signs(patterns, near_duplicates.near_duplicates(patterns).share)
-            z = np.nan_to_num(signs.score.z)
-            tests = false_discovery_control(ndtr(z)) < 0.05
-            mixture = called_negative(signs.verdict.p_negative, 0.05)
-            counts.append([
-                *((called & wrong).sum() for called in (mixture, tests)),
-                *((called & ~wrong).sum() for called in (mixture, tests)),
-                wrong.sum(),
-            ])  # fmt: skip
-        found, tested, false, tested_false, n = np.sum(counts, axis=0)
-        rows.append({
-            "setting": name,
-            "data_sets": sets,
-            "mixture_found": float(found / max(n, 1)),
-            "tests_found": float(tested / max(n, 1)),
-            "mixture_false": float(false / max(found + false, 1)),
-            "tests_false": float(tested_false / max(tested + tested_false, 1)),
-        })  # fmt: skip
-    return rows
+def negative(name: str, seed: int) -> Record:
+    """Items called negative, inverted ones and others."""
+    patterns, wrong = near_copies.drawn(name, seed)
+    signs = slope_signs(patterns, near_duplicates.near_duplicates(patterns).share)
+    tests = false_discovery_control(ndtr(np.nan_to_num(signs.score.z))) < 0.05
+    mixture = called_negative(signs.verdict.p_negative, 0.05)
+    row = {"inverted": wrong.sum()}
+    for method, called in (("mixture", mixture), ("tests", tests)):
+        row[f"{method}_found"], row[f"{method}_false"] = (
+            (called & wrong).sum(),
+            (called & ~wrong).sum(),
+        )
+    return row
+
+
+def slopes(sets: int) -> Iterator[Record]:
+    """Share of the inverted items that are called negative, and of false ones among all."""
+    names = [
+        name
+        for name in part(list(near_copies.SETTINGS), 0, 6)
+        if "inverted" not in name and "kinds" not in name
+    ]
+    for row in study(names, negative, sets):
+        n_inverted = row.pop("inverted")
+        for method in ("mixture", "tests"):
+            found, false = row[f"{method}_found"], row[f"{method}_false"]
+            row[f"{method}_found"] = found / max(n_inverted, 1 / sets)
+            row[f"{method}_false"] = false / max(found + false, 1 / sets)
+        yield row
+
+
+def settings(**draws: Draws) -> list[Setting]:
+    """All settings, with the word for what is wanted of them."""
+    return [
+        Setting(name, wanted, draw) for wanted, by in draws.items() for name, draw in by.items()
+    ]
 
 
 def standard_methods(sets: int = 10) -> Tables:
     """Own statistics beside standard methods."""
+    of_gaps = settings(apart=APART, together=TOGETHER)
+    planted = PLANTED["further ability"] | PLANTED["item groups"]
+    of_abilities = settings(planted=planted, clean=CLEAN)
     return {
         "families": families(sets),
-        "gaps": gaps(sets),
-        "abilities": abilities(sets),
+        "gaps": study(part(of_gaps, 0, 14), said_apart, sets),
+        "abilities": study(part(of_abilities, 0, 20), further_ability, sets),
         "slopes": slopes(sets),
     }
 

@@ -81,15 +81,17 @@ def _cell(value: Any) -> str:
 def study(
     cases: Iterable[Any],
     measure: Callable[[Any, int], Record],
-    seeds: int,
+    seeds: int | None = None,
     *,
+    totals: Sequence[str] = (),
     processes: int = 1,
     count: str = "data_sets",
 ) -> Iterator[Record]:
     """Yield a record per case: its fields, the number of data sets, and means of what is measured.
 
-    A case is a named tuple, a dictionary, or text. With several processes `measure` and cases have
-    to be known to a fresh process.
+    A case is a named tuple, a dictionary, or text. Without `seeds`, its field `n_data_sets` says
+    how many data sets there are. Of `totals` not the mean but the sum is taken. With several
+    processes `measure` and cases have to be known to a fresh process.
     """
     with ExitStack() as stack:
         do: Any = map
@@ -97,21 +99,31 @@ def study(
             pool = ProcessPoolExecutor(processes, get_context("spawn"), note_files)
             do = stack.enter_context(pool).map
         for case in cases:
-            rows = list(do(measure, repeat(case, seeds), range(seeds)))
-            yield {**fields(case), count: seeds, **means(rows)}
+            n = case.n_data_sets if seeds is None else seeds
+            rows = list(do(measure, repeat(case, n), range(n)))
+            yield {**fields(case), count: n, **means(rows, totals)}
 
 
 def fields(case: Any) -> Record:
-    """Names and values of what a case is."""
-    if isinstance(case, dict):
-        return case
-    return case._asdict() if hasattr(case, "_asdict") else {"setting": str(case)}
+    """Names and values of what a case is; functions draw its data."""
+    if hasattr(case, "_asdict"):
+        case = case._asdict()
+    named = case if isinstance(case, dict) else {"setting": str(case)}
+    return {
+        name: value
+        for name, value in named.items()
+        if not callable(value) and name != "n_data_sets"
+    }
 
 
-def means(rows: Sequence[Record]) -> Record:
-    """Means of figures over records; None where no record has one."""
-    columns = {name: [row[name] for row in rows if row[name] is not None] for name in rows[0]}
-    return {name: float(np.mean(values)) if values else None for name, values in columns.items()}
+def means(rows: Sequence[Record], totals: Sequence[str] = ()) -> Record:
+    """Means of figures over records, or their sums; None where no record has one."""
+    figures: Record = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows if row[name] is not None]
+        of_all = np.sum(values, axis=0) if name in totals else np.mean(values, axis=0)
+        figures[name] = of_all.tolist() if values else None
+    return figures
 
 
 def standard_error(values: Any) -> float:

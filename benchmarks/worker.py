@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import selectors
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,8 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from threading import Timer
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -190,7 +190,7 @@ COMPARISONS = {"irtkit, compare": _compare()}
 
 
 def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, Any]:
-    """Fit once; seconds, peak memory of this process so far, and what the result says of itself.
+    """Fit once; seconds, and peak memory of this process so far.
 
     ``cpu_seconds`` are those of the fit, all threads together, and ``process_cpu_seconds`` those
     of the process from its start to the end of the fit.
@@ -203,14 +203,8 @@ def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, 
     np.savez(request["parameters"], discrimination=slope, intercept=intercept, guessing=guessing)
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    said = {
-        "evaluations": getattr(result, "n_iterations", None),
-        "converged": getattr(result, "converged", None),
-        "nodes": getattr(getattr(result, "quadrature", None), "n_nodes", None),
-        "elbo": getattr(result, "elbo", None),
-    }
     times = {"seconds": seconds, "cpu_seconds": process - used, "process_cpu_seconds": process}
-    return {**times, "peak_bytes": peak} | {k: v for k, v in said.items() if v is not None}
+    return {**times, "peak_bytes": peak}
 
 
 def serve(name: str, model: str) -> None:
@@ -251,7 +245,7 @@ class Worker:
     ) -> None:
         self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  # closed in close()
         self._process = subprocess.Popen(
-            command(name, model, python=python),
+            [python, str(Path(__file__).resolve()), name, model],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
@@ -261,18 +255,12 @@ class Worker:
         self.problem: str | None = None
         self.version: str | None = self._hear(limit=60).get("version")
 
-    @property
-    def _pipes(self) -> tuple[IO[str], IO[str]]:
-        """What the process hears and says."""
-        hears, says = self._process.stdin, self._process.stdout
-        if hears is None or says is None:
-            raise RuntimeError("the process was started without pipes")
-        return hears, says
-
     def fit(self, responses: Path, parameters: Path, *, limit: float) -> dict[str, Any]:
         """Answer to one request; the process is ended where it takes longer than ``limit`` s."""
-        self._pipes[0].write(request(responses, parameters))
-        self._pipes[0].flush()
+        request = {"responses": str(responses), "parameters": str(parameters)}
+        hears = cast("IO[str]", self._process.stdin)
+        hears.write(json.dumps(request) + "\n")
+        hears.flush()
         return self._hear(limit)
 
     def close(self) -> None:
@@ -282,31 +270,21 @@ class Worker:
         self._complaints.close()
 
     def _hear(self, limit: float) -> dict[str, Any]:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._pipes[1], selectors.EVENT_READ)
-            in_time = bool(selector.select(limit))
-        line = self._pipes[1].readline() if in_time else ""
-        if not in_time:
-            self._process.kill()
-            answer = {"error": f"over limit ({limit:.0f} s)"}
-        elif line:
+        timer = Timer(limit, self._process.kill)
+        timer.start()
+        line = cast("IO[str]", self._process.stdout).readline()
+        in_time = timer.is_alive()
+        timer.cancel()
+        if line:
             answer = json.loads(line)
+        elif not in_time:
+            answer = {"error": f"over limit ({limit:.0f} s)"}
         else:
             self._complaints.seek(0)
             last = self._complaints.read().strip().splitlines()[-1:]
             answer = {"error": f"ended with code {self._process.wait()}: {' '.join(last)}"}
         self.problem = answer.get("error")
-        return answer
-
-
-def command(name: str, model: str, *, python: str = sys.executable) -> list[str]:
-    """Command line of a worker."""
-    return [python, str(Path(__file__).resolve()), name, model]
-
-
-def request(responses: Path, parameters: Path) -> str:
-    """Line that asks for a fit."""
-    return json.dumps({"responses": str(responses), "parameters": str(parameters)}) + "\n"
+        return dict(answer)
 
 
 if __name__ == "__main__":

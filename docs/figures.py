@@ -473,7 +473,7 @@ groups {data} | items {n_items} | p below 0.05, weighted sum {weighted:.1%} |
 p below 0.05, plain sum {plain:.1%}
 
 differential = differential
-setting {name} | groups {n_reference} + {n_focal} | items {n_items} |
+setting {setting} | groups {n_reference} + {n_focal} | items {n_items} |
 p below 0.05 {low:.1%}
 
 warnings = warnings_of_fit/studies

@@ -147,7 +147,7 @@ def test_the_yardstick_is_the_exact_integral_over_observed_cells(
 
 @of("coverage")
 def test_coverage_counts_the_intervals_that_hold_the_truth(study: ModuleType) -> None:
-    record = study.measure(study.Study(study.Shape(60, 8), "weak", 3))
+    (record,) = study.coverages([study.Study(study.Shape(60, 8), "weak", 3)])
     for name in study.PARAMETERS:
         covered = record[name]["coverage"]
         assert 0.5 < covered <= 1
@@ -156,16 +156,16 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(study: ModuleType) ->
 
 @of("model_tests")
 def test_leaked_anchors_are_counted(study: ModuleType) -> None:
-    record = study.named(study.Later("2PL", 500, 1000, 6, n_data_sets=1))
+    record = study.one_set(study.Later("2PL", 500, 1000, 6), 0)
     assert (record["exactly"], record["false"]) == (1, 0)
     assert abs(record["after"]) < 0.15 < record["before"]
 
 
 @of("systems")
 def test_false_alarms_on_systems_are_counted(study: ModuleType) -> None:
-    record = study.measured(*study.BOARDS[3], 2)
+    (record,) = study.measured([study.BOARDS[3]], 2)
     assert {record["all ranks"], record["tied"]} <= {0, 0.5, 1}
-    gates = study.false_alarms(100, 0.05, 2, 5)
+    gates = study.verdicts(study.Gate(100, 0.05, 2), [100, 2], 5)
     assert gates["failed"] + gates["inconclusive"] + gates["passed"] == 1
     curve = study.power(200, (1.0, 0.0), 20)
     assert curve["simulated"] > 0.5
@@ -186,8 +186,8 @@ def test_the_difficulties_that_the_aaai22_study_stored_come_out(
 ) -> None:
     # of the random rows totals alone are known, and all items of a batch shift with the draw
     assert study.stored(name, shared_data).items["Dffclt"].notna().all()
-    found = study.reproduced(name, DRAWS.get(name, 3))
+    record = study.reproduced(name, DRAWS.get(name, 3))
     # on mirt's grid all items of a batch shift together: optdigits has 0.038 in the median of 10
-    assert found["rmse"] <= (0.04 if name == "optdigits" else 0.03)
-    assert found["least_correlation"] >= 0.9998
-    assert found["rmse_without_shift"] < found["rmse"]
+    assert record["rmse"] <= (0.04 if name == "optdigits" else 0.03)
+    assert record["least_correlation"] >= 0.9998
+    assert record["rmse_without_shift"] < record["rmse"]

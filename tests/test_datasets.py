@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 
 @pytest.fixture(scope="module")
 def crowd() -> DigitsCrowd:
     return load_digits_crowd()
-
-
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    pytest.importorskip("sklearn")
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-    return pytest.importorskip("make_digits_crowd")
 
 
 def test_all_parts_have_the_same_labels_and_agree(crowd: DigitsCrowd) -> None:
@@ -56,22 +43,3 @@ def test_more_training_digits_make_the_same_classifier_better(crowd: DigitsCrowd
     share = load_digits_learning().groupby(["respondent", "training_size"])["right"].mean()
     assert (share.unstack().diff(axis="columns").iloc[:, 1:] > 0).all(axis=None)
     assert share.index.unique(level=1).tolist() == [10 * 2**k for k in range(8)]
-
-
-@pytest.mark.parametrize(("name", "size"), [("knn-k1", 150), ("centroid", 1437)])
-def test_the_script_still_gives_the_carried_answers(
-    crowd: DigitsCrowd, script: ModuleType, name: str, size: int
-) -> None:
-    made = script.answers(name, size, *script.digits())
-    label = name if size == 1437 else f"{name}-n{size}"
-    assert np.array_equal(made, crowd.predictions.loc[label])
-
-
-def test_the_script_trains_no_system_on_a_digit_it_answers(script: ModuleType) -> None:
-    labels = script.digits()[1]
-    answered: list[int] = []
-    for train, test in script.folds(labels):
-        assert not set(train) & set(test)
-        assert np.array_equal(np.bincount(labels[train[:50]]), np.full(10, 5))
-        answered.extend(test)
-    assert sorted(answered) == list(range(1797))

@@ -3,7 +3,8 @@
 - ``digits``: a crowd of classifiers answers scikit-learn's handwritten digits.
 - ``digits_learning``: eight of them answer after training on growing samples.
 
-``benchmarks/make_digits_crowd.py`` and ``make_digits_learning.py`` made the data.
+``make_digits_crowd.py`` and ``make_digits_learning.py`` made the data. They stand in ``benchmarks``
+at commit 145d316d.
 """
 
 from irtkit.datasets.digits import DigitsCrowd, load_digits_crowd
