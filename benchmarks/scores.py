@@ -121,10 +121,9 @@ def difference_of_halves(ability: Array, se: Array) -> Array:
 
 def of_family(case: Record, seed: int) -> Record:
     """Trials found, and shares of intervals that hold the truth."""
-    generator = np.random.default_rng(seed)
-    theta = generator.normal(size=case["n"])
-    slope = np.exp(generator.normal(0, 0.4, case["n_items"]))
-    intercept = -slope * generator.normal(size=case["n_items"])
+    generator, n, n_items = np.random.default_rng(seed), int(case["n"]), int(case["n_items"])
+    theta, slope = generator.normal(size=n), np.exp(generator.normal(0, 0.4, n_items))
+    intercept = -slope * generator.normal(size=n_items)
     p = 1 / (1 + np.exp(-(theta[:, None] * slope + intercept)))
     scores: Any = np.clip(FAMILIES[case["family"]](p, generator), 0, 1)
     if case["missing"]:

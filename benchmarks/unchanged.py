@@ -133,7 +133,7 @@ def data(name: str) -> irtkit.ResponseMatrix:
 
 
 def fitted(name: str) -> dict[str, Array]:
-    """Items, abilities and the objective that one case finds."""
+    """Items, abilities, and the log-likelihood or its lower bound that one case finds."""
     case = CASES[name]
     kind = irtkit.Variational if name.startswith("vi ") else irtkit.EM
     settings = dict(case.settings)
@@ -152,14 +152,16 @@ def fitted(name: str) -> dict[str, Array]:
     found["ability"] = result.respondents["ability"].to_numpy()
     found["ability_se"] = result.posterior_sd  # items taken as known
     found["latent_sd"] = np.array([result.latent_sd])
-    found["objective"] = np.array([result.log_likelihood if result.elbo is None else result.elbo])
+    bound = result.elbo
+    name_of_height = "log_likelihood" if bound is None else "objective"
+    found[name_of_height] = np.array([result.log_likelihood if bound is None else bound])
     return found
 
 
 class Moved(NamedTuple):
     """How far a case is off what was recorded, in the units of the limits."""
 
-    objective: float
+    height: float
     estimates: float
     standard_errors: float
     verdicts: float
@@ -169,6 +171,8 @@ def moved(before: dict[str, Array], after: dict[str, Array]) -> Moved:
     """Largest differences."""
 
     def off(name: str, unit: Array | float = 1.0) -> float:
+        if name not in before:
+            return 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
             difference = np.abs(after[name] - before[name]) / unit
         if (np.isnan(before[name]) != np.isnan(after[name])).any():
@@ -177,7 +181,8 @@ def moved(before: dict[str, Array], after: dict[str, Array]) -> Moved:
 
     estimates = max(off(name, before[f"{name}_se"]) for name in (*VALUES, "ability"))
     errors = max(off(f"{name}_se", before[f"{name}_se"]) for name in (*VALUES, "ability"))
-    return Moved(off("objective"), estimates, errors, off("p_negative"))
+    height = max(off("log_likelihood"), off("objective"))
+    return Moved(height, estimates, errors, off("p_negative"))
 
 
 EM_LIMITS = Moved(1e-3, 1e-3, 1e-3, 1e-6)
@@ -194,10 +199,9 @@ def main() -> int:
     names = [name for name in CASES if given.only in name]
     if given.what == "record":
         found = {f"{n}/{key}": part for n in names for key, part in fitted(n).items()}
-        # 32 bits are enough for all but the objective
-        arrays = {
-            n: a if n.endswith("/objective") else a.astype(np.float32) for n, a in found.items()
-        }
+        # 32 bits are enough for all but heights
+        heights = ("/objective", "/log_likelihood")
+        arrays = {n: a if n.endswith(heights) else a.astype(np.float32) for n, a in found.items()}
         if given.only:
             with np.load(STORED) as stored:
                 arrays = dict(stored) | arrays
@@ -207,11 +211,12 @@ def main() -> int:
             store(given, fits=len(CASES))
         return 0
     failed = 0
-    print(f"{'fit':26}{'objective':>12}{'estimates':>12}{'SEs':>12}{'p_negative':>12}")
+    print(f"{'fit':26}{'height':>12}{'estimates':>12}{'SEs':>12}{'p_negative':>12}")
     with np.load(STORED) as stored:
         for name in names:
             after = fitted(name)
-            before = {key: stored[f"{name}/{key}"] for key in after}
+            places = {key: f"{name}/{key}" for key in after}
+            before = {key: stored[place] for key, place in places.items() if place in stored}
             off, limits = moved(before, after), EM_LIMITS
             if name.startswith("vi "):
                 limits = VI_LIMITS

@@ -76,6 +76,30 @@ def drawn(n_respondents: int, n_items: int, seed: int = 0, guessing: float = 0.0
     return simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
 
 
+def sample(
+    n_respondents: int,
+    n_items: int,
+    seed: int | list[int],
+    *,
+    spread: float = 0.3,
+    negative: float = 0.0,
+    guessing: float = 0.0,
+    standardised: bool = False,
+) -> Crowd:
+    """Responses to items with log-normal slopes, a share of them negative.
+
+    Standardised abilities have mean 0 and SD 1 among these respondents.
+    """
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0, spread, n_items)
+    slopes[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
+    abilities = generator.normal(size=n_respondents)
+    if standardised:
+        abilities = (abilities - abilities.mean()) / abilities.std()
+    return Crowd(simulate_responses(items, abilities, seed=generator), items, abilities)
+
+
 def two_abilities(n: int, seed: int = 0) -> NDArray[np.float64]:
     """Abilities of a population in which they are correlated by 0.4."""
     root = np.array([[1.0, 0.4], [0.0, 0.84**0.5]])

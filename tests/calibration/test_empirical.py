@@ -8,20 +8,9 @@ from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit
+from tests.crowds import sample
 
 SPREADS = (0.3, 0.5)
-
-
-def drawn(
-    n_respondents: int, n_items: int, seed: int, *, spread: float = 0.3, negative: float = 0.02
-) -> tuple[ResponseMatrix, ItemParameters, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    slope = generator.lognormal(0, spread, n_items)
-    slope[generator.random(n_items) < negative] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
-    ability = generator.normal(size=n_respondents)
-    ability = (ability - ability.mean()) / ability.std()
-    return irtkit.simulate_responses(items, ability, seed=generator), items, ability
 
 
 def error(found: np.ndarray, items: ItemParameters) -> float:
@@ -50,7 +39,9 @@ def known_best(
 def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
     n_respondents: int, n_items: int, spread: float
 ) -> None:
-    responses, items, ability = drawn(n_respondents, n_items, 0, spread=spread)
+    responses, items, ability = sample(
+        n_respondents, n_items, 0, spread=spread, negative=0.02, standardised=True
+    )
     result = fit(responses, prior="empirical", standard_errors=False)
     found = error(result.items["discrimination"].to_numpy(), items)
     plain = fit(responses, prior="weak", standard_errors=False)
@@ -62,7 +53,7 @@ def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
 
 @pytest.mark.parametrize("spread", SPREADS)
 def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
-    responses, _, _ = drawn(60, 1500, 3, spread=spread, negative=0.04)
+    responses, _, _ = sample(60, 1500, 3, spread=spread, negative=0.04, standardised=True)
     learned = fit(responses, prior="empirical", standard_errors=False).settings.prior
     assert learned["kind"] == "empirical"
     assert learned["slope"] == pytest.approx(1.0, abs=0.08)

@@ -27,34 +27,21 @@ from irtkit import (
 )
 from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import MODELS
-from tests.crowds import crowd, fitted
+from tests.crowds import crowd, fitted, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from irtkit.irf import ModelName
 
 MIRT_GRID = (61, 6.0)
 
 
-def two_parameter_data(
-    n_respondents: int, n_items: int, *, negative: float = 0.0, spread: float = 0.3, seed: int
-) -> tuple[ResponseMatrix, ItemParameters, NDArray[np.float64]]:
-    generator = np.random.default_rng(seed)
-    slope = generator.lognormal(0, spread, n_items)
-    slope[generator.random(n_items) < negative] *= -1
-    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
-    abilities = generator.normal(size=n_respondents)
-    return simulate_responses(items, abilities, seed=generator), items, abilities
-
-
 def test_known_parameters_come_back() -> None:
     correlations, ranks = [], []
     for seed in range(2):  # 20 in benchmarks/coverage.py
-        responses, items, _ = two_parameter_data(2000, 40, spread=0.5, seed=seed)
+        responses, items, _ = sample(2000, 40, spread=0.5, seed=seed)
         found = fit(responses, "2PL").items
         correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
         ranks.append(spearmanr(found["difficulty"], items.difficulty).statistic)
@@ -65,7 +52,7 @@ def test_known_parameters_come_back() -> None:
 
 def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
     # of 50 data sets in benchmarks/coverage.py
-    responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=0)
+    responses, items, abilities = sample(200, 1000, negative=0.07, seed=0)
     result = fit(responses, "2PL")
     below = result.items["discrimination"].to_numpy() < 0
     assert below[items.discrimination < 0].mean() >= 0.98
@@ -80,7 +67,7 @@ def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
 def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolerance: float) -> None:
     slopes, spreads = [], []
     for seed in range(3):  # 10 in benchmarks/coverage.py
-        responses, items, _ = two_parameter_data(n_respondents, n_items, negative=0.05, seed=seed)
+        responses, items, _ = sample(n_respondents, n_items, negative=0.05, seed=seed)
         result = fit(responses, "2PL")
         found = np.median(np.abs(result.items["discrimination"]))
         slopes.append(found / np.median(np.abs(items.discrimination)))
@@ -191,7 +178,7 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
 def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     shape: tuple[int, int], model: ModelName, synthetic: bool
 ) -> None:
-    responses, _, _ = two_parameter_data(*shape, negative=0.07, seed=17)
+    responses, _, _ = sample(*shape, negative=0.07, seed=17)
     if synthetic:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
     result = fit(responses, model, standard_errors=False)
@@ -224,7 +211,7 @@ def test_quadrature_is_exact_to_a_thousandth_per_respondent(
 def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(
     settings: dict[str, Any], sparse: bool
 ) -> None:
-    frame = two_parameter_data(80, 12, seed=10)[0].to_frame().astype(float)
+    frame = sample(80, 12, seed=10)[0].to_frame().astype(float)
     frame.iloc[3:20, 4] = np.nan
     wider = frame.reindex(["x", *frame.index[:40], "y", *frame.index[40:]])
     wider.insert(5, "nobody's", np.nan)
@@ -248,7 +235,7 @@ def test_rows_and_columns_without_a_response_are_kept_and_change_nothing(
 
 
 def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan() -> None:
-    values = two_parameter_data(80, 6, seed=11)[0].values.copy()
+    values = sample(80, 6, seed=11)[0].values.copy()
     values[:, 2] = -1
     densities = {
         "discrimination": Normal(1.0, 0.3),
@@ -294,7 +281,7 @@ def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None
 
 
 def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
-    responses, _, _ = two_parameter_data(200, 1, seed=1)
+    responses, _, _ = sample(200, 1, seed=1)
     eight = ResponseMatrix(np.repeat(responses.values, 8, axis=1))
     with pytest.warns(UserWarning, match="of 8 of 8 items has its maximum at infinity") as caught:
         result = fit(eight, "1PL", prior=None, standard_errors=False)
@@ -343,7 +330,7 @@ def test_real_matrices_give_finite_estimates(
 
 
 def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None:
-    responses, _, _ = two_parameter_data(30, 2000, seed=15)
+    responses, _, _ = sample(30, 2000, seed=15)
     assert fit(responses, "2PL", quadrature=(21, 6.0)).quadrature.estimated_error > 1
     assert fit(responses, "2PL").quadrature.estimated_error < 30 * 0.001
 
@@ -430,7 +417,7 @@ def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0() -> 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
 @pytest.mark.filterwarnings("ignore:No finite estimate")
 def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: ModelName) -> None:
-    responses, _, _ = two_parameter_data(300, 30, seed=12)
+    responses, _, _ = sample(300, 30, seed=12)
     sure = np.tile(np.array([1, 0] * 5, dtype=np.int8), (300, 1))
     both = ResponseMatrix(np.hstack([responses.values, sure]))
     alone, together = (fit(r, model, prior=None, standard_errors=False) for r in (responses, both))
@@ -451,7 +438,7 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
             seen.update(library["num_threads"] for library in libraries.info())
             return super().at(*arguments, **options)
 
-    responses = [two_parameter_data(200, 12, seed=seed)[0] for seed in range(12)]
+    responses = [sample(200, 12, seed=seed)[0] for seed in range(12)]
     alone = [fit(part).log_likelihood for part in responses]
     with libraries.limit(limits=2), ThreadPoolExecutor(4) as pool:
         before = libraries.info()
@@ -477,7 +464,7 @@ def test_abilities_have_unit_spread_with_their_errors_and_less_without(
 def test_errors_hold_the_luck_of_the_sample_and_those_of_a_board_leave_it_out() -> None:
     of_sample, of_population, of_items = [], [], []
     for seed in range(30):
-        responses, items, ability = two_parameter_data(30, 60, seed=seed)
+        responses, items, ability = sample(30, 60, seed=seed)
         found = fit(responses)
         people, table = found.respondents, found.items
         standing = (ability - ability.mean()) / ability.std()

@@ -24,6 +24,7 @@ from irtkit.data.patterns import patterns_of
 from irtkit.fitting import silently
 from irtkit.irf import Items
 from irtkit.quadrature import engine_of, fixed_nodes
+from tests.crowds import Crowd, sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,21 +36,8 @@ if TYPE_CHECKING:
 NORMAL = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
 
 
-def drawn(
-    n: int,
-    n_items: int,
-    *,
-    negative: float = 0.0,
-    guessing: float = 0.0,
-    seed: int = 1,
-    **rest: Any,
-) -> tuple[ResponseMatrix, ItemParameters, Array]:
-    generator = np.random.default_rng([seed, n, n_items])
-    slopes = generator.lognormal(0, 0.3, n_items)
-    slopes[generator.random(n_items) < negative] *= -1
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=n_items), guessing)
-    abilities = generator.normal(size=n)
-    return simulate_responses(items, abilities, seed=seed, **rest), items, abilities
+def drawn(n: int, n_items: int, seed: int = 1, **how: Any) -> Crowd:
+    return sample(n, n_items, [seed, n, n_items], **how)
 
 
 def rms(difference: Array) -> float:
@@ -92,22 +80,13 @@ def test_with_guessing_means_recover_slopes_as_well_as_maxima_but_for_their_comm
     assert rms(off) < 1.2
 
 
-def lognormal_slopes(seed: int) -> tuple[ResponseMatrix, ItemParameters]:
-    """30 × 600 with slopes of SD 0.5 on the log scale; abilities have mean 0 and SD 1."""
-    generator = np.random.default_rng([seed, 30, 600])
-    slopes = generator.lognormal(0, 0.5, 600)
-    slopes[generator.random(600) < 0.02] *= -1
-    items = ItemParameters.from_difficulty(slopes, generator.normal(size=600))
-    abilities = generator.normal(size=30)
-    abilities = (abilities - abilities.mean()) / abilities.std()
-    return simulate_responses(items, abilities, seed=generator), items
-
-
 @pytest.mark.slow
 def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
     errors: dict[tuple[str, str], list[float]] = {}
     for seed in range(2):
-        responses, items = lognormal_slopes(seed)
+        # abilities have mean 0 and SD 1
+        seeds = [seed, 30, 600]
+        responses, items, _ = sample(30, 600, seeds, spread=0.5, negative=0.02, standardised=True)
         for way in (("em", "empirical"), ("vi", "empirical"), ("vi", "weak")):
             result = fit(responses, method=way[0], prior=way[1], standard_errors=False)
             found = rms(result.parameters.discrimination - items.discrimination)
