@@ -502,8 +502,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     # From fit, notes
     "prior-left-out": "AIC* and BIC* leave out the prior",
     "guessing-prior": "the prior of guessing is centred on {chance:.2f}",
-    "lower-bound": "evidence lower bound {elbo:.3f} ± {elbo_se:.3f}. Item estimates are posterior "
-    "means",
+    "lower-bound": "evidence lower bound {elbo:.3f}. Item estimates are posterior means",
     "counted-trials": "repeated trials correlate by {correlation:.2g} beyond what the model "
     "explains. They have less weight, also in the log-likelihood",
     "counted-scores": "{n:item} {n:has|have} scores between 0 and 1. A score has the weight of "

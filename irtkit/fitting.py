@@ -112,19 +112,19 @@ class EM:
 class Variational:
     """Variational posterior, for ``irtkit.fit(method=irtkit.Variational(...))``.
 
-    Use it for draws from the posterior, or to fit with some of the respondents at a time.
+    Use it for draws from the posterior, or to work on some of the respondents at a time.
     ``irtkit.fit(method="vi")`` has the default settings.
 
     Parameters
     ----------
     tol : float, default 0.03
-        Tolerance, in posterior SDs. The fit has converged when the smoothed evidence lower bound
-        has stopped rising and the Monte Carlo error of posterior means is below this.
+        Tolerance, in posterior SDs. The fit has converged when a step of the posterior means, in
+        root mean square, is below this.
     max_iterations : int, default 1000
         Largest number of steps. A fit that needs more warns "Not converged".
     batch : int, optional
-        Number of respondents per step, drawn without replacement in passes through all. Default:
-        all.
+        Number of respondents to work on at a time, which bounds memory. The result is the same but
+        for rounding and the start. Default: all.
     mesh : jax.sharding.Mesh, optional
         Devices that share the respondents, as for :class:`EM`.
 

@@ -513,7 +513,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         kind = _METHODS[result.method]
         more = Remedy({}, code=f"method=irtkit.{kind}(max_iterations={twice})")
         if result.method == "vi":
-            yield _warning("elbo-not-settled", more, elbo=float(last[5]), n_iterations=steps)
+            yield _warning("elbo-not-settled", more, elbo=float(last[4]), n_iterations=steps)
         else:
             remedies = [more] * (steps >= settings.max_iterations) + [finite] * (not prior)
             values = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}

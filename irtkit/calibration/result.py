@@ -569,12 +569,11 @@ class FitResult(Calibration, Questions, Printed):
 
         Step counts the evaluations so far. Change is the largest change of a parameter that a full
         step would make. A variational fit has the expected log-likelihood under the posterior, the
-        root mean square step of posterior means in posterior SDs as change, and the columns elbo
-        and elbo_smoothed, which may be a nat or two above the elbo of the result.
+        root mean square step of posterior means in posterior SDs as change, and the column elbo.
         """
         import pandas as pd
 
-        columns = ["step", "nodes", "log_likelihood", "change", "elbo", "elbo_smoothed"]
+        columns = ["step", "nodes", "log_likelihood", "change", "elbo"]
         frame = pd.DataFrame(self.trace_rows, columns=columns[: self.trace_rows.shape[1]])
         return frame.astype({"step": int, "nodes": int})
 
@@ -582,11 +581,6 @@ class FitResult(Calibration, Questions, Printed):
     def elbo(self) -> float | None:
         """Evidence lower bound of a variational fit, in nats; None for EM."""
         return None if self.posterior is None else self.posterior.elbo
-
-    @property
-    def elbo_se(self) -> float | None:
-        """Monte-Carlo standard error of elbo; None for EM."""
-        return None if self.posterior is None else self.posterior.elbo_se
 
     @property
     def evidence(self) -> float:

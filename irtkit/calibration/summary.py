@@ -68,7 +68,7 @@ def notes(result: FitResult) -> Iterator[Finding]:
     if result.model == "3PL" and isinstance(chance := prior.get("chance"), float):
         yield _note("guessing-prior", chance=chance)
     if result.posterior is not None:
-        yield _note("lower-bound", elbo=result.elbo, elbo_se=result.elbo_se)
+        yield _note("lower-bound", elbo=result.elbo)
     said = {finding.code for finding in result.findings}
     patterns = None if result.responses is None else result.patterns
     if patterns is not None and patterns.scored is not None:

@@ -33,7 +33,7 @@ _SCORES = (
 )
 """What is printed of a score."""
 _OUTCOMES = (
-    *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
+    *("converged", "n_iterations", "log_likelihood", "elbo", "aic", "bic"),
     *("n_parameters", "latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se"),
 )
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")

@@ -308,8 +308,8 @@ def precision(result: FitResult, ability: str | None = None) -> tuple[Picture, I
 def trace(result: FitResult) -> Picture:
     """The log-likelihood, or the lower bound of "vi", after every accepted step."""
     rows = result.trace
-    column = "elbo_smoothed" if "elbo_smoothed" in rows else "log_likelihood"
-    name = {"elbo_smoothed": "evidence lower bound (smoothed)"}.get(column, "log-likelihood")
+    column = "elbo" if "elbo" in rows else "log_likelihood"
+    name = {"elbo": "evidence lower bound"}.get(column, "log-likelihood")
     step, value = rows["step"].to_numpy(np.float64), rows[column].to_numpy(np.float64)
     line = Mark("line", "item", step, value)
     return Picture("Progress of the fit", axis_over("step", step), axis_over(name, value), (line,))

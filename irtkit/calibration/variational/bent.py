@@ -49,8 +49,6 @@ _MOST_NODES, _LEAST_COUNT = 40, 0.5
 """Most nodes of posteriors, and the number of responses below which it is treated as 0."""
 _LEVELS, _APART = (-7.0, 0.5), 0.1
 """Lowest and highest logit of a chance level that is learned, and a step for its curvature."""
-_SETS = 4
-"""Sets of points of the last step, whose Monte-Carlo error is then 0.04 posterior SDs."""
 _NODES, NODE_WEIGHTS = normal_rule(7)
 _TO_NODES = np.linalg.inv(hermevander(_NODES, len(_NODES) - 1))
 
@@ -203,16 +201,20 @@ def bent_posterior(
     target, guide, nodes = state.target, state.guide, state.nodes
     ridges = _tabulated(state, batches)
     bent = _at_quantiles(ridges)
-    generator, root = np.random.default_rng([batches.seed, 0, 7]), guide.common_root()
-    pairs = [pair for _ in range(_SETS) for pair in guide.deviates(generator)]
-    own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
-    for deviates, common in pairs:
+    root = guide.common_root()
+    points = []
+    for deviates, common in guide.deviates(batches.seed):
         s = root @ common
-        point = Point(bent.at(deviates) - guide.loading @ s, guide.shared + s[: len(shared)])
-        parameters = target.coordinates.parameters(point)
-        _, gradient = target.pulled_back(point, parameters, batches.gradient(parameters, nodes))
-        own += (gradient.own + target.of_coordinates(point)[1]) / len(pairs)
-        shared += gradient.shared / len(pairs)
+        points.append(
+            Point(bent.at(deviates) - guide.loading @ s, guide.shared + s[: guide.shared.size])
+        )
+    parameters = np.stack([target.coordinates.parameters(point) for point in points])
+    _, gradients = batches.evaluate(parameters, nodes)
+    own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
+    for point, at, by_parameters in zip(points, parameters, gradients, strict=True):
+        _, gradient = target.pulled_back(point, at, by_parameters)
+        own += (gradient.own + target.of_coordinates(point)[1]) / len(points)
+        shared += gradient.shared / len(points)
     step = guide.natural(Point(own, shared))
     if chance_is_learned:
         bent = _at_quantiles(_over_levels(ridges, target))

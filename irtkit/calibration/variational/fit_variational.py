@@ -1,7 +1,7 @@
 """From response patterns to a variational posterior.
 
 The optimisation starts near the maximum of the penalised likelihood, found with a coarse tolerance,
-or with minibatches from a sample of the respondents. An empirical prior is learned there.
+or with batches from a sample of the respondents. An empirical prior is learned there.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _NEAR = 1e-3
 """Tolerance of the search for the start, in nats: within √(2·tol) = 0.04 standard errors."""
 _BATCHES_AT_START = 4
-"""Minibatches whose respondents the start is found from."""
+"""Batches whose respondents the start is found from."""
 _LEAST_LOGIT = -4.0
 """Least logit of guessing at the start: where its estimate is 0 no normal distribution is."""
 
@@ -126,7 +126,7 @@ def _summary(
 ) -> Estimates:
     """Posterior means and SDs, and the likelihood at the means."""
     patterns, target, guide, bent = batches.patterns, state.target, state.guide, None
-    abilities, elbo, elbo_se = abilities_of(state, batches)
+    abilities = abilities_of(state, batches)
     if target.coordinates.model == "3PL":
         guide, bent = bent_posterior(state, batches, chance_is_learned=learns_chance)
     parameters, covariance = moments_of(target.coordinates, guide, bent)
@@ -158,8 +158,8 @@ def _summary(
         prior=target.described(guide.shared),
         log_likelihood=log_likelihood,
         converged=state.converged,
-        n_iterations=state.step,
-        trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 6),
+        n_iterations=len(state.trace),
+        trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 5),
         nodes=state.nodes,
         quadrature_error=error,
         trial_correlation=settings.trial_correlation,
@@ -170,8 +170,7 @@ def _summary(
             coordinates=target.coordinates,
             guide=guide,
             abilities=abilities,
-            elbo=elbo,
-            elbo_se=elbo_se,
+            elbo=float(state.elbo),
             stretch=1.0,
             bent=bent,
         ),

@@ -16,7 +16,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
 
 from irtkit.calibration.standard_errors import System, minus_missing_information
 from irtkit.calibration.variational.target import Point
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.target import Target
     from irtkit.irf import Array
 
-_LEAST_PAIRS = 2
-"""Fewest pairs of points. Two halve the variance of the shared part."""
 _BENT_AT_MOST = 0.7
 """Largest share of an item's information that a bent coordinate loses: its SD grows 1.8 times."""
 _LEAST_INFORMATION = 1e-3
@@ -56,42 +53,37 @@ class Guide(NamedTuple):
         """The mean as a point."""
         return Point(self.own, self.shared)
 
-    @property
-    def n_directions(self) -> int:
-        """Number of pairs of points of :meth:`deviates`."""
-        return max(int(self.own.shape[1]), _LEAST_PAIRS)
-
     def at(self, own: Array, common: Array) -> Point:
         """Point at standard normal deviates of items, (n_items, k), and of s, (r,)."""
         s = self.common_root() @ common
         moved = np.einsum("jkl,jl->jk", self.factor, own) - self.loading @ s
         return Point(self.own + moved, self.shared + s[: len(self.shared)])
 
-    def deviates(
-        self,
-        generator: np.random.Generator,
-        distance: Array | float = 1.0,
-        shared_distance: Array | float = 1.0,
-    ) -> Iterator[tuple[Array, Array]]:
-        """Pairs of opposite deviates for :meth:`at`.
+    def deviates(self, seed: int) -> Iterator[tuple[Array, Array]]:
+        """Pairs of opposite deviates for :meth:`at`, the same for all guides of this shape.
 
-        The deviates of each item are ±√k times randomly rotated axes: the mean over the pairs is
-        exact for cubics of one item, while items move independently. ``distance`` and
-        ``shared_distance`` multiply them, all alike or by pair (and item).
+        Those of each item are ±√k times randomly rotated axes, and those of what is shared are the
+        rows of a matrix with orthogonal columns. The mean over all is exact for cubics of one item,
+        and for cubics of what is shared.
         """
+        generator = np.random.default_rng([seed, 0])
         n_items, k = self.own.shape
-        n_pairs, r = self.n_directions, len(self.common)
-        distance = np.broadcast_to(distance, (n_pairs, n_items))
-        shared_distance = np.broadcast_to(shared_distance, n_pairs)
-        turned = _rotations(generator, n_items, k) * math.sqrt(k)
-        axes = np.linalg.qr(generator.normal(size=(r, r)))[0] * math.sqrt(r)
-        for pair in range(n_pairs):
-            own = turned[:, :, pair % k] * distance[pair, :, None]
-            if pair >= k:  # items of one coordinate: new signs
-                own = own * generator.choice((-1.0, 1.0), size=(n_items, 1))
-            common = axes[:, pair % r] * shared_distance[pair]
-            for side in (1.0, -1.0):
-                yield side * own, side * common
+        r = len(self.common)
+        n_rotations = -(-r // k)
+        n_pairs = n_rotations * k
+        square = np.linalg.qr(generator.normal(size=(n_pairs, n_pairs)))[0]
+        shared = square[:, :r] * math.sqrt(n_pairs)
+        for first in range(0, n_pairs, k):
+            turned = _rotations(generator, n_items, k) * math.sqrt(k)
+            for axis in range(k):
+                own = turned[:, :, axis]
+                common = shared[first + axis]
+                yield own, common
+                yield -own, -common
+
+    def points(self, seed: int) -> list[Point]:
+        """Points over which expectations are means."""
+        return [self.at(*pair) for pair in self.deviates(seed)]
 
     def common_root(self) -> Array:
         """Symmetric square root of the covariance of what is shared."""
@@ -116,22 +108,6 @@ class Guide(NamedTuple):
         total += 0.5 * np.linalg.slogdet(self.common[:n, :n])[1]
         return float(total + 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ inner.T @ inner)[1])
 
-    def squares(self, own: Array, common: Array) -> Array:
-        """Squared Mahalanobis distances from the mean of points at deviates, (n,).
-
-        Deviates are (n, n_items, k) and (n, r): more than coordinates, so that their own squares
-        would not do.
-        """
-        by_shared, rest, inner = self._given_shared()
-        n, s = len(self.shared), common @ self.common_root()
-        head, shifts = s[:, :n], s[:, n:] - s[:, :n] @ by_shared
-        squared = (head * np.linalg.solve(self.common[:n, :n], head.T).T).sum(axis=1)
-        off = own.reshape(len(own), -1) - shifts @ inner.T
-        pull = off @ inner
-        within = np.eye(len(rest)) + rest @ inner.T @ inner  # Woodbury 1950
-        less = (pull * np.linalg.solve(within, rest @ pull.T).T).sum(axis=1)
-        return np.asarray(squared + (off**2).sum(axis=1) - less)
-
     def _given_shared(self) -> tuple[Array, Array, Array]:
         """Regression of shifts on shared coordinates, their residual covariance, and the loading.
 
@@ -144,20 +120,10 @@ class Guide(NamedTuple):
         rest = np.asarray(self.common[n:, n:] - side.T @ by_shared)
         return by_shared, rest, inner.reshape(self.own.size, -1)
 
-    def distances(self, generator: np.random.Generator, n: int) -> Iterator[tuple[Array, Array]]:
-        """Distances for ``n`` sets of :meth:`deviates` whose points are distributed as the guide.
-
-        They are stratified: of each item, and of what is shared, one in each quantile interval.
-        """
-        n_items, k = self.own.shape
-        n_pairs, r = self.n_directions, len(self.common)
-        own = _stratified(generator, n * n_pairs, n_items, k).reshape(n, n_pairs, n_items)
-        return zip(own, _stratified(generator, n * n_pairs, 1, r).reshape(n, n_pairs), strict=True)
-
-    def around(self, generator: np.random.Generator) -> list[Point]:
-        """Points around the mean, without changes of what is shared."""
+    def around(self, seed: int) -> list[Point]:
+        """The same without changes of what is shared."""
         nothing = np.zeros(len(self.common))
-        return [self.at(own, nothing) for own, _ in self.deviates(generator)]
+        return [self.at(own, nothing) for own, _ in self.deviates(seed)]
 
     def natural(self, gradient: Point) -> Point:
         """Natural gradient: the covariance times a gradient."""
@@ -183,10 +149,6 @@ class Information(NamedTuple):
     """Shape (n_items, k, r)."""
     common_block: Array
     """Shape (r, r)."""
-
-    def averaged(self, other: Information, weight: float) -> Information:
-        """The mean with another one of some weight."""
-        return Information(*(a + weight * (b - a) for a, b in zip(self, other, strict=True)))
 
 
 def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
@@ -251,12 +213,6 @@ def _positive(own: Array) -> Array:
     return np.asarray(
         ((vectors * kept) @ vectors.transpose(0, 2, 1)) * scale[:, :, None] * scale[:, None, :]
     )
-
-
-def _stratified(generator: np.random.Generator, n: int, n_columns: int, k: int) -> Array:
-    """Lengths of k standard normal deviates over √k, (n, n_columns), one of each stratum."""
-    order = generator.permuted(np.tile(np.arange(n), (n_columns, 1)), axis=1).T
-    return np.asarray(np.sqrt(chi2.ppf((order + generator.random(order.shape)) / n, k) / k))
 
 
 def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -17,13 +18,14 @@ from irtkit import (
     ResponseMatrix,
     fit,
 )
+from irtkit.calibration.search import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import (
-    Likelihood,
-    evaluate,
+    Batches,
+    bound_at,
 )
 from irtkit.calibration.variational.target import Target
 from irtkit.data.patterns import patterns_of
-from irtkit.quadrature import engine_of, fixed_nodes
+from irtkit.quadrature import fixed_nodes
 from tests.crowds import crowd
 
 if TYPE_CHECKING:
@@ -41,10 +43,15 @@ THETA = np.linspace(-7, 7, 71)
 OF_ABILITY = norm.pdf(THETA) / norm.pdf(THETA).sum()
 
 
-def likelihood_of(target: Target, responses: ResponseMatrix) -> Likelihood:
+NODES = fixed_nodes(71, 7.0)
+
+
+def batches_of(target: Target, responses: ResponseMatrix) -> Batches:
+    """All respondents in one batch, in 64 bits."""
     rows = patterns_of(responses, synthetic_is_real=False)
-    engine = engine_of(rows, with_guessing=target.coordinates.model == "3PL")
-    return Likelihood(engine, fixed_nodes(71, 7.0), rows.n, exact=True)
+    mesh = jax.make_mesh((1,), ("rows",))
+    problem = problem_of(rows, target.coordinates.model, target.prior, mesh)
+    return Batches(problem, GridSchedule(), rows, None, seed=3)
 
 
 def differences(function: Callable[[Array], float], at: Array, step: float = 1e-5) -> Array:
@@ -57,24 +64,24 @@ def differences(function: Callable[[Array], float], at: Array, step: float = 1e-
 def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(
     target: Target, guide: Guide
 ) -> None:
-    # the same generator gives the same points around every mean, so that differences are exact
+    # the same seed gives the same points around every mean, so that differences are exact
     values = crowd("small").responses.values[:30, :5]
-    likelihood = likelihood_of(target, ResponseMatrix(values))
+    batches = batches_of(target, ResponseMatrix(values))
 
     def bound(own: Array, shared: Array) -> float:
         moved = guide._replace(own=own, shared=shared)
-        return evaluate(target, moved, likelihood, np.random.default_rng(3)).elbo
+        return bound_at(target, moved, batches, NODES).elbo
 
-    found = evaluate(target, guide, likelihood, np.random.default_rng(3)).gradient
+    gradient = bound_at(target, guide, batches, NODES).gradient
     by_own = differences(lambda own: bound(own, guide.shared), guide.own)
-    assert found.own == pytest.approx(by_own, rel=1e-4, abs=1e-4)
+    assert gradient.own == pytest.approx(by_own, rel=1e-4, abs=1e-4)
     if guide.shared.size:
         by_shared = differences(lambda shared: bound(guide.own, shared), guide.shared)
-        assert found.shared == pytest.approx(by_shared, rel=1e-4, abs=1e-4)
+        assert gradient.shared == pytest.approx(by_shared, rel=1e-4, abs=1e-4)
 
 
 def coupled_over_draws(
-    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator, n: int
+    target: Target, guide: Guide, batches: Batches, generator: np.random.Generator, n: int
 ) -> list[float]:
     """Log-likelihood and coupled prior at points drawn from the guide."""
     values = []
@@ -83,7 +90,7 @@ def coupled_over_draws(
         drawn = guide.at(own, generator.normal(size=len(guide.common)))
         parameters = target.coordinates.parameters(drawn)
         coupled = target.coupled(drawn, parameters).log_density
-        values.append(likelihood.evaluate(parameters)[0] + coupled)
+        values.append(batches.evaluate(parameters[None], NODES)[0][0] + coupled)
     return values
 
 
@@ -118,9 +125,9 @@ def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, floa
     posterior = result.posterior
     assert posterior is not None
     target = Target(posterior.coordinates, prior)
-    likelihood = likelihood_of(target, ResponseMatrix(TINY))
+    batches = batches_of(target, ResponseMatrix(TINY))
     guide, generator = posterior.guide, np.random.default_rng(12)
-    values = coupled_over_draws(target, guide, likelihood, generator, n)
+    values = coupled_over_draws(target, guide, batches, generator, n)
     rest = target.expected_prior(guide.own, guide.sds()).value + guide.entropy()
     return float(np.mean(values) + rest), float(np.std(values) / np.sqrt(n))
 
@@ -133,7 +140,4 @@ def test_the_bound_is_below_the_evidence_and_near_it() -> None:
     assert error < gap / 5
     assert exact - gap < bound < exact + 2 * error
     assert result.elbo is not None
-    assert result.elbo_se is not None
-    # four sets of points know their own spread to 41 %
-    assert result.elbo == pytest.approx(bound, abs=4 * np.hypot(error, result.elbo_se))
-    assert result.elbo < exact + 4 * result.elbo_se
+    assert result.elbo == pytest.approx(bound, abs=0.2)

@@ -64,15 +64,6 @@ def test_the_entropy_is_that_of_the_whole_covariance(guide: Guide) -> None:
     assert guide.entropy() == pytest.approx(expected, rel=1e-9)
 
 
-def test_squares_are_distances_from_the_mean_under_the_whole_covariance(guide: Guide) -> None:
-    generator, precision = np.random.default_rng(4), np.linalg.inv(covariance_of(guide))
-    own = generator.normal(size=(3, *guide.own.shape))
-    common = generator.normal(size=(3, len(guide.common)))
-    off = [flat(guide.at(*pair)) - flat(guide.mean) for pair in zip(own, common, strict=True)]
-    expected = [x @ precision @ x for x in off]
-    assert guide.squares(own, common) == pytest.approx(np.array(expected), rel=1e-6)
-
-
 def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide) -> None:
     generator = np.random.default_rng(6)
     gradient = Point(
@@ -83,14 +74,13 @@ def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide)
 
 
 def test_points_have_mean_zero_unit_covariance_and_no_third_moment_by_item(guide: Guide) -> None:
-    drawn = [own for own, _ in guide.deviates(np.random.default_rng(7))]
-    assert len(drawn) == 2 * guide.n_directions
-    points = np.array(drawn)
-    n, k = len(points), guide.own.shape[1]
-    assert points.mean(axis=0) == pytest.approx(0, abs=1e-12)
-    for item in points.transpose(1, 0, 2):
-        assert item.T @ item / n == pytest.approx(np.eye(k), abs=1e-12)
-        assert np.einsum("pa,pb,pc->abc", item, item, item) == pytest.approx(0, abs=1e-12)
+    of_items, of_shared = (np.array(drawn) for drawn in zip(*guide.deviates(7), strict=True))
+    for points in (*of_items.transpose(1, 0, 2), of_shared):
+        n, k = points.shape
+        assert points.mean(axis=0) == pytest.approx(0, abs=1e-12)
+        assert points.T @ points / n == pytest.approx(np.eye(k), abs=1e-12)
+        third = np.einsum("pa,pb,pc->abc", points, points, points)
+        assert third == pytest.approx(0, abs=1e-12)
 
 
 def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:

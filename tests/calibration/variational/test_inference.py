@@ -83,7 +83,7 @@ def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]
     result = fits[1][0]
     trace = result.trace
     assert result.converged
-    assert result.n_iterations < 200
+    assert result.n_iterations < 20
     assert list(trace["step"]) == list(range(1, result.n_iterations + 1))
     assert np.isfinite(trace).all(axis=None)
     # expectations under a guide lie below the maximum, and a bound below what it bounds
@@ -136,8 +136,8 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model: M
 
 
 def test_a_fit_that_runs_out_of_steps_says_so() -> None:
-    with pytest.warns(UserWarning, match="settled after 4 steps.* Pass .*max_iterations=8"):
-        result = fit(drawn(100, 10), method=Variational(max_iterations=4))
+    with pytest.warns(UserWarning, match="settled after 1 step.* Pass .*max_iterations=2"):
+        result = fit(drawn(100, 10), method=Variational(max_iterations=1))
     assert not result.converged
-    assert result.n_iterations == 4
+    assert result.n_iterations == 1
     assert np.isfinite(result.items["discrimination_se"]).all()
