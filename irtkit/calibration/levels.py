@@ -129,7 +129,7 @@ class LevelCells(NamedTuple):
         by_logit = level_curves(self.items, self.ability)[1]
         score = self.engine.reached_of(by_logit, self.rows) * self.items.slope
         information = level_information(self.items, self.ability).T
-        return score, information * self.engine.seen(self.rows)
+        return score, information * self.engine.tried[self.rows]
 
 
 def level_cells(
@@ -158,8 +158,8 @@ def _start(problem: Problem) -> Array:
     ability = (ability - ability.mean()) / max(float(ability.std()), 1e-3)
     sums = np.zeros((4, len(scores)))
     for rows in blocks(patterns.n, len(scores), _AT_ONCE):
-        level = engine.scored(rows)
-        seen = engine.seen(rows)
+        level = engine.score[rows]
+        seen = engine.tried[rows]
         at = np.clip(ability[rows], -4.0, 4.0)
         squares = (level**2 / np.maximum(seen, 1e-9)).sum(axis=0)
         sums += level.sum(axis=0), squares, at @ level, at @ seen
@@ -201,7 +201,7 @@ class LevelScores:
         engine = self.engine
         for rows, weights, _ in engine.weights(self.items, self.grid):
             by_node = np.ascontiguousarray(weights.T)
-            yield Part(rows, engine.scored(rows), engine.seen(rows), by_node, by_node)
+            yield Part(rows, engine.score[rows], engine.tried[rows], by_node, by_node)
 
     def system(self, *, by_itself: bool) -> System:
         """Information about each item, and (``by_itself``) what it misses along θ."""

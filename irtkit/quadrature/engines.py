@@ -150,8 +150,8 @@ def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
             products = groups.prod(axis=1)
             logs = xp.log(products).sum(axis=0)
             logs += xp.log(factors[whole:]).sum(axis=0)
-            right_sum = above.sum(axis=0) + logs
-            return total - right_sum, (s, None, None)
+            minus_log_wrong = above.sum(axis=0) + logs
+            return total - minus_log_wrong, (s, None, None)
         log_wrong = -above - xp.log(1 + decay)
         log_odds = None
         if logit is not None:

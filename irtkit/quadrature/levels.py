@@ -55,7 +55,8 @@ class LevelEngine:
         n_items = score.shape[1]
         self.marks = np.zeros(n_items, bool) if marks is None else marks
         """Items with two levels, of which cells have weights."""
-        self._tried = np.where(self.marks, trials, observed)
+        self.tried = np.where(self.marks, trials, observed)
+        """Trials of every cell, or whether it is observed."""
         trials_of_marks = trials[:, self.marks].sum(axis=1)
         n_leveled = np.count_nonzero(~self.marks)
         most_trials = trials_of_marks.max() + n_leveled
@@ -89,8 +90,9 @@ class LevelEngine:
         self.codes = np.where(has_level, number, -1).astype(np.int8)
         """Number of the level among those reached, −1 if missing or of items in `marks`."""
         of_levels = np.take_along_axis(self.scores.T, number, axis=0)
-        self._score = np.where(self.marks, score, of_levels * observed)
-        self.complete = bool((self._tried == 1).all())
+        self.score = np.where(self.marks, score, of_levels * observed)
+        """Score of every cell, 0 where it is missing."""
+        self.complete = bool((self.tried == 1).all())
 
     def items(self, slope: Array, steps: Array) -> Items:
         """Items with some slopes and steps; those that an item does not have are −∞."""
@@ -119,9 +121,9 @@ class LevelEngine:
             mass += weights.sum(axis=0)
             if of_gpcm:
                 mean = weights @ theta
-                gradient[:, 0] += self.scored(rows).T @ mean
+                gradient[:, 0] += self.score[rows].T @ mean
             if not self.complete:
-                by_item += self.seen(rows).T @ weights
+                by_item += self.tried[rows].T @ weights
             for k in range(1, len(by_level)):
                 by_level[k] += self.at(k, rows).T @ weights
         if of_gpcm:
@@ -191,12 +193,12 @@ class LevelEngine:
         lowest = log_p[:, 0]
         of_all = lowest.sum(axis=0)
         for rows in blocks(self.patterns.n, max(len(lowest), len(theta)), _AT_ONCE):
-            log_lowest = of_all if self.complete else self.seen(rows) @ lowest
+            log_lowest = of_all if self.complete else self.tried[rows] @ lowest
             joint = log_lowest + grid.log_weights[0]
             if self.model == "GPCM":
                 least = self.scores[:, 0] * items.slope
-                score = self.scored(rows) @ items.slope
-                score -= self.seen(rows) @ least
+                score = self.score[rows] @ items.slope
+                score -= self.tried[rows] @ least
                 joint = joint + np.multiply.outer(score, theta)
             else:
                 for k in range(1, self.scores.shape[1]):
@@ -210,14 +212,6 @@ class LevelEngine:
         if k < 2:
             weight[:, self.marks] = self._of_marks[k][rows]
         return weight
-
-    def seen(self, rows: slice) -> Array:
-        """Whether some cells are observed, or their trials."""
-        return np.asarray(self._tried[rows])
-
-    def scored(self, rows: slice) -> Array:
-        """Scores of some cells, 0 where they are missing."""
-        return np.asarray(self._score[rows])
 
     def reached_of(self, of_levels: Array, rows: slice) -> Array:
         """Values of the levels that some cells have, of (n_items, n_levels, n), as a table."""
