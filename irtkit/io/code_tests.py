@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.findings import Finding
@@ -172,9 +171,12 @@ def _warn(samples: Samples, code: str, **values: Any) -> None:
 @functools.lru_cache(maxsize=4)
 def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     """Instances that submissions name, each given by path and time of its last change."""
-    lists = chain.from_iterable(fields_of(companion(path)).values() for path, _ in submissions)
-    names = chain.from_iterable(map(entries_of, lists))
-    return frozenset(name for name in names if isinstance(name, str) and name.strip())
+    names = set[str]()
+    for path, _ in submissions:
+        for instances in fields_of(companion(path)).values():
+            texts = (name for name in entries_of(instances) if isinstance(name, str))
+            names.update(filter(str.strip, texts))
+    return frozenset(names)
 
 
 def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:

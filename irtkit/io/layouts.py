@@ -280,13 +280,15 @@ def _in_trials(table: Table, counted: list[int]) -> Table:
             series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
             right, tried = _counts(series[len(labels) :])
             n_rows = np.maximum(tried, 1)  # a cell without a trial is missing
+            first = np.cumsum(n_rows) - n_rows
             row = np.repeat(np.arange(len(tried)), n_rows)
-            trial = np.arange(len(row)) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+            trial = np.arange(len(row)) - first[row]
             response = pd.Series(np.where(tried[row] > 0, trial < right[row], np.nan))
             others = (column.iloc[row].reset_index(drop=True) for column in series)
             yield [next(others) if k < len(kept) else response for k in positions], done
 
-    return replace(table, header=[*(table.header[k] for k in kept), "correct"], columns=columns)
+    names = [table.header[k] for k in kept]
+    return replace(table, header=[*names, "correct"], columns=columns)
 
 
 def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:

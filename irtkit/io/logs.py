@@ -504,11 +504,13 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
 
 def _choice(argument: str, given: list[str], names: list[str], **values: Any) -> str:
     """Name that is given or is the only one. Otherwise the error lists all as remedies."""
-    named = [name for name in given if name in names] or names
-    if len(names) > 1 and named is names:
+    named = [name for name in given if name in names]
+    if named:
+        return named[0]
+    if len(names) > 1:
         remedies = [Remedy({argument: [*given, name]}) for name in names[:_SHOWN]]
         raise failed(f"several-{argument}s", *remedies, names=names, **values)
-    return named[0]
+    return names[0]
 
 
 def _check_known(argument: str, given: Names, of_logs: Iterable[str]) -> None:
@@ -545,7 +547,9 @@ def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
 
 def _description(key: tuple[str, str, str | None], item: Item) -> dict[str, Any]:
     fields = {"task": key[0], "text": item.text, "target": item.target}
-    return fields | {k if k not in fields else f"metadata.{k}": v for k, v in item.metadata.items()}
+    for name, value in item.metadata.items():
+        fields[f"metadata.{name}" if name in fields else name] = value
+    return fields
 
 
 def _table(records: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFrame:

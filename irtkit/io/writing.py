@@ -223,18 +223,30 @@ def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterato
     table, fixed = responses.item_table, list[dict[str, Any]]()
     columns = {} if table is None else table.astype(object).where(table.notna(), None).T.to_dict()
     for item, (task, sample) in zip(responses.items, tasks, strict=True):
-        metadata = {str(k): str(v) for k, v in columns.get(item, {}).items() if v is not None}
+        fields = columns.get(item, {}).items()
+        metadata = {str(name): str(value) for name, value in fields if value is not None}
         _, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
         hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
-        names = {"evaluation_name": task, "evaluation_result_id": task, "sample_id": sample}
-        texts: dict[str, Any] = {"input": {"raw": text, "reference": [target] if target else []}}
-        texts |= {"output": {"raw": []}, "answer_attribution": [], "metadata": metadata}
-        fixed.append({**names, "sample_hash": hashed, "interaction_type": "single_turn", **texts})
+        record: dict[str, Any] = {
+            "evaluation_name": task,
+            "evaluation_result_id": task,
+            "sample_id": sample,
+            "sample_hash": hashed,
+            "interaction_type": "single_turn",
+            "input": {"raw": text, "reference": [target] if target else []},
+            "output": {"raw": []},
+            "answer_attribution": [],
+            "metadata": metadata,
+        }
+        fixed.append(record)
     now = int(time.time())
-    for row, column, code in zip(*(part.tolist() for part in _trials(responses)), strict=True):
-        respondent, sample = responses.respondents[row], fixed[column]
-        run = f"{sample['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
-        record = {"schema_version": "0.3.0", "evaluation_id": run, "model_id": respondent, **sample}
-        record["evaluation"] = {"score": float(max(code, 0)), "is_correct": code == 1}
-        failed = {"error": "no response is known"} if code < 0 else {}
-        yield record | failed
+    for row, column, code in zip(*map(np.ndarray.tolist, _trials(responses)), strict=True):
+        respondent, record = responses.respondents[row], fixed[column]
+        run = f"{record['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
+        names = {"schema_version": "0.3.0", "evaluation_id": run, "model_id": respondent}
+        marks: dict[str, Any] = {
+            "evaluation": {"score": float(max(code, 0)), "is_correct": code == 1}
+        }
+        if code < 0:
+            marks["error"] = "no response is known"
+        yield names | record | marks

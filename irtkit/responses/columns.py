@@ -262,14 +262,15 @@ def usual_columns(
     header: Sequence[str], role: str, taken: Collection[int | None] = ()
 ) -> list[int]:
     """Free columns with usual names of a role, or those that are called as the role is."""
-    free = [k for k, name in enumerate(header) if k not in taken]
-    usual = [k for k in free if plain_name(header[k]) in COLUMNS[role]]
+    plain = {k: plain_name(name) for k, name in enumerate(header) if k not in taken}
+    usual = [k for k, name in plain.items() if name in COLUMNS[role]]
     if len(usual) > 1:  # "subject" may be a task beside "model"
-        usual = [k for k in usual if plain_name(header[k]) not in TASKS] or usual
-    if role == "item" and sum(plain_name(header[k]).endswith("id") for k in usual) == 1:
-        return [k for k in usual if plain_name(header[k]).endswith("id")]
+        usual = [k for k in usual if plain[k] not in TASKS] or usual
+    ids = [k for k in usual if plain[k].endswith("id")]
+    if role == "item" and len(ids) == 1:
+        return ids
     exact = [k for k in usual if header[k] == role]
-    return exact or [k for k in usual if plain_name(header[k]) == role] or usual
+    return exact or [k for k in usual if plain[k] == role] or usual
 
 
 def recognised(header: Sequence[str], role: str, taken: Collection[int | None] = ()) -> int:
@@ -302,17 +303,21 @@ def _choice(role: str, name: str) -> Remedy:
 
 def no_items(header: Sequence[str], taken: Collection[int | None] = ()) -> ReadingError:
     """Return the error for a long table without a column of items, naming the one it may be."""
-    free = [k for k, name in enumerate(header) if name and k not in taken]
     marks = COLUMNS["respondent"] | COLUMNS["response"]
+    free = [k for k, name in enumerate(header) if name and k not in taken]
     likely = [k for k in free if plain_name(header[k]) not in marks]
-    k = likely[0] if len(likely) == 1 else task_position(header, taken)
-    remedy = ask("column", item=...)
-    if k is not None:
-        remedy = Remedy({"item": header[k]}, "holds-items")
+    likeliest = likely[0] if len(likely) == 1 else task_position(header, taken)
+    if likeliest is None:
+        remedy = ask("column", item=...)
+    else:
+        remedy = Remedy({"item": header[likeliest]}, "holds-items")
     return failed("no-item-column", remedy, role="item", columns=[header[k] for k in free])
 
 
 def task_position(header: Sequence[str], taken: Collection[int | None]) -> int | None:
     """Position of the column of tasks, if there is one."""
     places = {plain_name(name): k for k, name in enumerate(header) if k not in taken}
-    return next((places[name] for name in TASKS if name in places), None)
+    for name in TASKS:
+        if name in places:
+            return places[name]
+    return None

@@ -341,8 +341,11 @@ def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
 def summary_labels(labels: Sequence[str], settings: Settings) -> list[Finding]:
     """Say which labels of rows may sum up other rows, such as "mean"."""
     summaries = [label for label in labels if plain_name(label) in SUMMARIES]
-    remedy = Remedy({"ignore": [*dict.fromkeys([*listed(settings.ignore), *summaries])]}, "ignore")
-    return [Finding("summary", "warning", {"labels": summaries}, (remedy,))] if summaries else []
+    if not summaries:
+        return []
+    left_out = dict.fromkeys([*listed(settings.ignore), *summaries])
+    remedy = Remedy({"ignore": [*left_out]}, "ignore")
+    return [Finding("summary", "warning", {"labels": summaries}, (remedy,))]
 
 
 def _check_tasks(matrix: ResponseMatrix, items: Labels) -> None:

@@ -271,8 +271,10 @@ class Coder:
     @property
     def mixed(self) -> bool:
         """Whether words of the vocabulary stand beside other values, so that they may be none."""
+        if not self.words:
+            return False
         alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)
-        return bool(self.words) and (self._has_numbers or self.n_invalid > 0 or not alone)
+        return self._has_numbers or self.n_invalid > 0 or not alone
 
     @property
     def unusual(self) -> bool:

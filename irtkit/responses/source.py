@@ -48,15 +48,22 @@ class Source:
     findings: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
-        n = len(self.files)
-        shown = ", ".join(self.files[:3]) + (f" and {n - 3:,} more files" if n > 3 else "")
-        given = {name: getattr(self, name) for name in _SETTINGS}
-        settings = [f"{name} {_words(one)}" for name, one in given.items() if one is not None]
-        sentences = [f"Read from {shown} ({', '.join([self.format, *settings])})."]
-        if n := self.n_runs_merged:
-            sentences.append(f"{n:,} run{'s were' if n > 1 else ' was'} merged.")
-        if n := self.n_rows_dropped:
-            sentences.append(f"{n:,} row{'s were' if n > 1 else ' was'} left out.")
+        n_more = len(self.files) - 3
+        shown = ", ".join(self.files[:3])
+        if n_more > 0:
+            shown += f" and {n_more:,} more files"
+        how = [self.format]
+        for name in _SETTINGS:
+            value = getattr(self, name)
+            if value is not None:
+                how.append(f"{name} {_words(value)}")
+        sentences = [f"Read from {shown} ({', '.join(how)})."]
+        for n, noun, verb in (
+            (self.n_runs_merged, "run", "merged"),
+            (self.n_rows_dropped, "row", "left out"),
+        ):
+            if n:
+                sentences.append(f"{n:,} {noun}{'s were' if n > 1 else ' was'} {verb}.")
         return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:

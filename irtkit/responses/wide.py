@@ -58,12 +58,15 @@ class Layout(NamedTuple):
 
 def of_tasks(matrix: ResponseMatrix, tasks: Names) -> ResponseMatrix:
     """Return the items of some tasks, and the respondents that answered them."""
-    of_items = [] if matrix.item_table is None else [*matrix.item_table.get("task", [])]
-    if unknown := [name for name in listed(tasks) if name not in of_items]:
-        raise failed("no-task", task=unknown[0], tasks=[*dict.fromkeys(of_items)])
-    every = np.arange(matrix.n_respondents)
-    kept = matrix.part(every, np.flatnonzero(np.isin(of_items, listed(tasks))))
-    return kept.part(np.flatnonzero(np.diff(kept.observed.trials.indptr))).with_known(matrix)
+    table = matrix.item_table
+    of_items = [] if table is None or "task" not in table else table["task"].tolist()
+    for task in listed(tasks):
+        if task not in of_items:
+            raise failed("no-task", task=task, tasks=[*dict.fromkeys(of_items)])
+    columns = np.flatnonzero(np.isin(of_items, listed(tasks)))
+    kept = matrix.part(np.arange(matrix.n_respondents), columns)
+    n_answered = np.diff(kept.observed.trials.indptr)
+    return kept.part(np.flatnonzero(n_answered)).with_known(matrix)
 
 
 def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Finding]]:
