@@ -104,31 +104,34 @@ def _of_one_task(evaluations: list[Samples]) -> list[Samples]:
     """Join evaluations ``task/filter`` on the same samples, as converters write each filter."""
     tasks: dict[object, list[Samples]] = {}
     for samples in evaluations:
-        task, _, by = samples.task.rpartition("/")
+        task = samples.task.rpartition("/")[0]
+        contents = frozenset((name, item.content) for name, item in samples.items.items())
         key: object = samples
-        if task and len(evaluations) > 1:
-            contents = frozenset((name, item.content) for name, item in samples.items.items())
-            if all(content is not None for _, content in contents):
-                key = samples.respondent, samples.run, task, contents
+        if task and all(content is not None for _, content in contents):
+            key = samples.respondent, samples.run, task, contents
         tasks.setdefault(key, []).append(samples)
-    for first, *others in tasks.values():
-        if not others:
-            continue
-        places = {item: place for place, item in enumerate(first.items)}
-        scores: dict[Measure, tuple[Any, Any]] = {}
-        for samples in (first, *others):
-            by = samples.task.rpartition("/")[2]
-            numbers = [places[item] for item in samples.items]
-            for measure, (positions, values) in samples.scores.items():
-                filters = f"{by}, {measure.filter}" if measure.filter else by
-                is_mark = measure not in samples.not_marks
-                key_of_score = Measure(measure.metric, filters) if is_mark else measure
-                scores[key_of_score] = [numbers[k] for k in positions], values
-        first.task, first.scores = first.task.rpartition("/")[0], scores
-        first.n_samples += sum(samples.n_samples for samples in others)
-        first.n_failed += sum(samples.n_failed for samples in others)
-        first.doubt = next((samples.doubt for samples in (first, *others) if samples.doubt), None)
+    for joined in tasks.values():
+        if len(joined) > 1:
+            _join(joined)
     return [first for first, *_ in tasks.values()]
+
+
+def _join(evaluations: list[Samples]) -> None:
+    """Add the scores of evaluations to the first one, whose filter is the end of their task."""
+    first = evaluations[0]
+    places = {item: place for place, item in enumerate(first.items)}
+    scores: dict[Measure, tuple[list[int], list[Any]]] = {}
+    for samples in evaluations:
+        numbers = [places[item] for item in samples.items]
+        for measure, (positions, values) in samples.scores.items():
+            filters = samples.task.rpartition("/")[2], measure.filter
+            of_filter = Measure(measure.metric, ", ".join(filter(None, filters)))
+            name = measure if measure in samples.not_marks else of_filter
+            scores[name] = [numbers[k] for k in positions], values
+    first.task, first.scores = first.task.rpartition("/")[0], scores
+    first.n_samples = sum(samples.n_samples for samples in evaluations)
+    first.n_failed = sum(samples.n_failed for samples in evaluations)
+    first.doubt = next((samples.doubt for samples in evaluations if samples.doubt), None)
 
 
 def _begun(
@@ -168,12 +171,14 @@ def _marks_of(aggregate: dict[str, Any]) -> _Marks:
     """Marks of each aggregate result, named by its metric if the names differ."""
     names: dict[str | None, str] = {}
     for result in entries_of(aggregate.get("evaluation_results")):
-        ids = (at(result, "metric_config", key) for key in ("metric_id", "metric_name"))
-        name, key = next(filter(None, ids), None), at(result, "evaluation_result_id")
+        config, key = at(result, "metric_config"), at(result, "evaluation_result_id")
+        name = at(config, "metric_id") or at(config, "metric_name")
         if isinstance(name, str) and isinstance(key, str):
             names[key] = name
-    names = names if len(set(names.values())) == len(names) else {}
-    return {k: (Measure(_CORRECT, n), Measure(_SCORE, n)) for k, n in [*names.items(), (None, "")]}
+    if len(set(names.values())) < len(names):
+        names = {}
+    names[None] = ""
+    return {key: (Measure(_CORRECT, name), Measure(_SCORE, name)) for key, name in names.items()}
 
 
 READER = begins(r'\{(?=.*"evaluation_id")(?=.*"schema_version"\s*:\s*")'), read

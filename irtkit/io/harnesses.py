@@ -193,12 +193,31 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
     https://github.com/openml/openml-python (openml/runs/run.py),
     https://www.cs.waikato.ac.nz/ml/weka/arff.html
     """
-    names, columns, runs = list[str](), list[int](), list[Samples]()
+    task, names = "", list[str]()
+    with open_text(path) as text:
+        numbered = enumerate(map(str.strip, text), start=1)
+        lines = ((n, line) for n, line in numbered if line and not line.startswith("%"))
+        for number, line in lines:
+            word, _, rest = line.partition(" ")
+            attribute = _ATTRIBUTE.match(rest.strip())
+            if word.lower() == "@data":
+                break
+            if word.lower() == "@relation":
+                task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
+            elif word.lower() == "@attribute" and attribute:
+                names += filter(None, attribute.groups())
+            else:
+                raise ValueError(f"line {number}: the line does not fit an ARFF header")
+        wanted = "row_id" if "row_id" in names else "rowid", "prediction", "correct"
+        if not set(wanted) <= set(names):
+            got = ", ".join(names) or "none"
+            raise ValueError(f"predictions need the attributes {', '.join(wanted)}, got {got}")
+        columns = [names.index(name) for name in wanted]
+        system = named_by_file(path, "[._-]?predictions")
+        samples = Samples(path, system, task, "ARFF", described=described)
 
-    def add(line: str) -> None:
-        word, _, rest = line.partition(" ")
-        if columns:
-            cells, samples = _cells(line), runs[0]
+        def add(line: str) -> None:
+            cells = _cells(line)
             if len(cells) != len(names):
                 raise ValueError(f"{len(cells)} cells in a table of {len(names)} columns")
             item, predicted, true = (cells[column] for column in columns)
@@ -206,25 +225,9 @@ def read_openml(path: Path, described: Described) -> list[Samples]:
             samples.n_samples += 1
             position = samples.position(item, true, lambda _: Item(true, None, true))
             samples.add(position, Measure("correct"), score)
-        elif word.lower() == "@relation":
-            task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
-            system = named_by_file(path, "[._-]?predictions")
-            runs.append(Samples(path, system, task, "ARFF", described=described))
-        elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
-            names.extend(filter(None, attribute.groups()))
-        elif word.lower() == "@data":
-            wanted = ("row_id" if "row_id" in names else "rowid", "prediction", "correct")
-            if not set(wanted) <= set(names):
-                got = ", ".join(names) or "none"
-                raise ValueError(f"predictions need the attributes {', '.join(wanted)}, got {got}")
-            columns.extend(names.index(name) for name in wanted)
-        else:
-            raise ValueError("the line does not fit an ARFF header")
 
-    with open_text(path) as text:
-        lines = enumerate(map(str.strip, text), start=1)
-        for_each("line", (line for line in lines if line[1] and not line[1].startswith("%")), add)
-    return [run for run in runs if run.n_samples]
+        for_each("line", lines, add)
+    return [samples] if samples.n_samples else []
 
 
 def _cells(line: str) -> list[str]:

@@ -88,13 +88,15 @@ def read(path: Path, described: Described) -> list[Samples]:
 
 def _marks(scores: dict[str, Any]) -> dict[str, float | None]:
     """Mark by each scorer, and by each key of a score with several values."""
-    marks = {}
+    marks: dict[str, float | None] = {}
     for scorer, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
-        value = dict(enumerate(value)) if isinstance(value, list) else value
-        parts = {f".{key}": part for key, part in fields_of(value).items()}
-        for key, part in (parts if isinstance(value, dict) else {"": value}).items():
-            marks[f"{scorer}{key}"] = _number(part)
+        if isinstance(value, list):
+            value = dict(enumerate(value))
+        if isinstance(value, dict):
+            marks |= {f"{scorer}.{key}": _number(part) for key, part in value.items()}
+        else:
+            marks[scorer] = _number(value)
     return {metric: number for metric, number in marks.items() if number is not None}
 
 
@@ -109,10 +111,14 @@ def _number(value: Any) -> float | None:
 
 def _described(record: dict[str, Any]) -> Item:
     metadata = metadata_of(record.get("metadata"))
-    if choices := text_of(record.get("choices")):
-        metadata |= {"choices": choices, "n_options": len(entries_of(record.get("choices")))}
+    choices = text_of(record.get("choices"))
+    if choices:
+        metadata["choices"] = choices
+        metadata["n_options"] = len(entries_of(record.get("choices")))
     text, target = text_of(record.get("input")), text_of(record.get("target"))
-    content = None if text is None else f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"
+    if text is None:
+        return Item(None, text, target, metadata)
+    content = f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"
     return Item(content, text, target, metadata)
 
 
