@@ -6,7 +6,6 @@ the marks go into the cells of a response matrix.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -106,16 +105,14 @@ class LongFrame:
             block = tuple(map(np.concatenate, zip(*self._answers, strict=True)))
             matrix, notes, n_given = of_answers(block, self.names, self.settings)
         else:
+            coder = self.coder
             matrix = ResponseMatrix.of_cells(self.cells, self.names)
             self.builder.refuse_repeats(self.names)
-            notes, n_given = self.coder.notes(len(self.names[0])), self.coder.n_given
-            if (
-                self.coder.n_right == n_given
-                and matrix.n_missing
-                and not self.coder.marking.missing
-            ):
+            notes, n_given = coder.notes(len(self.names[0])), coder.n_given
+            only_right = coder.n_right == n_given and not coder.marking.missing
+            if only_right and matrix.n_missing:
                 wrong = ask("blank-wrong", right=1, wrong="")
-                choices = (wrong, ask("blank-missing", missing=""))
+                choices = wrong, ask("blank-missing", missing="")
                 notes.append(Finding("only-right", "note", {"n": matrix.n_missing}, choices))
         if self.items.prefixed:
             matrix = matrix.with_columns(task=[parts[0] for parts in self.items.parts])
@@ -197,16 +194,17 @@ def _on_scale(table: Table, positions: list[int]) -> bool:
     """Whether the last column holds marks as the one before it does, of the cells before these."""
     import pandas as pd
 
-    with suppress(ValueError):  # lists or objects
+    try:
         block, _ = next(table.columns(positions), ([], 0))
-        *cell, response, other = (_values(column) for column in block)
-        marks, rival = (pd.to_numeric(pd.Series(one), errors="coerce") for one in (response, other))
-        bounds = marks.min(), marks.max()
-        finer = bool((rival % 1 > 0).any() and not (marks % 1 > 0).any())
-        if finer or rival.isna().any() or not rival.between(*bounds).all():
-            return False
-        return all(rival.groupby(labels).nunique().max() > 1 for labels in cell)
-    return False
+    except ValueError:  # lists or objects
+        return False
+    *cell, response, other = (pd.Series(_values(column)) for column in block)
+    marks, rival = (pd.to_numeric(column, errors="coerce") for column in (response, other))
+    if rival.isna().any() or not rival.between(marks.min(), marks.max()).all():
+        return False
+    if (rival % 1 > 0).any() and not (marks % 1 > 0).any():  # finer
+        return False
+    return all(rival.groupby(labels).nunique().max() > 1 for labels in cell)
 
 
 def _long_frame(
@@ -368,13 +366,14 @@ def _check_tasks(matrix: ResponseMatrix, items: Labels) -> None:
 def _repeated(table: Table, role: Roles, values: Mapping[str, Any]) -> ReadingError:
     """Return the error for rows that respondent and item do not identify."""
     header = table.header
-    frame = as_text(table, [*range(len(header))])
-    frame = frame[~frame[role.response].str.strip().str.lower().isin(MISSING_WORDS)]
-    item = role.all_items(role.task is not None and len({*frame[role.task]}) > 1)
+    text = as_text(table, [*range(len(header))])
+    missing = text[role.response].str.strip().str.lower().isin(MISSING_WORDS)
+    frame = text[~missing].drop(columns=role.response)
+    by_task = role.task is not None and len({*frame[role.task]}) > 1
+    item = role.all_items(by_task)
     cell = [*role.respondent, *item]
-    frame = frame[[k for k, name in enumerate(header) if k in cell or not is_nameless(name)]]
-    frame = frame.drop(columns=role.response)
-    return repeated_rows(frame, header, role.respondent, item, values)
+    named = [k for k in frame if k in cell or not is_nameless(header[k])]
+    return repeated_rows(frame[named], header, role.respondent, item, values)
 
 
 def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
@@ -409,25 +408,28 @@ def repeated_rows(
     """
     import pandas as pd
 
-    cell, telling = [*respondent, *item], []
+    cell = [*respondent, *item]
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
-    for k in (k for k in range(len(header)) if k in rows and k not in cell):
-        if rows.duplicated([*cell, k]).any():
-            continue
+    telling = []
+    for k in rows.columns.difference(cell).tolist():
         kind, n_values = kind_of(header[k]), rows[k].nunique()
-        fractions = pd.to_numeric(rows[k], errors="coerce") % 1 > 0
-        choice = n_values <= max(_FEW, len(rows) / 2) and not fractions.any()
-        if n_values > 1 and (kind != "other" or choice):
+        if n_values < 2 or rows.duplicated([*cell, k]).any():
+            continue
+        measures = (pd.to_numeric(rows[k], errors="coerce") % 1 > 0).any()
+        if kind != "other" or (n_values <= max(_FEW, len(rows) / 2) and not measures):
             telling.append((KINDS.index(kind), n_values, k))
     names = [header[k] for _, _, k in sorted(telling)]
-    values = {**values, "columns": names[:1]} if names else values
+    if names:
+        values = {**values, "columns": names[:1]}
     if not names or kind_of(names[0]) == "repeat":
         only = bool(names) and all(kind_of(name) == "repeat" for name in names)
         out: Any = {"ignore": [*listed(ignored), *names[:1]]} if names and not item else {}
         counted = Remedy(out | {"repeats": "count"}, "count", safe=only)
         first = Remedy(out | {"repeats": "first"}, "first", safe=False)
         return failed("repeated", counted, first, **values)
-    respondents, items = ([header[k] for k in columns] for columns in (respondent, item))
-    systems = Remedy({"respondent": [*respondents, names[0]]}, "systems", safe=False)
-    apart = [Remedy({"item": [names[0], *items]}, "items", safe=False)] * bool(item)
-    return failed("repeated", *apart, systems, **values)
+    respondents = [header[k] for k in respondent]
+    remedies = [Remedy({"respondent": [*respondents, names[0]]}, "systems", safe=False)]
+    if item:
+        items = [names[0], *(header[k] for k in item)]
+        remedies.insert(0, Remedy({"item": items}, "items", safe=False))
+    return failed("repeated", *remedies, **values)

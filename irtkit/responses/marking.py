@@ -121,11 +121,13 @@ class Marking(NamedTuple):
 
     def codes(self, numbers: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
         """Codes of numbers, and scores between 0 and 1 of numbers in a range."""
+        scores = numbers
         with np.errstate(invalid="ignore"):
-            scores = numbers if self.score_range is None else (numbers - low) / (high - low)
+            if self.score_range is not None:
+                scores = (numbers - low) / (high - low)
             scores = np.where((scores >= 0) & (scores <= 1), scores, INVALID)
-        scores[np.isnan(numbers)] = MISSING
-        return scores if (scores % 1).any() else scores.astype(np.int8)
+            scores[np.isnan(numbers)] = MISSING
+            return scores if (scores % 1).any() else scores.astype(np.int8)
 
     def check_items(self, items: Sequence[str]) -> None:
         """Refuse a range of an item that is not there."""
@@ -307,20 +309,19 @@ class Coder:
         If most are readable, a range is for the items of the others alone.
         """
         row, column, value = self.first
+        cell = {"respondent": respondents[row], "item": items[column], "value": value}
         n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
         seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
         code, remedies = proposals(self.written, self.marking, seen)
-        cell = {"respondent": respondents[row], "item": items[column], "value": value}
         if self.outside is not None and isinstance(plain_value(value), float):
-            code, pair = "outside-range", dict(zip(("low", "high"), self.outside, strict=True))
-            remedies, cell = [ask("score-range", score_range=...)], cell | pair
+            code, remedies = "outside-range", [ask("score-range", score_range=...)]
+            cell["low"], cell["high"] = self.outside
         odd = np.flatnonzero(self.invalid_columns)
-        if 2 * len(odd) <= len(items):
-            for k, remedy in enumerate(remedies):
-                pair_of_all = remedy.settings.get("score_range")
-                if isinstance(pair_of_all, tuple) and "levels" not in remedy.settings:
-                    by_item = {items[j]: pair_of_all for j in odd[:_MOST_ITEMS]}
-                    remedies[k] = ask(remedy.purpose, score_range=by_item)
+        for k, remedy in enumerate(remedies if 2 * len(odd) <= len(items) else ()):
+            pair = remedy.settings.get("score_range")
+            if isinstance(pair, tuple) and "levels" not in remedy.settings:
+                by_item = {items[j]: pair for j in odd[:_MOST_ITEMS]}
+                remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
 
