@@ -195,8 +195,8 @@ def _on_scale(table: Table, positions: list[int]) -> bool:
     import pandas as pd
 
     try:
-        block, _ = next(table.columns(positions), ([], 0))
-    except ValueError:  # lists or objects
+        block, _ = next(table.columns(positions))
+    except (ValueError, StopIteration):  # lists or objects, or no rows
         return False
     *cell, response, other = (pd.Series(_values(column)) for column in block)
     marks, rival = (pd.to_numeric(column, errors="coerce") for column in (response, other))
@@ -372,7 +372,8 @@ def _repeated(table: Table, role: Roles, values: Mapping[str, Any]) -> ReadingEr
     by_task = role.task is not None and len({*frame[role.task]}) > 1
     item = role.all_items(by_task)
     cell = [*role.respondent, *item]
-    named = [k for k in frame if k in cell or not is_nameless(header[k])]
+    positions: list[Any] = [*frame]
+    named = [k for k in positions if k in cell or not is_nameless(header[k])]
     return repeated_rows(frame[named], header, role.respondent, item, values)
 
 
@@ -411,7 +412,8 @@ def repeated_rows(
     cell = [*respondent, *item]
     rows = frame[frame.duplicated(cell, keep=False)] if len(frame) else frame
     telling = []
-    for k in rows.columns.difference(cell).tolist():
+    others: list[Any] = [*rows.columns.difference(cell)]
+    for k in others:
         kind, n_values = kind_of(header[k]), rows[k].nunique()
         if n_values < 2 or rows.duplicated([*cell, k]).any():
             continue
