@@ -1,20 +1,23 @@
 """How likely it is that the key of each item is wrong, as a Bayes factor.
 
 "An ordinary item of this bank" is compared with "an ordinary item whose key was moved". Respondents
-are put in groups g by ability. An ordinary item has one of the curves P_g of a dictionary, the
-items of the bank. A moved key is chosen by a share q of those who fail the item as it was meant:
-P'_g = f + (1 − 2f) q (1 − P_g). Right responses in a group are beta-binomial with mean P_g and
-precision M, which is estimated from the bank. It makes a large group count for at most about M
-respondents, as far as curves of ordinary items vary.
+are put in groups g by ability. An ordinary item has the curve P_g of one of the *other* items, each
+as likely as its own key is right. A moved key is chosen by a share q of those who fail the item as
+it was meant: P'_g = f + (1 − 2f) q (1 − P_g). Right responses in a group are beta-binomial with
+mean P_g and precision M, which is estimated from the bank. It makes a large group count for at most
+about M respondents, as far as curves of ordinary items vary.
 
 Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
 answers.
+
+The share π of wrong keys is unknown. It is 0 with probability ½, as most benchmarks were checked,
+and else log-uniform. p_wrong_key is an average over the posterior of π.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,114 +25,125 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type
-from irtkit.data.mixtures import known_components
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
 from irtkit.suspects.flags import coded_answers
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
 
     from irtkit.irf import Array
 
-_OWN_GROUPS = 16  # Respondents up to which each is a group.
-_GROUPS = 12  # Groups of more respondents. 24 find no more.
-_OWN_SHARES = 40  # Respondents from which on curves follow the shares right of the item itself.
-_PSEUDO = 8.0  # Responses that the fitted curve counts for beside these shares.
-_CURVES = 500  # Curves in the dictionary.
-_JITTER = 0.15  # SD of log slopes and of intercepts about the fitted ones.
-_LEAST_SLOPE = 0.02  # Of an ordinary item.
-_PRECISIONS = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
-_CLEARLY = 10.0  # Log likelihood below the largest at which the search ends: it has one top.
-_CHOSEN = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # Shares q of a moved key, equally likely.
-_ERROR, _ERROR_FEW = 0.01, 0.005  # Error rate f, also of few respondents.
-_OPTIONS = 20  # Different answers in the bank up to which each item has all of them to choose from.
-_MOST_WRONG = 0.03  # Prior share of wrong keys at most.
-_MANY_WRONG = 0.05  # Share from which on keys do not explain what is found.
-_LISTED = 20  # Items that are listed at most, of fewer than 2,000.
-_LEFT_OUT = 0.3  # Probability from which on an item leaves the dictionary.
-_ITEMS = 1000  # Items, evenly spread, that decide on the precision.
+
+@dataclass(frozen=True)
+class _Tuned:
+    """Constants chosen together (``benchmarks/keys.py``)."""
+
+    groups: int = 12  # Groups of respondents. 24 find no more.
+    pseudo: float = 8.0  # Responses that a fitted curve counts for beside those to the item.
+    curves: int = 500  # Curves in the dictionary.
+    least_slope: float = 0.02  # Of an ordinary item.
+    least_weight: float = 1e-6  # Of a curve, against rounding.
+    precisions: tuple[float, ...] = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
+    clearly: float = 10.0  # Log likelihood below the largest at which the search for M ends.
+    chosen: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # Shares q, equally likely.
+    error: float = 0.01  # Error rate f.
+    options: int = 20  # Different answers in the bank up to which each item has all of them.
+    none_wrong: float = 0.5  # Prior probability that no key is wrong.
+    shares: tuple[float, float] = (0.0005, 0.3)  # Least and largest other share of wrong keys.
+    most_wrong: float = 0.03  # Share that enters probabilities at most.
+    many_wrong: float = 0.05  # Share from which on keys do not explain what is found.
+    items: int = 1000  # Items, evenly spread, that decide on the precision.
+
+
+_TUNED = _Tuned()
+_SHARES = np.geomspace(*_TUNED.shares, 40)
+_LISTED = 20  # Items that are called at most, of fewer than 2,000.
 
 
 class _Counts(NamedTuple):
-    """Right responses by item and group of respondents, and how many there are."""
+    """Right responses of items by group of respondents, and how many there are."""
 
-    rows: Array  # Both of items that differ, (n_distinct_items, n_groups, 2).
+    rows: Array  # Both of items that differ, (n_rows, n_groups, 2).
+    kind: Any  # Kind of item of each row: items with the same responses. (n_rows,)
     of_item: Any  # Row of each item, (n_items,).
     occurring: list[Array]  # Of each group, the counts that occur, (n_counts, 2).
-    codes: Any  # Which of them each row has, (n_distinct_items, n_groups).
+    codes: Any  # Which of them each row has, (n_rows, n_groups).
 
     @classmethod
-    def of(cls, right: Array, tried: Array) -> _Counts:
+    def of(cls, right: Any, tried: Any, kind: Any) -> _Counts:
         """Find the counts that occur, (n_items, n_groups) each."""
-        rows, of_item = np.unique(np.stack([right, tried], axis=-1), axis=0, return_inverse=True)
-        groups = rows.transpose(1, 0, 2)
-        found = [np.unique(group, axis=0, return_inverse=True) for group in groups]
-        codes = np.stack([code.ravel() for _, code in found], axis=1)
-        return cls(rows, of_item.ravel(), [counts for counts, _ in found], codes)
+        both = np.stack([right, tried], axis=-1)
+        flat = np.column_stack([both.reshape(len(both), -1), kind])
+        _, first, of_item = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+        rows = both[first]
+        occurring, codes = [], []
+        for group in rows.transpose(1, 0, 2):
+            counts, code = np.unique(group, axis=0, return_inverse=True)
+            occurring.append(counts)
+            codes.append(code.ravel())
+        return cls(rows, kind[first], of_item.ravel(), occurring, np.stack(codes, axis=1))
 
 
 class _Bank(NamedTuple):
-    """Curves of ordinary items, and the responses in groups of respondents."""
+    """Curves of ordinary items, and how responses in a group of respondents scatter about them."""
 
     curves: Array  # P(right), (n_curves, n_groups).
-    error: float
-    precision: float = np.inf
-
-    @classmethod
-    def of(cls, curves: Array, error: float, precisions: Iterable[float], counts: _Counts) -> _Bank:
-        """Take some of the curves, and the precision under which all items are likeliest."""
-        chosen = np.linspace(0, len(curves) - 1, min(len(curves), _CURVES)).round().astype(int)
-        bank, *banks = [
-            cls(np.clip(curves[chosen], error, 1 - error), error, m) for m in precisions
-        ]
-        most = bank.likelihood(counts).sum() if banks else 0.0
-        for other in banks:
-            value = other.likelihood(counts).sum()
-            if value >= most:
-                bank, most = other, value
-            elif value < most - _CLEARLY:
-                break
-        return bank
-
-    def moved(self) -> _Bank:
-        """The same curves with moved keys."""
-        share = np.array(_CHOSEN)[:, None, None]
-        curves = self.error + (1 - 2 * self.error) * share * (1 - self.curves)
-        return self._replace(curves=curves.reshape(-1, curves.shape[-1]))
+    kind: Any  # Kind of the item of each, whose own curve says nothing about it.
+    weight: Array  # Probability that the item is an ordinary one.
+    precision: float
 
     def likelihood(self, counts: _Counts) -> Array:
-        """Log likelihood of the counts of each item, averaged over curves."""
+        """Log likelihood of the counts of each item, averaged over curves of other items."""
         n_right, n = counts.rows.transpose(2, 0, 1)
         binomial, n_wrong = np.isinf(self.precision), n - n_right
         logs = np.log(self.curves.T), np.log1p(-self.curves.T)
         tables = [] if binomial else [*map(self._of_counts, counts.occurring, self.curves.T)]
+        log_weight = np.log(self.weight)
         log_likelihood = np.empty(len(n))
         for block in blocks(len(n), len(self.curves)):
+            own = counts.kind[block, None] == self.kind
+            total = np.where(own, -np.inf, log_weight)
             if binomial:
-                total = n_right[block] @ logs[0] + n_wrong[block] @ logs[1]
+                total += n_right[block] @ logs[0] + n_wrong[block] @ logs[1]
             else:
-                total = np.zeros((block.stop - block.start, len(self.curves)))
                 for table, code in zip(tables, counts.codes[block].T, strict=True):
                     total += table[code]
             top = total.max(axis=1, keepdims=True)
             total -= top
-            log_likelihood[block] = top[:, 0] + np.log(np.exp(total, out=total).sum(axis=1))
-        return np.asarray(log_likelihood[counts.of_item] - np.log(len(self.curves)))
+            weight = self.weight.sum() - own @ self.weight
+            mean = np.exp(total, out=total).sum(axis=1) / weight
+            log_likelihood[block] = top[:, 0] + np.log(mean)
+        return np.asarray(log_likelihood[counts.of_item])
+
+    def moved(self, counts: _Counts) -> Array:
+        """The same with moved keys, averaged over shares of those who fail an item."""
+        error, of_share = _TUNED.error, []
+        for share in _TUNED.chosen:
+            curves = error + (1 - 2 * error) * share * (1 - self.curves)
+            of_share.append(self._replace(curves=curves).likelihood(counts))
+        return np.asarray(np.logaddexp.reduce(of_share) - np.log(len(of_share)))
+
+    def likeliest(self, counts: _Counts) -> _Bank:
+        """The same with the precision under which items are likeliest together."""
+        bank, most = self, -np.inf
+        for precision in _TUNED.precisions:
+            other = self._replace(precision=precision)
+            value = float(other.likelihood(counts).sum())
+            if value >= most:
+                bank, most = other, value
+            elif value < most - _TUNED.clearly:
+                break
+        return bank
 
     def _of_counts(self, counts: Array, p: Array) -> Array:
         """Beta-binomial log likelihood of some counts under each curve of a group."""
-        from scipy.special import gammaln
+        from scipy.special import betaln
 
         n_right, n = counts.T[:, :, None]
-        n_wrong = n - n_right
         a, b = self.precision * p, self.precision * (1 - p)
-        free = gammaln(self.precision) - gammaln(self.precision + n)
-        log_p = gammaln(a + n_right) - gammaln(a) + gammaln(b + n_wrong) - gammaln(b)
-        return np.asarray(log_p + free)
+        return np.asarray(betaln(a + n_right, b + n - n_right) - betaln(a, b))
 
 
 @one_thread()
@@ -205,6 +219,8 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     item
     digit-1658          1.0             3
     """
+    check_type("result", result, FitResult)
+    require("wrong_keys", result)
     table, _, findings = keyed(result, predictions)
     for finding in findings:
         if finding.severity == "warning":
@@ -215,65 +231,79 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
 def keyed(
     result: FitResult, predictions: pd.DataFrame | None = None
 ) -> tuple[pd.DataFrame, float, list[Finding]]:
-    """The table of `wrong_keys`, the prior share of wrong keys, and what limits it."""
+    """The table of `wrong_keys`, the estimated share of wrong keys, and what limits the table."""
     import pandas as pd
 
-    require("wrong_keys", result)
-    check_type("result", result, FitResult)
     responses = result.saved_responses
     if predictions is None:
         predictions = responses.predictions
     groups = _Groups.of(result)
-    own_shares = len(groups.rows) > _OWN_SHARES
-    error = _ERROR_FEW if groups.n == len(groups.rows) else _ERROR
-    right, tried, curves = _grouped(result, groups, own_shares=own_shares)
+    right, tried, curves = _grouped(result, groups)
     ways = None if predictions is None else _ways(result, predictions, groups)
-    ordinary = result.parameters.known & (result.own_items.discrimination > _LEAST_SLOPE)
-    scored = np.zeros(len(ordinary), bool)
-    if (of_scores := responses.cells.scored) is not None:
-        scored = of_scores
-        ordinary = ordinary & ~scored
-    precisions: tuple[float, ...] = _PRECISIONS
-    every = slice(None, None, -(-len(right) // _ITEMS))
-    counts = _Counts.of(right, tried)
-    fewer = _Counts.of(right[every], tried[every])
-    while True:
-        kept = curves[ordinary if ordinary.any() else slice(None)]
-        bank = _Bank.of(kept, error, precisions, fewer)
-        factor = bank.moved().likelihood(counts) - bank.likelihood(counts)
-        likely = np.full(len(factor), None, dtype=object)
+    scored = responses.cells.scored
+    if scored is None:
+        scored = np.zeros(len(right), dtype=np.bool_)
+    ordinary = result.parameters.known & (result.own_items.discrimination > _TUNED.least_slope)
+    ordinary &= ~scored
+    places = np.flatnonzero(ordinary | ~ordinary.any())
+    n_curves = min(len(places), _TUNED.curves)
+    places = places[np.linspace(0, len(places) - 1, n_curves).round().astype(int)]
+    kind = np.unique(np.hstack([right, tried]), axis=0, return_inverse=True)[1].ravel()
+    left_out = kind[places]
+    if np.ptp(left_out) == 0:
+        left_out = np.full(n_curves, -1)  # there is no other item
+    bank = _Bank(
+        curves=np.clip(curves[places], _TUNED.error, 1 - _TUNED.error),
+        kind=left_out,
+        weight=np.ones(n_curves),
+        precision=np.inf,
+    )
+    counts = _Counts.of(right, tried, kind)
+    every = slice(None, None, -(-len(right) // _TUNED.items))
+    bank = bank.likeliest(_Counts.of(right[every], tried[every], kind[every]))
+    likely = np.full(len(right), None, dtype=object)
+    for _ in range(2):  # The second time, items whose key is likely wrong are no ordinary ones.
+        factor = bank.moved(counts) - bank.likelihood(counts)
         if ways is not None:
-            _take_answers(factor, likely, ways, bank)
+            _take_answers(factor, likely, ways, bank, kind)
         factor[scored] = -np.inf
-        share, p = known_components(factor, _MOST_WRONG, pseudo=(1, 50), most=_MOST_WRONG)
-        left_out = (p > _LEFT_OUT) & ~scored
-        if not own_shares or not left_out.any():
-            break
-        # Leaving a few items out of the dictionary does not change how far curves vary.
-        own_shares = False
-        ordinary = ordinary & ~left_out
-        precisions = (bank.precision,)
+        share, p = _probabilities(factor)
+        bank = bank._replace(weight=np.maximum(1 - p[places], _TUNED.least_weight))
     findings = []
     if scored.any():
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
         factor[scored] = np.nan
         p[scored] = np.nan
-    if share > _MANY_WRONG:
-        values = {"share": share, "most": _MANY_WRONG}
+    if share > _TUNED.many_wrong:
+        values = {"share": share, "most": _TUNED.many_wrong}
         findings.append(Finding("many-wrong-keys", "warning", values))
         p = np.full_like(p, np.nan)
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
-    return table, min(share, _MOST_WRONG), findings
+    return table, min(share, _TUNED.most_wrong), findings
 
 
-def _take_answers(factor: Array, likely: Any, ways: list[tuple[Any, ...]], bank: _Bank) -> None:
+def _probabilities(factor: Array) -> tuple[float, Array]:
+    """Share of wrong keys, and the probability that each is wrong, by log Bayes factors."""
+    from scipy.special import expit, logit, softmax
+
+    log_likelihood = np.logaddexp(np.log1p(-_SHARES), np.log(_SHARES) + factor[:, None]).sum(axis=0)
+    some_wrong = np.log((1 - _TUNED.none_wrong) / len(_SHARES)) + log_likelihood
+    posterior = softmax(np.append(some_wrong, np.log(_TUNED.none_wrong)))[:-1]
+    odds = logit(np.minimum(_SHARES, _TUNED.most_wrong))
+    return float(_SHARES @ posterior), expit(factor[:, None] + odds) @ posterior
+
+
+def _take_answers(
+    factor: Array, likely: Any, ways: list[tuple[Any, ...]], bank: _Bank, kind: Any
+) -> None:
     """Put in the Bayes factor by the answers of each item, and the answer that is likely right."""
     items, answer, keys, right, tried, others = zip(*ways, strict=True)
-    of_way = bank.likelihood(_Counts.of(np.array(right), np.array(tried))) + others
     item = np.array(items)
     is_key = np.array(keys)
+    counts = _Counts.of(np.array(right), np.array(tried), kind[item])
+    of_way = bank.likelihood(counts) + others
     for j in np.unique(item):
         ways_of_item = np.flatnonzero(item == j)
         key = ways_of_item[is_key[ways_of_item]]
@@ -306,7 +336,7 @@ class _Groups(NamedTuple):
     def of(cls, result: FitResult) -> _Groups:
         """Group the respondents by every composite that an item measures."""
         rows = np.flatnonzero(result.answering)
-        n = len(rows) if len(rows) <= _OWN_GROUPS else _GROUPS
+        n = min(len(rows), _TUNED.groups)
         weights, composite = np.unique(result.own_weights, axis=0, return_inverse=True)
         ability = result.abilities_along(weights)[rows]
         order = np.argsort(-ability, axis=0, kind="stable")
@@ -321,28 +351,25 @@ class _Groups(NamedTuple):
         return np.asarray(of_group, dtype=np.float64)
 
 
-def _grouped(result: FitResult, groups: _Groups, *, own_shares: bool) -> tuple[Array, Array, Array]:
-    """Right responses by item and group, how many there are, and the curves."""
-    items = result.parameters
-    jitter = 0.0 if own_shares else _JITTER
-    by_slope, by_intercept = np.random.default_rng(0).normal(0, jitter, (2, items.n_items))
-    slopes = (items.discrimination.T * np.exp(by_slope)).T
-    spread = replace(items, discrimination=slopes, intercept=items.intercept + by_intercept)
-    sums = np.zeros((3, groups.n, items.n_items))
+def _grouped(result: FitResult, groups: _Groups) -> tuple[Array, Array, Array]:
+    """Right responses by item and group, how many there are, and the curves.
+
+    A curve is the share right of the item itself, drawn to the fitted one by some responses.
+    """
+    n_items = len(result.item_labels)
+    sums = np.zeros((3, groups.n, n_items))
     measuring = [np.flatnonzero(groups.composite == k) for k in range(groups.number.shape[1])]
-    for block in blocks(len(groups.rows), items.n_items):
+    for block in blocks(len(groups.rows), n_items):
         rows = groups.rows[block]
-        p = np.nan_to_num(spread.probability(result.ability[rows]))
+        p = np.nan_to_num(result.parameters.probability(result.ability[rows]))
         tables = (*result.patterns.dense(rows), p)
         for composite, places in enumerate(measuring):
             members = groups.members(composite, block)
             for total, table in zip(sums, tables, strict=True):
                 total[:, places] += members @ table[:, places]
     right, tried, expected = sums.transpose(0, 2, 1)
-    sizes = groups.members(0).sum(axis=1)
-    curves = expected / sizes
-    if own_shares:
-        curves = (right + _PSEUDO * curves) / (tried + _PSEUDO)
+    fitted = expected / groups.members(0).sum(axis=1)
+    curves = (right + _TUNED.pseudo * fitted) / (tried + _TUNED.pseudo)
     return right, tried, curves
 
 
@@ -364,7 +391,7 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list
         marked = answers[right[:, j] & (answers >= 0)]
         key = np.bincount(marked).argmax() if len(marked) else -1
         options = np.union1d(answers[answers >= 0], [key])
-        n_options = len(names) if len(names) <= _OPTIONS else len(options)
+        n_options = len(names) if len(names) <= _TUNED.options else len(options)
         gave = answers[grouped][:, None] == options
         counts = groups.members(groups.composite[j]) @ gave
         tried = counts.sum(axis=1)
