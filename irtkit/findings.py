@@ -257,7 +257,7 @@ _FURTHER = (
 )
 REASONS = {  # Why an item is suspect or uninformative.
     "negative": "negative discrimination",
-    "wrong_key": "evidence of a wrong key",
+    "wrong_key": "possible wrong key",
     "guessing": "guessing above chance",
     "poor_fit": "poor fit",
     "flat": "flat discrimination",
@@ -452,7 +452,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "expected score is left out. Try: give the selection, or the file of selection.save (irtkit "
     "select --out with a name that ends in .npz)",
     # From suspects
-    "suspect-items": f"Suspect items: {{n}} of {{n_items}}{_COUNTED}",
+    "items-to-read": f"{{called:item}} called[[. Read these {{n}} first]]{_COUNTED}",
+    "none-to-read": f"None is likely to have a wrong key[[. These {{n}} would be first]]{_COUNTED}",
     "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
     "{items!s}",
     "similar": "Similar respondents: {n:pair} agree more than abilities explain, most of all "
@@ -662,10 +663,8 @@ LEGENDS = {
     "item and the distribution of slopes over all items",
     "p_negative_given_all": "p negative: probability that the item falls with the abilities that "
     "it measures, given all of them. slope: along what the item measures. ability: most of it",
-    "wrong_key": "wrong key: log Bayes factor of a wrong key. Above 3 is strong evidence",
-    "p_wrong_key": "P wrong key: probability that the item behaves as with a wrong key, and not "
-    "as other items do, if {prior:.1%} of the keys are wrong, as estimated from these responses. "
-    "An ambiguous item with a correct key can behave like this",
-    "read_first": "Few systems do not show most wrong keys. Read these {n} first",
+    "called": "called: with error control. right: of the best and the weakest quarter of systems",
+    "p_wrong_key": "P wrong key: that the item behaves so, if {prior:.1%} of keys are wrong, as "
+    "estimated. Ambiguous items can, too",
 }
 """What columns of tables are."""

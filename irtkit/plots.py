@@ -364,7 +364,7 @@ def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     check_type("result", result, FitResult)
     drawn: Picture = picture(result, flag_items(result) if suspects is None else suspects)
     axes = _draw(drawn, _one(ax))
-    if drawn.n_items["suspect"] or drawn.n_items["negative discrimination"]:
+    if drawn.n_items["to read"] or drawn.n_items["called"]:
         axes.legend(frameon=False)
     return axes
 

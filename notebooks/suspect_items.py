@@ -65,8 +65,9 @@ print(result)
 # - *negative discrimination*: weaker systems do significantly better than stronger ones. By
 #   default, one in twenty of these verdicts is expected to be false. (Here there is no such
 #   verdict: 51 independent systems are too few for it.)
-# - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough to
-#   call the digit negative.
+# - *possible wrong key*: the digit behaves as with a wrong key, with a probability above 0.02.
+#
+# `called` marks those that hold with error control.
 #
 # It also lists digits that are merely uninformative (`suspect` is False): their slope is not
 # significantly different from 0 (*flat discrimination*), or their difficulty is more than six
@@ -77,10 +78,10 @@ print(result)
 #
 # Two columns weigh the evidence:
 #
-# - `wrong_key` compares two hypotheses: weaker systems do better on the digit, or they do not. It
-#   is the logarithm of the ratio of their likelihoods. Above 3 is strong evidence of a wrong key.
-#   Near 0 the answers do not decide, and far below 0 they speak against a wrong key. We sort by
-#   this column.
+# - `log_bayes_factor` compares two hypotheses: the key was moved, or the digit is an ordinary one.
+#   It is the logarithm of the ratio of their likelihoods. Above 3 is strong evidence of a wrong
+#   key. Near 0 the answers do not decide, and far below 0 they speak against a wrong key. The list
+#   has this order.
 # - `p_negative` is the probability that the slope is below 0. It also uses how rare negative
 #   slopes are among all digits, and so it is more careful.
 #
@@ -92,12 +93,12 @@ print(result)
 with warnings.catch_warnings(record=True, action="always") as cautions:
     listed = irtkit.flag_items(result, predictions=crowd.predictions)
 print(*(f"irtkit warns: {caution.message}\n" for caution in cautions))
-suspects = listed[listed["suspect"]].sort_values("wrong_key", ascending=False)
+suspects = listed[listed["suspect"]]
 worst = suspects.index[0]
 
 print(suspects["reasons"].value_counts().to_string())
-print("\nwrong_key above 3:", ", ".join(suspects.index[suspects["wrong_key"] > 3]), "\n")
-weighed = ["p_negative", "wrong_key", "discrimination", "average_error"]
+print("\ncalled:", ", ".join(suspects.index[suspects["called"]]), "\n")
+weighed = ["p_negative", "log_bayes_factor", "discrimination", "average_error"]
 print(suspects[[*weighed, "strong_answer", "strong_share", "marked_right"]])
 
 # %% [markdown]
@@ -167,8 +168,8 @@ print(f"of these with a slope above 0: {(sound['discrimination'] > 0).sum()}")
 print(f"of these better read by the best quarter than by the weakest: {helped}")
 print(f"suspects that are not among the hardest: {len(suspects.index.difference(hardest.index))}")
 rank = result.items["average_error"].rank(ascending=False, method="min").astype(int)
-print("\nrank by average error of those with wrong_key above 3:")
-print(rank[suspects.index[suspects["wrong_key"] > 3]].to_string())
+print("\nrank by average error of those called:")
+print(rank[suspects.index[suspects["called"]]].to_string())
 
 # %% [markdown]
 # In the next picture every point is a digit. Average error uses only the horizontal axis: it would
@@ -261,7 +262,7 @@ for trait in ("family", "training_size"):
 #
 # - A high average error says that an item is hard. A slope near or below 0 says that something may
 #   be wrong with it.
-# - Sort by `wrong_key`, look at the first few, and let a person decide.
+# - Look at the first few of the list, and let a person decide.
 # - Check against permuted responses, and look at the effective sample size.
 #
 # With your own data the first lines are `responses = irtkit.read_responses("results.csv")` and

@@ -126,7 +126,7 @@ def test_metrics_are_printed_with_their_direction(here: Path) -> None:
 def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
     lines = printed("demo --out 'my tables'", tmp_path).splitlines()
     assert len(lines) <= 40
-    assert lines[0].startswith("digit-1658 is probably mislabelled. The answer key says 9")
+    assert lines[0].startswith("digit-1361 is probably mislabelled. The answer key says 5")
     assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
     assert shlex.split(lines[-1])[-2:] == ["report", "my tables"]
 

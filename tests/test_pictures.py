@@ -79,19 +79,19 @@ def test_maps_place_what_has_a_place_and_count_the_rest(
     result: irtkit.FitResult, suspects: pd.DataFrame
 ) -> None:
     drawn = pictures.item_map(result, suspects)
-    called = next(mark.items for mark in drawn.points if mark.name == "negative discrimination")
+    called = next(mark.items for mark in drawn.points if mark.name == "called")
     assert set(called) == {0, 1, 2, 3}
     assert sum(drawn.n_items.values()) == 60
     assert drawn.n_items["items"] == 60 - suspects["suspect"].sum()
     y = result.parameters.discrimination[called]
     assert (drawn.y.clipped(y) == y).all()
     errors = pictures.error_map(result, suspects)
-    assert errors.n_items["negative discrimination"] == 0
+    assert errors.n_items["called"] == 0
     predicted = pd.Series({"$q_7$": 0.5, "$q_0$": 0.5, "elsewhere": 1.0})
     both = pictures.error_map(result, suspects, predicted)
     assert [list(mark.items) for mark in both.points] == [[7], [], []]
     shown = {one.get_label(): len(one.get_offsets()) for one in plots.item_map(result).collections}
-    assert shown["negative discrimination"] == 4
+    assert shown["called"] == 4
     assert shown["items"] == drawn.n_items["items"]
 
 

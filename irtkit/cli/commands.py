@@ -155,12 +155,12 @@ def _demo(given: SimpleNamespace) -> None:
             result = irtkit.fit(crowd.responses, given.model)
             suspects = irtkit.flag_items(result, predictions=crowd.predictions)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    suspects = suspects[suspects["suspect"]].sort_values("wrong_key", ascending=False)
+    suspects = suspects[suspects["suspect"]]
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
     mislabelled = f"{first.name} is probably mislabelled. The answer key says {answers}"
-    legend = ["wrong key: log likelihood ratio of a reversed key. Above 3 is strong evidence"]
-    keys = suspects[["wrong_key", "average_error", "marked_right", "strong_answer"]]
+    legend = ["P wrong key: probability that the item behaves as with a wrong key"]
+    keys = suspects[["p_wrong_key", "average_error", "marked_right", "strong_answer"]]
     systems = result.respondents.iloc[result.best_first[:_LISTED]]
     parts = [
         Shown("", keys.head(_LISTED), legend),
@@ -240,9 +240,9 @@ def _audit(given: SimpleNamespace) -> int:
     --predictions FILE  Wide table of what each system answered, to name the answer of strong
       systems.
     {SHOWN}
-    --fail-on negative|any  Exit with code 1 if items have negative discrimination, or are suspect
-      at all.
-    --out TABLE  File for all suspect and uninformative items, such as .csv.
+    --fail-on negative|any  Exit with code 1 if items have negative discrimination, or are called
+      for any reason.
+    --out TABLE  File for all items to read and uninformative items, such as .csv.
     {READING}
 
     irtkit audit results.csv
@@ -258,7 +258,7 @@ def _audit(given: SimpleNamespace) -> int:
     item_table = None if responses is None else responses.item_table
     items = audit.items.assign(reasons=audit.items["reasons"].map(reasons_text))
     show(given, audit.shown(given.top), described(items, item_table))
-    counted = {None: 0, "any": len(audit.suspects), "negative": audit.n_negative}
+    counted = {None: 0, "any": int(audit.suspects["called"].sum()), "negative": audit.n_negative}
     return int(counted[given.fail_on] > 0)
 
 

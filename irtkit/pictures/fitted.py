@@ -11,7 +11,6 @@ from irtkit.checks import did_you_mean, short
 from irtkit.diagnostics import information
 from irtkit.irf import EXTREME
 from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, usual_axis
-from irtkit.suspects.flags import negatives
 from irtkit.systems.paired import wilson_interval
 
 if TYPE_CHECKING:
@@ -159,10 +158,10 @@ def category_curves(result: FitResult, item: str) -> Picture:
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
-    """0, 1 (suspect) or 2 (called negative) for every item, by what `flag_items` returned."""
+    """0, 1 (to read) or 2 (called) for every item, by what `flag_items` returned."""
     kind = np.zeros(len(result.item_labels), np.int64)
     listed = suspects[suspects["suspect"]]
-    kind[[result.places[str(label)] for label in listed.index]] = 1 + negatives(listed)
+    kind[[result.places[str(label)] for label in listed.index]] = 1 + listed["called"]
     return kind
 
 
@@ -173,8 +172,8 @@ def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, sho
         marks.append(Mark("segments", "rule", *np.array([[x.low], [0], [x.high], [0]])))
     looks: tuple[tuple[Shape, str, str], ...] = (
         ("cloud", "item", "items"),
-        ("rings", "odd", "suspect"),
-        ("triangles", "odd", "negative discrimination"),
+        ("rings", "odd", "to read"),
+        ("triangles", "odd", "called"),
     )
     for k, (shape, colour, name) in enumerate(looks):
         items = np.flatnonzero(shown & (kind == k))

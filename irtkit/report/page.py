@@ -28,7 +28,6 @@ from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
 from irtkit.report.templates import environment, link, number_text, strong_answer
 from irtkit.responses import item_texts
-from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import ranked
 from irtkit.systems.printed import board_shown
 from irtkit.systems.scores import MOST_SYSTEMS
@@ -44,7 +43,10 @@ if TYPE_CHECKING:
 _LEVEL, _REACH = 0.95, 1.959964  # Coverage of the intervals of the page, half of one in errors.
 _CARDS = 8  # Suspects whose curves are drawn: two rows of four.
 _SUSPECTS, _HARDEST, _SYSTEMS, _PAIRS = 100, 50, 40, 20  # Rows of tables: a page or two of paper.
-_EVIDENCE = ("p_wrong_key", "p_negative", "wrong_key", "discrimination", "average_error")
+_EVIDENCE = (
+    *("p_wrong_key", "p_negative", "log_bayes_factor", "best_right", "weakest_right"),
+    *("discrimination", "average_error"),
+)
 HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
 """Columns of the hardest items."""
 
@@ -93,7 +95,6 @@ def page_of(
         cautions=[*audited.limits, *audited.details, *(f"{finding}." for finding in limits)],
         health=measured,
         limits=[f"{finding}." for finding in measured.findings if finding not in result.findings],
-        unread=audited.to_read(),
         cards=_cards(result, suspects),
         suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
         maps=maps,
@@ -164,7 +165,7 @@ def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
     sign = Markup('<span class="mark" aria-hidden="true">{}</span> {}')
     labels = [
         sign.format("▲" if called else "○", link(str(label), result.places[str(label)]))
-        for called, label in zip(negatives(suspects), suspects.index, strict=True)
+        for called, label in zip(suspects["called"], suspects.index, strict=True)
     ]
     return shown.set_axis(pd.Index(labels, dtype=object, name="item"))
 

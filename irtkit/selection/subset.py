@@ -44,7 +44,7 @@ from irtkit.scoring.scores import (
     save_bank,
     save_items,
 )
-from irtkit.suspects.flags import flag_items, flagged
+from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ class ItemCovariance(NamedTuple):
     """The parts of Σ, of the items of a fit with known parameters."""
 
     places: Places  # Which items of the fit they are.
-    allowed: NDArray[np.bool_]  # Which of them may be chosen: not suspect.
+    allowed: NDArray[np.bool_]  # Which of them may be chosen: neither called nor uninformative.
     items: ItemParameters | ItemBank  # One ability is in SDs of the population.
     rising: NDArray[np.bool_]  # Which of them have slopes above 0.
     p: Array  # P(right) at abilities of the population, (n_nodes, n_items).
@@ -88,8 +88,13 @@ class ItemCovariance(NamedTuple):
         if like is None:
             places = np.flatnonzero(result.parameters.known)
             settings: Any = flag_items.__kwdefaults__
-            suspect = set(flagged(result, **settings)[0].index)
-            allowed = np.array([result.item_labels[place] not in suspect for place in places])
+            flags = flagged(result, **settings)[0]
+            uninformative = flags["reasons"].map(
+                lambda reasons: not UNINFORMATIVE.isdisjoint(reasons)
+            )
+            left_out = (flags["called"] | uninformative).to_numpy(dtype=bool)
+            labels = np.array(result.item_labels)[places]
+            allowed = ~np.isin(labels, flags.index[left_out])
         else:
             places = like.places
             allowed = like.allowed

@@ -11,18 +11,15 @@ import numpy as np
 
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
-from irtkit.capabilities import limit_of
 from irtkit.checks import check_type
 from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
 from irtkit.irf import EXTREME
 from irtkit.printed import TOP, WIDTH, Printed, Shown, shortened
-from irtkit.responses import item_texts
 from irtkit.suspects.families import similar_respondents
-from irtkit.suspects.flags import check_thresholds, flagged, negatives
+from irtkit.suspects.flags import flagged, negatives
 from irtkit.suspects.health import sections_of
-from irtkit.suspects.wrong_keys import called_wrong, keyed
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -30,13 +27,13 @@ if TYPE_CHECKING:
 
     from irtkit.data.families import Families
 
-_READ_FIRST = 20  # Items to read first.
-_FEW = 12  # Systems up to which they are printed.
-_FIRST = 3  # Items named to begin with: as many as a sentence holds.
-_SLOPE = ("ability", "discrimination", "average_error")
-_COLUMNS = (*_SLOPE, "strong_answer", "marked_right", "reasons")
+_LIKELY = 0.2  # Probability of a wrong key below which none is likely.
+_COLUMNS = (
+    *("called", "p_wrong_key", "p_negative", "best_right", "weakest_right", "ability"),
+    *("discrimination", "strong_answer", "marked_right", "reasons"),
+)
 _TEXTS = ("text", "target")
-_HEADINGS = {"discrimination": "slope", "average_error": "error", "p_wrong_key": "P wrong key"}
+_HEADINGS = {"discrimination": "slope", "p_wrong_key": "P wrong key", "p_negative": "P negative"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +41,7 @@ class Audit(Printed):
     """What :func:`irtkit.audit` found; ``print`` shows it, 80 columns wide."""
 
     items: pd.DataFrame
-    """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
+    """Items to read and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
     """Family of every real respondent by :func:`irtkit.similar_respondents`, named after its first
     member; for ``families=``. None without the responses, or if these are sparse."""
@@ -52,14 +49,10 @@ class Audit(Printed):
     clustered: bool  #: Whether evidence is clustered by families that were given.
     prior: float | None  #: Share of wrong keys, estimated from these responses; None without them.
     result: FitResult = field(repr=False)
-    read_first: pd.DataFrame
-    """The first 20 items by :func:`irtkit.wrong_keys`, to read where systems are too few for
-    verdicts. Index "item", columns kind ("only weaker systems are right", "only the best are
-    wrong", "no system is right" or ""), p_wrong_key, and text and target where they are known."""
 
     @property
     def suspects(self) -> pd.DataFrame:
-        """The items whose key or text deserves a look."""
+        """The items to read, most probable fault first."""
         return self.items[self.items["suspect"]]
 
     @property
@@ -99,14 +92,16 @@ class Audit(Printed):
         return [*compress(self.result.item_labels, self.result.counts.all_wrong)]
 
     @property
-    def look_first(self) -> list[str]:
-        """Up to three items to look at first: the first suspects."""
-        return [str(label) for label in self.suspects.index[:_FIRST]]
-
-    @property
     def headline(self) -> str:
-        """How many items are suspect, and for which reasons."""
-        return f"{_counted('suspect-items', self.suspects, self.result)}."
+        """How many items are called, how many to read, and for which reasons."""
+        suspects = self.suspects
+        called = int(suspects["called"].sum())
+        p = suspects["p_wrong_key"]
+        code = "items-to-read"
+        if not called and not (p >= _LIKELY).any() and not (len(p) and p.isna().all()):
+            code = "none-to-read"
+        values = {"called": called, "n": len(suspects) or None, **_reasons(suspects)}
+        return f"{Finding(code, 'note', values)}."
 
     @property
     def limits(self) -> list[str]:
@@ -121,7 +116,8 @@ class Audit(Printed):
         result, others = self.result, self.uninformative
         sentences = [*map(str, silent_items(result))]
         if len(others):
-            sentences.append(str(_counted("uninformative-items", others, result)))
+            values = {"n": len(others), "n_items": len(result.item_labels), **_reasons(others)}
+            sentences.append(str(Finding("uninformative-items", "note", values)))
         settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
         fit = [finding for finding in result.findings if finding.code not in settled]
         sentences += [f"{finding.severity.capitalize()}: {finding}" for finding in fit]
@@ -135,49 +131,33 @@ class Audit(Printed):
         return [*first, self.headline, *self.limits, *self.details]
 
     def shown(self, top: int = TOP) -> Shown:
-        """Return the suspects, items to read, and what limits the audit; ``top`` of each."""
+        """Return the items to read, and what limits the audit; ``top`` of them."""
         further = []
         if top and len(self.suspects):
-            first = "p_wrong_key" if self.has_probabilities else "wrong_key"
             rows, _ = folded(self.suspects, self.result.alike, len(self.suspects))
-            columns = [name for name in (first, "p_negative", *_COLUMNS) if name in rows]
-            headed = rows[columns].rename(columns=_HEADINGS)
+            headed = rows[[name for name in _COLUMNS if name in rows]].dropna(axis=1, how="all")
+            if "p_wrong_key" in headed:
+                headed = headed.drop(columns="p_negative")
+            headed["called"] = np.where(headed["called"], "yes", "")
             headed["reasons"] = headed["reasons"].map(", ".join).str.replace("_", " ")
-            names = ", ".join(shortened(label) for label in self.look_first)
-            look = f"Look first at {names}: at what is asked, and at the key."
-            read = [look, *_asked(rows.head(top))]
-            further.append(Shown("", headed, self.legend, read))
-        heading, unread = self.to_read(top)
-        if len(unread):
-            table = unread.drop(columns=_TEXTS, errors="ignore")
-            others = unread.drop(self.suspects.head(top).index, errors="ignore")
-            further.append(Shown(heading, table, findings=_asked(others)))
+            headed = headed.rename(columns=_HEADINGS)
+            further.append(Shown("", headed, self.legend, _asked(rows.head(top))))
         tasks = self.by_task.query("suspect > 0").rename(columns={"n_items": "items"})
         further += [Shown("", tasks), Shown(findings=self.details)]
         sentences = self.summary[: -len(self.details) or None]
         return Shown(findings=sentences, further=further)
 
-    def to_read(self, top: int = _READ_FIRST) -> tuple[str, pd.DataFrame]:
-        """Items to read first as they are shown, and their heading; none with many systems."""
-        few = self.result.n_answering <= _FEW
-        shown = self.read_first.head(top if few else 0).rename(columns=_HEADINGS)
-        return LEGENDS["read_first"].format(n=len(shown)), shown
-
     @property
     def legend(self) -> list[str]:
         """What the columns of the table mean."""
-        evidence = "p_wrong_key" if self.has_probabilities else "wrong_key"
-        names = [evidence, "p_negative_given_all" if "ability" in self.items else "p_negative"]
-        return [LEGENDS[name].format(prior=self.prior) for name in names]
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether wrong keys have probabilities: keys explain what is found."""
-        return "p_wrong_key" in self.items and not self.items["p_wrong_key"].isna().all()
+        evidence = "p_wrong_key"
+        if self.suspects["p_wrong_key"].isna().all():
+            evidence = "p_negative_given_all" if "ability" in self.items else "p_negative"
+        return [LEGENDS[name].format(prior=self.prior) for name in (evidence, "called")]
 
     def __repr__(self) -> str:
-        negative = f"{self.n_negative} with negative discrimination"
-        return f"Audit({len(self.suspects)} suspect items, {negative})"
+        called = int(self.suspects["called"].sum())
+        return f"Audit({len(self.suspects)} items to read, {called} called)"
 
 
 @one_thread()
@@ -191,7 +171,7 @@ def audit(
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> Audit:
-    """List suspect items, uninformative items, and respondents that answer alike.
+    """List the items to read, uninformative items, and respondents that answer alike.
 
     Start at the top of ``suspects``, and read each item and its key. ``print`` the audit for what
     ``irtkit audit`` shows.
@@ -222,10 +202,9 @@ def audit(
     Returns
     -------
     Audit
-        - suspects: table of :func:`irtkit.flag_items` with the columns p_wrong_key and wrong_key
-          of :func:`irtkit.wrong_keys`, in its order.
+        - suspects: items to read, most probable fault first, as :func:`irtkit.flag_items` lists
+          them. ``called`` marks those that hold with error control.
         - uninformative: items that hardly discriminate, or are extreme.
-        - read_first: the 20 items with the most evidence of a wrong key, flagged or not.
         - families: respondents that answer alike.
         - findings: what limits the audit.
 
@@ -240,7 +219,7 @@ def audit(
     Notes
     -----
     Evidence of a wrong key is a Bayes factor of a wrong key against a right one. At most 20 items,
-    or 1 % of all items, are listed for this reason alone. Missing cells take no part. Systems that
+    or 1 % of all items, are called for this reason alone. Missing cells take no part. Systems that
     answer alike have less weight.
 
     :func:`irtkit.flag_items` and :func:`irtkit.wrong_keys` describe the methods, and how many wrong
@@ -258,28 +237,14 @@ def audit(
     >>> responses = irtkit.simulate_responses(items, [k / 100 - 2 for k in range(400)], seed=1)
     >>> found = irtkit.audit(irtkit.fit(responses))
     >>> print(found.headline)
-    Suspect items: 1 of 30. Negative discrimination: 1.
+    1 item called. Read these 5 first. Negative discrimination: 1. Possible wrong key: 1.
     """
     import pandas as pd
 
     check_type("result", result, FitResult)
-    responses = result.responses
-    if predictions is None and responses is not None:
-        predictions = responses.predictions
-    check_thresholds(fdr, extreme_difficulty, chance)
-    keys = prior = family = None
-    limits: list[Finding] = []
-    first = pd.DataFrame({"kind": [], "p_wrong_key": []}, pd.Index([], name="item"))
-    if limit_of("wrong_keys", result) is None:
-        table, prior, limits = keyed(result, predictions)
-        keys = table.assign(called=called_wrong(table, fdr))
-        searched = table[table["log_bayes_factor"].notna()]
-        first = _read_first(result, searched.head(_READ_FIRST))
+    responses, family = result.responses, None
     thresholds = fdr, extreme_difficulty, chance
-    items, findings = flagged(
-        result, *thresholds, families, predictions, poor_fit=poor_fit, keys=keys
-    )
-    findings += limits
+    items, prior, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
     if responses is not None and responses.is_sparse:
         findings.append(Finding("sparse-not-compared", "note"))
     elif responses is not None:
@@ -290,33 +255,12 @@ def audit(
         if len(pairs):
             most: Any = pairs.iloc[0].to_dict()
             findings.append(Finding("similar", "note", {"n": len(pairs), **most}))
-    return Audit(items, family, tuple(findings), families is not None, prior, result, first)
+    return Audit(items, family, tuple(findings), families is not None, prior, result)
 
 
-def _read_first(result: FitResult, keys: pd.DataFrame) -> pd.DataFrame:
-    """Who is right on the first items of a table of `wrong_keys`, and what they ask."""
-    rows = np.array(result.best_first[: result.n_answering])
-    places = np.array([result.places[str(label)] for label in keys.index], dtype=np.intp)
-    right, tried = result.patterns.dense(rows, places)
-    solved, failed = 2 * right > tried, (tried > 0) & (2 * right <= tried)
-    half, quarter = len(rows) // 2, -(-len(rows) // 4)
-    kinds = {
-        "no system is right": ~solved.any(axis=0),
-        "only weaker systems are right": ~solved[:half].any(axis=0) & failed[:half].any(axis=0),
-        "only the best are wrong": failed.any(axis=0) & ~failed[quarter:].any(axis=0),
-    }
-    kind = np.select([*kinds.values()], [*kinds], "")
-    table = keys[["p_wrong_key"]].copy()
-    table.insert(0, "kind", kind)
-    texts = item_texts(result.responses)
-    return table if texts is None else table.join(texts)
-
-
-def _counted(code: str, items: pd.DataFrame, result: FitResult) -> Finding:
-    """How many items there are of a kind, for which reasons, and the first of them."""
-    counts = Counter(chain.from_iterable(items["reasons"]))
-    values = {"n": len(items), "n_items": len(result.item_labels), "items": list(items.index)}
-    return Finding(code, "note", {**values, **counts})
+def _reasons(items: pd.DataFrame) -> dict[str, Any]:
+    """How many items there are for each reason, and which they are."""
+    return {"items": list(items.index), **Counter(chain.from_iterable(items["reasons"]))}
 
 
 def _asked(items: pd.DataFrame) -> list[str]:

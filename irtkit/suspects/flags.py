@@ -7,26 +7,20 @@ discriminates between these systems. Everything that irtkit prints goes by this.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import (
-    as_number,
-    check_number,
-    check_type,
-    check_unique,
-    check_yes_or_no,
-    short,
-)
+from irtkit.capabilities import limit_of, require
+from irtkit.checks import as_number, check_number, check_type, check_yes_or_no
 from irtkit.data.families import clustered_share, family_codes
-from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative, may_fall
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
 from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
+from irtkit.suspects.wrong_keys import called_wrong, coded_answers, keyed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,14 +28,18 @@ if TYPE_CHECKING:
 
     from irtkit.data.families import Families
     from irtkit.data.slopes import SlopeSigns
+    from irtkit.irf import Array
 
-_UNINFORMATIVE = {"flat", "extreme"}
+UNINFORMATIVE = frozenset({"flat", "extreme"})
+"""Reasons for which an item hardly tells systems apart, and needs no reading."""
+
 _COLUMNS = (
     *("ability", "discrimination", "discrimination_se", "difficulty"),
     *("average_error", "n_responses"),
 )
-_STRONG_EVIDENCE = 3.0  # wrong_key, a log Bayes factor: 20 to 1 (Kass & Raftery 1995).
-_ABLEST = 0.75  # Quantile of ability, near the upper 27 % of item analysis (Kelley 1939).
+_WORTH_READING = 0.02  # Probability of a wrong key from which on an item is read.
+_STRONG_EVIDENCE = 3.0  # Log Bayes factor, where there is none: 20 to 1 (Kass & Raftery 1995).
+_LEAST_READ, _MOST_READ = 5, 20  # Items that are read although nothing calls them.
 _LEAST_POWER = 0.5  # Below it more is missed than found.
 
 
@@ -55,9 +53,9 @@ def flag_items(
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> pd.DataFrame:
-    """List the suspect items of a fit, and then the uninformative ones, with the reasons.
+    """List the items of a fit to read, and then the uninformative ones, with the reasons.
 
-    :func:`irtkit.audit` is the short way. This table has all flags and their evidence.
+    :func:`irtkit.audit` prints this table.
 
     Parameters
     ----------
@@ -78,7 +76,8 @@ def flag_items(
         joins the pairs of :func:`irtkit.similar_respondents`. Evidence on slopes is clustered by
         family. It never counts for more than without families, where near-duplicates are estimated.
     predictions : DataFrame, optional
-        The answers as text, index = respondents, columns = items. Cells may be missing.
+        The answers as text, index = respondents, columns = items. Cells may be missing. Default:
+        the answers of the responses, if they have any.
     poor_fit : bool, default False
         Whether to list items whose S-X² (:func:`irtkit.item_fit`) is significant at the rate
         ``fdr`` in a fit without the items that fit worse.
@@ -86,19 +85,23 @@ def flag_items(
     Returns
     -------
     pandas.DataFrame
-        One row per listed item, index "item", suspects first, in the order of ``p_negative``:
+        One row per listed item, index "item": first the items to read, most probable fault first,
+        then the uninformative ones.
 
-        - reasons: tuple of "negative" (discrimination), "wrong_key" (evidence of one), "guessing"
+        - reasons: tuple of "negative" (discrimination), "wrong_key" (may have one), "guessing"
           (above chance), "poor_fit", "flat" (discrimination) and "extreme" (difficulty).
-        - suspect: False if the item is merely flat or extreme.
+        - suspect: whether to read the item. False if it is merely flat or extreme.
+        - called: whether a reason holds with error control.
+        - p_wrong_key and log_bayes_factor: as :func:`irtkit.wrong_keys` returns them, NaN where it
+          cannot be used.
         - p_negative: probability that the slope is below 0.
-        - wrong_key: log of how many times likelier the responses are if the item is reversed.
-        - trend: slope of the responses against the number right, in standard errors.
+        - best_right and weakest_right: share right of the quarter of the systems with the highest
+          and with the lowest ability.
         - discrimination and discrimination_se (logits per SD), difficulty (SDs of ability),
           average_error, n_responses.
-        - with ``predictions``: strong_answer, the commonest answer of the quarter with the highest
-          ability, and strong_share, who gave it. marked_right is the answer that counts as right,
-          and missing if there is none or more than one.
+        - where answers are known, strong_answer, the commonest answer of the best quarter, and
+          strong_share, who gave it. marked_right is the answer that counts as right, and missing if
+          there is none or more than one.
         - text and target, where ``result.responses.item_table`` has them.
 
     Raises
@@ -118,14 +121,19 @@ def flag_items(
     Notes
     -----
     A score test compares each item with the proportion correct on all items (Rao 1948). All tests
-    together estimate the distribution of slopes (empirical Bayes: Efron 2008). So p_negative and
-    wrong_key are the same for every model. Missing cells take no part.
+    together estimate the distribution of slopes (empirical Bayes: Efron 2008). So p_negative is the
+    same for every model. Missing cells take no part.
 
-    A wrong_key above 3 is a reason. An item whose fitted slope is above 0 is not flagged as
-    negative (2PL, 3PL). Items that all get right, all get wrong or nobody answered are not listed.
-    With several abilities an item is negative if it falls with the abilities that it measures,
-    given all of them. discrimination and difficulty are MDISC and MDIFF (``result.items``), and the
-    column ability names the ability that the item measures most.
+    Items with p_wrong_key above 0.02 are read, at least 5 and at most 20, in the order of
+    :func:`irtkit.wrong_keys`. Of these are called the first whose mean of 1 − p_wrong_key is at
+    most ``fdr``. If more keys look wrong than can be, there are no probabilities, and those with a
+    log Bayes factor above 3 are read.
+
+    An item whose fitted slope is above 0 is not flagged as negative (2PL, 3PL). Items that all get
+    right, all get wrong or nobody answered are only listed where their key may be wrong. With
+    several abilities an item is negative if it falls with the abilities that it measures, given all
+    of them. discrimination and difficulty are MDISC and MDIFF (``result.items``), and the column
+    ability names the ability that the item measures most.
 
     An item with poor fit may be sound if one ability does not explain the responses.
 
@@ -137,7 +145,6 @@ def flag_items(
     References
     ----------
     Efron (2008), *Statistical Science* 23, 1–22.
-    Kass & Raftery (1995), *Journal of the American Statistical Association* 90, 773–795.
     Rao (1948), *Mathematical Proceedings of the Cambridge Philosophical Society* 44, 50–57.
 
     See Also
@@ -150,15 +157,16 @@ def flag_items(
     >>> crowd = irtkit.load_digits_crowd()
     >>> result = irtkit.fit(crowd.responses, "2PL")
     >>> flagged = irtkit.flag_items(result, predictions=crowd.predictions)
-    >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
+    >>> flagged.iloc[0][["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
     thresholds = fdr, extreme_difficulty, chance
-    table, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
-    if isinstance(result, FitResult) and result.one_ability_doubted:
+    table, _, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)
+    if result.one_ability_doubted:
         findings.insert(0, Finding("verdicts-doubted", "warning"))
     for finding in findings:
-        warn(finding)
+        if finding.severity == "warning" and finding.code != "many-wrong-keys":
+            warn(finding)  # of these p_wrong_key is missing
     return table
 
 
@@ -171,13 +179,13 @@ def flagged(
     predictions: pd.DataFrame | None = None,
     *,
     poor_fit: bool = False,
-    keys: pd.DataFrame | None = None,
-) -> tuple[pd.DataFrame, list[Finding]]:
-    """The table of `flag_items`, and what limits it.
+) -> tuple[pd.DataFrame, float | None, list[Finding]]:
+    """The table of `flag_items`, the share of wrong keys, and what limits the table.
 
-    ``keys`` is the table of :func:`irtkit.wrong_keys`, and which items are called by it. Suspects
-    then come in its order.
+    The share is None where wrong keys are not searched for.
     """
+    import pandas as pd
+
     check_type("result", result, FitResult)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
@@ -189,71 +197,97 @@ def flagged(
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
-    answers = None if predictions is None else strong_answers(result, predictions)
-    signs = None if result.responses is None else result.signs
-    verdict, findings = result.verdict, []
-    independent, unit = round(result.near_duplicates.n_eff), "systems"
-    if families is not None:
-        require("families=", result)
-        family, signs = family_codes(result, families), result.signs
-        share = clustered_share(result, signs.proportion, family)
-        if share < signs.share:  # families may miss near-duplicates
-            signs = signs.weighted(share)
-            independent, unit = len(np.unique(family[~result.synthetic])), "families"
-        verdict = signs.verdict
-    if signs is not None:
-        findings += power_limits(signs, fdr, independent, unit)
+    if predictions is None and result.responses is not None:
+        predictions = result.responses.predictions
+    p_negative, findings = _p_negative(result, fdr, families)
+    names = pd.Index(result.item_labels, name="item")
+    keys = pd.DataFrame(np.nan, names, ["log_bayes_factor", "p_wrong_key"])
+    share = None
+    if limit_of("wrong_keys", result) is None:
+        keys, share, limits = keyed(result, predictions)
+        findings += limits
+    likely = (keys["p_wrong_key"] > _WORTH_READING) | (
+        keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _STRONG_EVIDENCE)
+    )
+    counts = result.counts
+    readable = pd.Series(~counts.all_right & (counts.item_responses > 0), names)[keys.index]
+    readable &= keys["log_bayes_factor"].notna()
+    n_read = min(max(likely.sum(), _LEAST_READ), _MOST_READ) if likely.any() else 0
+    read = readable & (readable.cumsum() <= n_read)
+    keys = keys.assign(called=called_wrong(keys, fdr), likely=likely & read, read=read).loc[names]
+
     items = result.items
     slope = items["discrimination"].to_numpy()
-    negative = called_negative(verdict.p_negative, fdr, slope=slope)
-    guesses = np.zeros(len(items), dtype=bool)
-    if chance is not None:
-        guesses = (items["guessing"] - Z95 * items["guessing_se"] > chance).to_numpy()
     difficulty = np.abs(items["difficulty"].to_numpy() - result.latent_mean) / result.latent_sd
     status = np.array(result.status)
-    own_slopes = result.model in {"2PL", "3PL"}
-    evidence, first = verdict.wrong_key, np.nan_to_num(verdict.p_negative, nan=-1.0)
-    wrong = (evidence > _STRONG_EVIDENCE) & may_fall(slope)
-    if keys is not None:
-        keys = keys.loc[list(result.item_labels)]
-        evidence = first = keys["log_bayes_factor"].to_numpy()
-        judged = keys["p_wrong_key"].notna().to_numpy()
-        wrong = np.where(judged, keys["called"].to_numpy(), wrong)
-    scored: Any = False if result.dispersion is None else ~np.isnan(result.dispersion)
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
-    reasons = {
-        "negative": negative,
-        "wrong_key": wrong & ~negative & np.logical_not(scored),
-        "flat": (status == "flat") & own_slopes & some_rise,
-        "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
-        "guessing": guesses,
+    called = {
+        "negative": called_negative(p_negative, fdr, slope=slope),
+        "wrong_key": keys["called"].to_numpy(),
     }
+    if chance is not None:
+        called["guessing"] = (items["guessing"] - Z95 * items["guessing_se"] > chance).to_numpy()
     if poor_fit and (poor := poorly_fitting(result, fdr)) is not None:
-        reasons["poor_fit"] = poor
+        called["poor_fit"] = poor
     elif poor_fit:
         findings.append(Finding("fit-not-tested", "warning"))
-    names = np.array([*reasons], dtype=object)
-    holds: Any = np.array([*reasons.values()])
-    suspect = holds[[name not in _UNINFORMATIVE for name in names]].any(axis=0)
-    order = np.lexsort((-first, ~suspect))
-    chosen = order[holds.any(axis=0)[order]]
-    trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
-    listed = np.empty(len(chosen), dtype=object)
-    listed[:] = [tuple(names[holds[:, j]]) for j in chosen]
-    added = {
-        "reasons": listed,
-        "suspect": suspect[chosen],
-        "p_negative": verdict.p_negative[chosen],
+    is_called = np.any([*called.values()], axis=0)
+    suspect = is_called | keys["read"].to_numpy()
+    called["wrong_key"] = called["wrong_key"] | keys["likely"].to_numpy()
+    uninformative = {
+        "flat": (status == "flat") & some_rise,
+        "extreme": (status == "ok") & (slope > 0) & (difficulty > as_number(extreme_difficulty)),
     }
-    added |= {"wrong_key": evidence[chosen], "trend": trend[chosen]}
-    if keys is not None:
-        added = {"p_wrong_key": keys["p_wrong_key"].to_numpy()[chosen], **added}
+    reasons = pd.DataFrame(called | uninformative)
+    order = np.lexsort((-p_negative, -keys["log_bayes_factor"].to_numpy(), ~suspect))
+    listed = order[(suspect | reasons.any(axis=1).to_numpy())[order]]
+    rows = np.array(result.best_first)
+    n_quarter = -(-len(rows) // 4)
+    of_each = [tuple(reasons.columns[holds]) for holds in reasons.to_numpy()[listed]]
+    added = {
+        "reasons": pd.Series(of_each, names[listed], dtype=object),
+        "suspect": suspect[listed],
+        "called": is_called[listed],
+        "p_wrong_key": keys["p_wrong_key"].to_numpy()[listed],
+        "log_bayes_factor": keys["log_bayes_factor"].to_numpy()[listed],
+        "p_negative": p_negative[listed],
+        "best_right": _share_right(result, rows[:n_quarter], listed),
+        "weakest_right": _share_right(result, rows[-n_quarter:], listed),
+    }
     kept = [name for name in _COLUMNS if name in items]
-    table = items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
+    table = items.iloc[listed][kept].assign(**added)[[*added, *kept]]
+    answers = None if predictions is None else strong_answers(result, predictions)
     for further in (answers, item_texts(result.responses)):
         if further is not None:
             table = table.join(further)
-    return table, findings
+    return table, share, findings
+
+
+def _p_negative(
+    result: FitResult, fdr: float, families: Families | None
+) -> tuple[Array, list[Finding]]:
+    """Probability that each slope is below 0, and what limits it."""
+    if result.responses is None:
+        return result.verdict.p_negative, []
+    signs, unit, n = result.signs, "systems", round(result.near_duplicates.n_eff)
+    p_negative = result.verdict.p_negative
+    if families is not None:
+        family = family_codes(result, families)
+        share = clustered_share(result, signs.proportion, family)
+        if share < signs.share:  # families may miss near-duplicates
+            signs = signs.weighted(share)
+            unit, n = "families", len(np.unique(family[~result.synthetic]))
+        p_negative = signs.verdict.p_negative
+    return p_negative, power_limits(signs, fdr, n, unit)
+
+
+def _share_right(result: FitResult, rows: NDArray[np.intp], items: NDArray[np.intp]) -> Array:
+    """Share right of some systems on some items, NaN without a response."""
+    if result.responses is None:
+        return np.full(len(items), np.nan)
+    right, tried = result.patterns.dense(rows, items)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(right.sum(axis=0) / tried.sum(axis=0))
 
 
 def check_thresholds(fdr: float, extreme_difficulty: float, chance: float | None) -> None:
@@ -300,8 +334,8 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     import pandas as pd
 
     codes, answers = coded_answers(predictions, result)
-    ability = result.overall[~result.synthetic]
-    strong = codes[ability >= np.quantile(ability, _ABLEST)]
+    best = result.best_first[: -(-result.n_answering // 4)]
+    strong = codes[np.cumsum(~result.synthetic)[best] - 1]
     right = result.saved_responses.cells.to_dense().successes[~result.synthetic]
     right = right >= 1 if result.saved_responses.has_scores else right > 0
     rows = []
@@ -319,28 +353,3 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     for name in ("strong_answer", "marked_right"):
         table[name] = pd.Series(named[table[name]], table.index, dtype=object)
     return table
-
-
-def coded_answers(
-    predictions: pd.DataFrame, result: FitResult
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Codes of answers, real respondents × items, −1 where missing, and the answers coded."""
-    import pandas as pd
-
-    if not isinstance(predictions, pd.DataFrame):
-        raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
-    answers = predictions.rename(index=str, columns=str)
-    labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
-    sides = {"respondent": (answers.index, labels), "item": (answers.columns, result.item_labels)}
-    for kind, (have, needed) in sides.items():
-        check_unique(f"predictions must have every {kind} once", have)
-        if missing := [label for label in needed if label not in have]:
-            raise ValueError(f"predictions has no {kind} {short(missing[0])}")
-    answers = answers.loc[list(labels), list(result.item_labels)]
-    try:
-        flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
-    except TypeError as error:
-        raise TypeError(
-            f"predictions must hold answers such as text or numbers: {error}"
-        ) from error
-    return flat.reshape(answers.shape), kinds

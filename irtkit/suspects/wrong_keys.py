@@ -2,10 +2,11 @@
 
 "An ordinary item of this bank" is compared with "an ordinary item whose key was moved". Respondents
 are put in groups g by ability. An ordinary item has the curve P_g of one of the *other* items, each
-as likely as its own key is right. A moved key is chosen by a share q of those who fail the item as
-it was meant: P'_g = f + (1 − 2f) q (1 − P_g). Right responses in a group are beta-binomial with
-mean P_g and precision M, which is estimated from the bank. It makes a large group count for at most
-about M respondents, as far as curves of ordinary items vary.
+as likely as its own key is right, or their mean curve at another difficulty. A moved key is chosen
+by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 − P_g). Right
+responses in a group are beta-binomial with mean P_g and precision M, which is estimated from the
+bank. It makes a large group count for at most about M respondents, as far as curves of ordinary
+items vary.
 
 Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
@@ -24,14 +25,14 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import check_type
+from irtkit.checks import check_type, check_unique, short
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
-from irtkit.suspects.flags import coded_answers
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.irf import Array
 
@@ -47,18 +48,20 @@ class _Tuned:
     least_weight: float = 1e-6  # Of a curve, against rounding.
     precisions: tuple[float, ...] = (np.inf, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0)  # Of which M is one.
     clearly: float = 10.0  # Log likelihood below the largest at which the search for M ends.
-    chosen: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # Shares q, equally likely.
+    chosen: tuple[float, ...] = (0.1, 0.2, 1 / 3, 0.5, 1.0)  # Shares q of 11, 6, 4, 3, 2 options.
     error: float = 0.01  # Error rate f.
     options: int = 20  # Different answers in the bank up to which each item has all of them.
     none_wrong: float = 0.5  # Prior probability that no key is wrong.
     shares: tuple[float, float] = (0.0005, 0.3)  # Least and largest other share of wrong keys.
     most_wrong: float = 0.03  # Share that enters probabilities at most.
-    many_wrong: float = 0.05  # Share from which on keys do not explain what is found.
+    many_wrong: float = 0.05  # Share from which on keys do not explain what is found,
+    surely: float = 0.95  # with this probability.
     items: int = 1000  # Items, evenly spread, that decide on the precision.
 
 
 _TUNED = _Tuned()
 _SHARES = np.geomspace(*_TUNED.shares, 40)
+_MOVED = np.linspace(-6, 6, 25)[:, None]  # Mean logits of an item unlike the others.
 _LISTED = 20  # Items that are called at most, of fewer than 2,000.
 
 
@@ -249,13 +252,12 @@ def keyed(
     n_curves = min(len(places), _TUNED.curves)
     places = places[np.linspace(0, len(places) - 1, n_curves).round().astype(int)]
     kind = np.unique(np.hstack([right, tried]), axis=0, return_inverse=True)[1].ravel()
-    left_out = kind[places]
-    if np.ptp(left_out) == 0:
-        left_out = np.full(n_curves, -1)  # there is no other item
+    further = _further_curves(curves[places])
+    n_further = len(further)
     bank = _Bank(
-        curves=np.clip(curves[places], _TUNED.error, 1 - _TUNED.error),
-        kind=left_out,
-        weight=np.ones(n_curves),
+        curves=np.clip(np.vstack([curves[places], further]), _TUNED.error, 1 - _TUNED.error),
+        kind=np.append(kind[places], np.full(n_further, -1)),
+        weight=np.append(np.ones(n_curves), np.full(n_further, 1 / n_further)),
         precision=np.inf,
     )
     counts = _Counts.of(right, tried, kind)
@@ -267,14 +269,15 @@ def keyed(
         if ways is not None:
             _take_answers(factor, likely, ways, bank, kind)
         factor[scored] = -np.inf
-        share, p = _probabilities(factor)
-        bank = bank._replace(weight=np.maximum(1 - p[places], _TUNED.least_weight))
+        share, p_many, p = _probabilities(factor)
+        weight = np.append(np.maximum(1 - p[places], _TUNED.least_weight), bank.weight[n_curves:])
+        bank = bank._replace(weight=weight)
     findings = []
     if scored.any():
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
         factor[scored] = np.nan
         p[scored] = np.nan
-    if share > _TUNED.many_wrong:
+    if p_many > _TUNED.surely:
         values = {"share": share, "most": _TUNED.many_wrong}
         findings.append(Finding("many-wrong-keys", "warning", values))
         p = np.full_like(p, np.nan)
@@ -284,15 +287,27 @@ def keyed(
     return table, min(share, _TUNED.most_wrong), findings
 
 
-def _probabilities(factor: Array) -> tuple[float, Array]:
-    """Share of wrong keys, and the probability that each is wrong, by log Bayes factors."""
+def _further_curves(curves: Array) -> Array:
+    """The mean curve of ordinary items at every difficulty, together as likely as an item."""
+    from scipy.special import expit, logit
+
+    usual = logit(np.clip(curves, _TUNED.error, 1 - _TUNED.error)).mean(axis=0)
+    return np.asarray(expit(usual - usual.mean() + _MOVED))
+
+
+def _probabilities(factor: Array) -> tuple[float, float, Array]:
+    """Share of wrong keys, probability that it is large, and that each is wrong.
+
+    ``factor`` has the log Bayes factors of items.
+    """
     from scipy.special import expit, logit, softmax
 
     log_likelihood = np.logaddexp(np.log1p(-_SHARES), np.log(_SHARES) + factor[:, None]).sum(axis=0)
     some_wrong = np.log((1 - _TUNED.none_wrong) / len(_SHARES)) + log_likelihood
     posterior = softmax(np.append(some_wrong, np.log(_TUNED.none_wrong)))[:-1]
     odds = logit(np.minimum(_SHARES, _TUNED.most_wrong))
-    return float(_SHARES @ posterior), expit(factor[:, None] + odds) @ posterior
+    p_many = float(posterior[_TUNED.many_wrong < _SHARES].sum())
+    return float(_SHARES @ posterior), p_many, expit(factor[:, None] + odds) @ posterior
 
 
 def _take_answers(
@@ -402,3 +417,28 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list
         for k, option in enumerate(options):
             ways.append((j, names[option], option == key, counts[:, k], tried, others[k]))
     return ways
+
+
+def coded_answers(
+    predictions: pd.DataFrame, result: FitResult
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes of answers, real respondents × items, −1 where missing, and the answers coded."""
+    import pandas as pd
+
+    if not isinstance(predictions, pd.DataFrame):
+        raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
+    answers = predictions.rename(index=str, columns=str)
+    labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
+    sides = {"respondent": (answers.index, labels), "item": (answers.columns, result.item_labels)}
+    for kind, (have, needed) in sides.items():
+        check_unique(f"predictions must have every {kind} once", have)
+        if missing := [label for label in needed if label not in have]:
+            raise ValueError(f"predictions has no {kind} {short(missing[0])}")
+    answers = answers.loc[list(labels), list(result.item_labels)]
+    try:
+        flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
+    except TypeError as error:
+        raise TypeError(
+            f"predictions must hold answers such as text or numbers: {error}"
+        ) from error
+    return flat.reshape(answers.shape), kinds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +50,6 @@ def test_what_no_system_gets_right_is_a_list_of_its_own(
 ) -> None:
     last = [f"item-{k}" for k in range(N_ITEMS - N_WRONG + 1, N_ITEMS + 1)]
     assert found.all_wrong == last
-    assert not found.items.index.isin(last).any()
     for text in (" ".join(str(result).split()), " ".join(str(found).split())):
         assert f"{N_WRONG} items that no system gets right: look here for broken" in text
         assert f"{N_RIGHT} items that every system gets right" in text
@@ -72,9 +70,8 @@ def test_without_its_responses_a_result_is_audited_by_what_was_saved(
     result.save(tmp_path / "r.npz", include_responses=False)
     back = irtkit.audit(irtkit.load(tmp_path / "r.npz"))
     assert back.families is None
-    pd.testing.assert_frame_equal(
-        back.items.drop(columns="trend"), flag_items(result).drop(columns="trend")
-    )
+    assert back.n_negative == found.n_negative > 0
+    assert {*back.suspects.index} <= {*found.suspects.index}
     assert back.all_wrong == found.all_wrong
     assert "item-12 " in str(back)  # nothing says that it is answered as item-1 is
 
@@ -86,7 +83,7 @@ def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
     found = irtkit.audit(result)
     assert found.items["text"].tolist() == known.loc[found.items.index, "text"].tolist()
     lines = [line for line in str(found).splitlines() if "What is" in line]
-    assert len(lines) == 10
+    assert 10 <= len(lines) <= len(found.suspects)
     assert {len(line) for line in lines} <= {79, 80}  # no space before what is cut off
     assert lines[0].startswith(f"{found.items.index[0]}")
     assert all(r"\x1b[31m? And why?" in line and line.endswith(r"… → 42\x07") for line in lines)
@@ -108,37 +105,52 @@ def test_everything_is_printed_within_80_columns(
         assert "discriminati…" not in str(told)
 
 
-def test_an_audit_says_which_items_to_look_at_first(found: irtkit.suspects.Audit) -> None:
-    assert found.look_first == [*found.items.index[:3]]
-    assert f"Look first at {', '.join(found.look_first)}: " in str(found)
-    assert "at the key" in str(found)
-    nothing = replace(found, items=found.items.iloc[:0])
-    assert nothing.look_first == []
-    assert "Look first" not in str(nothing)
-
-
 @pytest.mark.filterwarnings("ignore:Many wrong keys")
-def test_suspects_come_in_the_order_of_wrong_keys_with_their_probability(
+def test_there_is_one_list_with_one_order_and_one_set_of_probabilities(
     result: FitResult, found: irtkit.suspects.Audit
 ) -> None:
-    keys = irtkit.wrong_keys(result)
-    assert found.suspects["wrong_key"].is_monotonic_decreasing
-    listed = keys.loc[found.items.index]
-    assert (found.items["wrong_key"] == listed["log_bayes_factor"]).all()
-    assert found.items["p_wrong_key"].equals(listed["p_wrong_key"])
+    keys = irtkit.wrong_keys(result).loc[found.items.index]
+    assert found.suspects["log_bayes_factor"].is_monotonic_decreasing
+    assert (found.items["log_bayes_factor"] == keys["log_bayes_factor"]).all()
+    assert found.items["p_wrong_key"].equals(keys["p_wrong_key"])
+    flags = flag_items(result)
+    pd.testing.assert_frame_equal(found.items, flags)
+    called, n = int(flags["called"].sum()), int(flags["suspect"].sum())
+    assert found.headline.startswith(f"{called} items called. Read these {n} first.")
+    assert not found.uninformative["called"].any()
+
+
+@pytest.mark.parametrize(("n", "n_wrong"), [(60, 5), (120, 5), (60, 0)])
+def test_wrong_keys_of_four_options_are_printed_and_none_is_said_to_be_likely_without_any(
+    n: int, n_wrong: int
+) -> None:
+    generator = np.random.default_rng(n)
+    slopes, difficulties = generator.lognormal(0, 0.3, 200), generator.normal(size=200)
+    distance = generator.normal(size=n)[:, None] - difficulties
+    p = 1 / (1 + np.exp(-slopes * distance))
+    p[:, :n_wrong] = (1 - p[:, :n_wrong]) / 3
+    audited = irtkit.audit(irtkit.fit((generator.random(p.shape) < p).astype(int)))
+    if n_wrong:  # benchmarks/keys.py has the rates
+        first = audited.suspects.index[:5]
+        assert first.isin([f"item-{k + 1}" for k in range(n_wrong)]).sum() >= 4
+        assert all(label in str(audited) for label in first)
+        assert "Read these" in audited.headline
+    else:
+        assert audited.headline.startswith("None is likely to have a wrong key")
+        assert not (audited.items["p_wrong_key"] > 0.2).any()
 
 
 @pytest.mark.filterwarnings("ignore:(Not unidim|Item groups)")
 def test_a_few_wrong_keys_have_a_probability_with_its_prior_and_many_have_none() -> None:
     made = crowd("ordinary")
-    for n_wrong, has in ((1, True), (8, False)):
+    for n_wrong, has in ((1, True), (12, False)):
         values = made.responses.values.copy()
         values[:, :n_wrong] = 1 - values[:, :n_wrong]
         audited = irtkit.audit(irtkit.fit(values))
-        assert audited.has_probabilities == has
-        assert ("many-wrong-keys" in [one.code for one in audited.findings]) != has
+        assert audited.suspects["p_wrong_key"].notna().all() == has
+        assert ("many-wrong-keys" in [finding.code for finding in audited.findings]) != has
         text = " ".join(str(audited).split())
-        assert (f"if {audited.prior:.1%} of the keys are" in text) == has
+        assert (f"if {audited.prior:.1%} of keys are wrong" in text) == has
         assert audited.suspects.index[0] in {f"item-{k + 1}" for k in range(n_wrong)}
 
 
