@@ -35,7 +35,7 @@ SE of b|calibration/standard_errors|+ 2 * b * cov|- 2 * b * cov|calibration/test
 SE of c|calibration/standard_errors|- c)) ** 2 *|- c)) *|calibration/test_references.py
 AIC|calibration/result|+ 2 * self.n_parameters|+ self.n_parameters|calibration/test_result.py
 BIC|calibration/result|np.log(n))|np.log(n + 1))|calibration/test_result.py
-SD of EAP|quadrature/posterior|theta**2 - self.mean**2|theta**2 + self.mean**2|scoring
+SD of EAP|quadrature/posterior|second - self.mean**2|second + self.mean**2|scoring
 WLE|scoring/abilities|asarray(0.5 * np.log(inf|asarray(np.log(inf|scoring
 paired SE|systems/paired|len(sums)) / n**2|len(sums)) / (n + 1) ** 2|systems/test_paired.py systems/test_gate.py
 paired SE|systems/paired|(n_clusters - 1, 1)|(n_clusters, 1)|systems/test_paired.py systems/test_gate.py
