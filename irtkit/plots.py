@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from irtkit.pictures.picture import COLOURS
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["average_error", "category_curves", "characteristic_curves", "information",
            "item_curves", "item_map", "leaderboard", "learning_surface", "trace",
            "wright_map"]  # fmt: skip
+
+Plot = TypeVar("Plot", bound="Callable[..., Any]")
 
 _MOST_CURVES = 12  # Items of one picture, which readers can still distinguish.
 _LABEL = 28  # Columns of a label on an axis.
@@ -45,6 +48,19 @@ _POINTS: dict[str, dict[str, Any]] = {
 }
 
 
+def _of_results(plot: Plot) -> Plot:
+    """Refuse results that a plot has no meaning for."""
+
+    @wraps(plot)
+    def checked(result: FitResult, *arguments: Any, **settings: Any) -> Any:
+        require(f"plots.{plot.__name__}", result)
+        check_type("result", result, FitResult)
+        return plot(result, *arguments, **settings)
+
+    return cast("Plot", checked)
+
+
+@_of_results
 def item_curves(
     result: FitResult, items: Sequence[str] | str, ax: Axes | Sequence[Axes] | None = None
 ) -> Any:
@@ -67,8 +83,6 @@ def item_curves(
     matplotlib.axes.Axes or numpy.ndarray
         The axes if `items` is one label, otherwise an array of axes.
     """
-    require("plots.item_curves", result)
-    check_type("result", result, FitResult)
     labels = [items] if isinstance(items, str) else [*map(str, items)]
     if not 1 <= len(labels) <= _MOST_CURVES:
         raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
@@ -84,13 +98,12 @@ def item_curves(
     return places[0] if isinstance(items, str) else places
 
 
+@_of_results
 def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axes:
     """Draw the probability of every level of an item, dashed outside of the abilities seen.
 
     For fits of the GPCM and the GRM. The level is written at the peak of its curve.
     """
-    require("plots.category_curves", result)
-    check_type("result", result, FitResult)
     curves = fitted.category_curves(result, item)
     ax = _draw(curves, _one(ax))
     for level in dict.fromkeys(mark.name for mark in curves.marks):
@@ -102,6 +115,7 @@ def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axe
     return ax
 
 
+@_of_results
 def item_map(
     result: FitResult, suspects: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -123,10 +137,10 @@ def item_map(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.item_map", result)
     return _of_items(fitted.item_map, result, suspects, ax)
 
 
+@_of_results
 def average_error(
     result: FitResult, suspects: pd.DataFrame | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -148,10 +162,10 @@ def average_error(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.average_error", result)
     return _of_items(fitted.error_map, result, suspects, ax)
 
 
+@_of_results
 def leaderboard(
     result: FitResult, ax: Axes | None = None, *, board: pd.DataFrame | None = None, top: int = 20
 ) -> Axes:
@@ -173,8 +187,6 @@ def leaderboard(
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.leaderboard", result)
-    check_type("result", result, FitResult)
     check_whole("top", top, 1)
     first = (result.leaderboard() if board is None else board).head(top)
     ax = _draw(fitted.ranking(first), _one(ax, 1 + 0.24 * len(first)))
@@ -182,6 +194,7 @@ def leaderboard(
     return ax
 
 
+@_of_results
 def wright_map(result: FitResult, ax: Axes | None = None, *, ability: str | None = None) -> Axes:
     """Draw abilities of respondents (left) and difficulties of items (right) on one scale.
 
@@ -203,11 +216,10 @@ def wright_map(result: FitResult, ax: Axes | None = None, *, ability: str | None
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.wright_map", result)
-    check_type("result", result, FitResult)
     return _draw(fitted.wright_map(result, ability)[0], _one(ax))
 
 
+@_of_results
 def information(result: FitResult, ax: Axes | None = None, *, ability: str | None = None) -> Axes:
     """Draw the information of all items by ability, and real respondents as marks on the axis.
 
@@ -225,11 +237,10 @@ def information(result: FitResult, ax: Axes | None = None, *, ability: str | Non
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.information", result)
-    check_type("result", result, FitResult)
     return _draw(fitted.precision(result, ability)[0], _one(ax))
 
 
+@_of_results
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     """Draw the log-likelihood, or lower bound of "vi", in nats after every step of the fit.
 
@@ -245,8 +256,6 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    require("plots.trace", result)
-    check_type("result", result, FitResult)
     return _draw(fitted.trace(result), _one(ax))
 
 
@@ -277,20 +286,9 @@ def characteristic_curves(
     ax = _one(ax)
     for name in chosen:
         curve = curves.table.loc[name]
-        reach = [
-            curve["accuracy"] - curve["accuracy_low"],
-            curve["accuracy_high"] - curve["accuracy"],
-        ]
-        ax.errorbar(
-            curve["difficulty"],
-            curve["accuracy"],
-            reach,
-            fmt="o-",
-            ms=4,
-            lw=1,
-            capsize=2,
-            label=name,
-        )
+        ends = curve[["accuracy_low", "accuracy_high"]].sub(curve["accuracy"], axis=0).abs()
+        how: Any = {"fmt": "o-", "ms": 4, "lw": 1, "capsize": 2, "label": name}
+        ax.errorbar(curve["difficulty"], curve["accuracy"], ends.to_numpy().T, **how)
     ax.legend(frameon=False)
     ax.set(xlabel="difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
     return ax
@@ -361,7 +359,6 @@ def _one(ax: Axes | None, height: float = 4.5) -> Any:
 def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     from irtkit.suspects import flag_items
 
-    check_type("result", result, FitResult)
     drawn: Picture = picture(result, flag_items(result) if suspects is None else suspects)
     axes = _draw(drawn, _one(ax))
     if drawn.n_items["to read"] or drawn.n_items["called"]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass
-from itertools import chain
+from functools import cache
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from irtkit.findings import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import pandas as pd
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 WIDTH = 80  # Columns of a usual terminal.
 LABEL, _LEAST = 28, 16  # Columns of a printed label, and its least. A character may take two.
@@ -93,27 +93,16 @@ def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
     """Sentences broken into lines between words, with an indent after their first line."""
-    following = " " * len(bullet) if bullet else "  "
-    return "\n".join(
-        line
-        for sentence in sentences
-        for line in _broken(printable(sentence).split(), bullet, following)
-    )
+    from rich.text import Text
 
-
-def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
-    """Lines of words. A word longer than a line is broken."""
-    from rich.cells import cell_len, chop_cells
-
-    room = WIDTH - len(following)
-    line, free = first, WIDTH - len(first)
-    for word in chain.from_iterable(chop_cells(word, room) for word in words):
-        space = "" if line in {first, following} else " "
-        if cell_len(space + word) > free:
-            yield line
-            line, free, space = following, room, ""
-        line, free = line + space + word, free - cell_len(space + word)
-    yield line
+    indent = " " * (len(bullet) or 2)
+    lines = []
+    for sentence in sentences:
+        words = Text(" ".join(printable(sentence).split()))
+        broken = words.wrap(_console(), WIDTH - len(indent))
+        first, *rest = [line.plain.rstrip() for line in broken] or [""]
+        lines += [bullet + first, *(indent + line for line in rest)]
+    return "\n".join(lines)
 
 
 def two_digits(number: float) -> int | None:
@@ -256,10 +245,18 @@ def _room(widths: Sequence[int], words: Sequence[int]) -> int:
     return max(rooms, default=0)
 
 
-def plain(shown: RenderableType) -> str:
-    """Text that rich would print, without colours, in a notebook too."""
+@cache
+def _console() -> Console:
+    """A console without colours, in a notebook too."""
     from rich.console import Console
 
-    file, no = io.StringIO(), {"legacy_windows": False, "force_jupyter": False}
-    Console(file=file, width=WIDTH, color_system=None, **no).print(shown)  # type: ignore[arg-type]
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+    plain: Any = {"color_system": None, "force_jupyter": False, "legacy_windows": False}
+    return Console(file=io.StringIO(), width=WIDTH, **plain)
+
+
+def plain(drawn: RenderableType) -> str:
+    """Text that rich would print."""
+    console = _console()
+    with console.capture() as printed:
+        console.print(drawn)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())

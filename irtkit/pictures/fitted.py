@@ -72,20 +72,11 @@ def _counts(result: FitResult, rows: Places, items: Places) -> list[Array]:
     """Right responses of some respondents to items, how many there are, and what they are worth."""
     patterns = result.patterns
     correlation = result.settings.trial_correlation or 0.0
-    right = patterns.cells[rows][:, items]
-    if patterns.trials is None:
-        tried = right >= 0
-        right = right > 0
-    else:
-        tried = patterns.trials[rows][:, items]
-    worth = tried.astype(np.float64)
-    if patterns.sparse:
-        worth.data /= 1 + (worth.data - 1) * correlation
-    elif patterns.repeated:
-        worth /= 1 + np.maximum(worth - 1, 0) * correlation
+    right, tried = patterns.dense(rows, items)
+    worth = tried / (1 + np.maximum(tried - 1, 0) * correlation)
     if patterns.scored is not None:
         worth = worth * patterns.score_worth(correlation)[items]
-    return [np.asarray(table.sum(axis=0)).ravel() for table in (right, tried, worth)]
+    return [table.sum(axis=0) for table in (right, tried, worth)]
 
 
 def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
@@ -97,7 +88,29 @@ def curve_axes(result: FitResult) -> tuple[Picture, Array, slice]:
     axis = Axis(low - room, high + room, "ability")
     ability = np.unique([*np.linspace(axis.low, axis.high, _CURVE_POINTS), low, high])
     first, last = np.searchsorted(ability, [low, high])
-    return Picture("", axis, _SHARES), ability, slice(int(first), int(last) + 1)
+    inside = slice(int(first), int(last) + 1)
+    return Picture("", axis, _SHARES), ability, inside
+
+
+def _curve(
+    ability: Array, inside: slice, values: Array, colour: str = "item", name: str = ""
+) -> list[Mark]:
+    """A curve, dashed where no respondent is."""
+    parts: tuple[tuple[Shape, slice], ...] = (
+        ("dashes", slice(inside.start + 1)),
+        ("line", inside),
+        ("dashes", slice(inside.stop - 1, None)),
+    )
+    return [Mark(shape, colour, ability[part], values[part], name=name) for shape, part in parts]
+
+
+def _places(result: FitResult, items: Sequence[str]) -> Places:
+    """Places of items. An unknown one is a ValueError."""
+    for item in items:
+        if str(item) not in result.places:
+            suggestion = did_you_mean(item, result.item_labels)
+            raise ValueError(f"result lacks the item {short(str(item))}{suggestion}")
+    return np.array([result.places[str(item)] for item in items], dtype=np.intp)
 
 
 def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
@@ -106,28 +119,19 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     Ability is what each item measures. Without responses, nothing was observed. An unknown item is
     a ValueError.
     """
-    for item in items:
-        if str(item) not in result.places:
-            asked = did_you_mean(item, result.item_labels)
-            raise ValueError(f"result lacks the item {short(str(item))}{asked}")
-    places = np.array([result.places[str(item)] for item in items], dtype=np.intp)
+    places = _places(result, items)
     axes, ability, inside = curve_axes(result)
-    probability = result.own_items.chosen(places).probability(ability).T
-    before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
+    probability = result.own_items.chosen(places).probability(ability)
     groups = None if result.responses is None else ability_groups(result, places)
     pictures = []
     for k, item in enumerate(items):
-        curve = probability[k]
-        marks = [
-            Mark("dashes", "item", ability[before], curve[before]),
-            Mark("line", "item", ability[inside], curve[inside]),
-            Mark("dashes", "item", ability[after], curve[after]),
-        ]
+        marks = _curve(ability, inside, probability[:, k])
         if groups is not None:
             seen = np.isfinite(groups.observed[0, k])
             at = groups.ability[groups.composite[k], seen]
             share, low, high = groups.observed[:, k, seen]
-            marks += [Mark("segments", "ink", at, low, at, high), Mark("dots", "ink", at, share)]
+            marks.append(Mark("segments", "ink", at, low, at, high))
+            marks.append(Mark("dots", "ink", at, share))
         title = f"Observed and fitted proportion correct of {item} by ability"
         pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
     return pictures
@@ -138,21 +142,13 @@ def category_curves(result: FitResult, item: str) -> Picture:
 
     An unknown item, or a result without levels, is a ValueError.
     """
-    if str(item) not in result.places:
-        asked = did_you_mean(item, result.item_labels)
-        raise ValueError(f"result lacks the item {short(str(item))}{asked}")
+    [place] = _places(result, [item])
     axes, ability, inside = curve_axes(result)
-    place = result.places[str(item)]
-    curves = result.category_probability(ability)[:, place].T
-    reached = ~np.isnan(result.parameters.steps[place])
-    before, after = slice(inside.start + 1), slice(inside.stop - 1, None)
+    curves = result.category_probability(ability)[:, place]
     marks = []
-    parts: tuple[tuple[Shape, slice], ...]
-    parts = ("dashes", before), ("line", inside), ("dashes", after)
-    for level in np.flatnonzero(reached):
-        curve, colour = curves[level], _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-        for shape, part in parts:
-            marks.append(Mark(shape, colour, ability[part], curve[part], name=str(level)))
+    for level in np.flatnonzero(~np.isnan(result.parameters.steps[place])):
+        colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
+        marks += _curve(ability, inside, curves[:, level], colour, str(level))
     title = f"Probability of the levels of {item} by ability"
     return Picture(title, axes.x, axes.y, tuple(marks))
 
@@ -161,7 +157,8 @@ def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     """0, 1 (to read) or 2 (called) for every item, by what `flag_items` returned."""
     kind = np.zeros(len(result.item_labels), np.int64)
     listed = suspects[suspects["suspect"]]
-    kind[[result.places[str(label)] for label in listed.index]] = 1 + listed["called"]
+    places = [result.places[str(label)] for label in listed.index]
+    kind[places] = 1 + listed["called"]
     return kind
 
 
@@ -169,7 +166,10 @@ def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, sho
     """Some items as points, with the zero line of the vertical axis."""
     marks = []
     if y.low < 0 < y.high:
-        marks.append(Mark("segments", "rule", *np.array([[x.low], [0], [x.high], [0]])))
+        left = np.array([x.low])
+        right = np.array([x.high])
+        zero = np.zeros(1)
+        marks.append(Mark("segments", "rule", left, zero, right, zero))
     looks: tuple[tuple[Shape, str, str], ...] = (
         ("cloud", "item", "items"),
         ("rings", "odd", "to read"),
@@ -192,7 +192,8 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     """
     a = result.own_items.discrimination
     b = result.own_items.difficulty
-    shown = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
+    varied = ~np.isin(result.status, ["no variance", "no responses"])
+    shown = varied & np.isfinite(a + b)
     kind = kinds_of(result, suspects)
     usual = usual_axis("", np.append(a[shown], 0.0))
     lowest = a[shown & (kind > 0)].min(initial=0.0)  # suspects are looked for
@@ -231,10 +232,12 @@ def ranking(board: pd.DataFrame, systems: slice = slice(None)) -> Picture:
         rows[name].to_numpy(np.float64) for name in ("rank", "rank_low", "rank_high")
     )
     at = np.arange(len(rows), dtype=np.float64)
-    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
-    y = Axis(len(rows) - 0.5, -0.5, ticks=tuple(zip(at, map(str, rows.index), strict=True)))
-    marks = Mark("intervals", "item", low, at, high, at), Mark("dots", "item", rank, at)
-    return Picture("", x, y, marks)
+    lowest = float(board["rank_high"].max())
+    labels = tuple(zip(at, map(str, rows.index), strict=True))
+    x = Axis(0.5, lowest + 0.5, "rank, 1 is best")
+    y = Axis(len(rows) - 0.5, -0.5, ticks=labels)
+    intervals = Mark("intervals", "item", low, at, high, at)
+    return Picture("", x, y, (intervals, Mark("dots", "item", rank, at)))
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> tuple[Picture, int, int]:
@@ -278,7 +281,8 @@ def wright_map(result: FitResult, ability: str | None = None) -> tuple[Picture, 
     x = Axis(-1.05, 1.05, ticks=tuple(ticks))
     title = "Abilities of systems and difficulties of items"
     n_beyond = int((y.clipped(difficulty) != difficulty).sum())
-    return Picture(title, x, y, tuple(marks)), n_beyond, len(difficulties) - len(difficulty)
+    n_left_out = len(difficulties) - len(difficulty)
+    return Picture(title, x, y, tuple(marks)), n_beyond, n_left_out
 
 
 def _named(text: str, ability: str | None) -> str:
@@ -291,24 +295,25 @@ def precision(result: FitResult, ability: str | None = None) -> tuple[Picture, I
     of_real = result.abilities_along(result.weights_of(ability))[result.answering]
     mean = result.latent_mean
     sd = result.latent_sd
-    x = axis_over(_named("ability", ability), of_real, [mean - _REACH * sd, mean + _REACH * sd])
+    reach = [mean - _REACH * sd, mean + _REACH * sd]
+    x = axis_over(_named("ability", ability), of_real, reach)
     points = np.linspace(x.low, x.high, _INFORMATION_POINTS)
     measured = information(result, points, ability=ability)
     values = measured.curve["information"].to_numpy(np.float64)
     y = Axis(0.0, 1.05 * max(float(values.max()), 1e-9), "information")  # 0 of flat items
     seen = np.unique(np.round(of_real, 3))
-    marks = (
-        Mark("line", "item", measured.curve.index.to_numpy(np.float64), values),
-        Mark("segments", "ink", seen, 0 * seen, seen, 0 * seen + 0.03 * y.high),
-    )
-    return Picture("Information of all items along ability", x, y, marks), measured
+    floor = np.zeros_like(seen)
+    line = Mark("line", "item", points, values)
+    systems = Mark("segments", "ink", seen, floor, seen, floor + 0.03 * y.high)
+    return Picture("Information of all items along ability", x, y, (line, systems)), measured
 
 
 def trace(result: FitResult) -> Picture:
     """The log-likelihood, or the lower bound of "vi", after every accepted step."""
     rows = result.trace
     column = "elbo" if "elbo" in rows else "log_likelihood"
-    name = {"elbo": "evidence lower bound"}.get(column, "log-likelihood")
-    step, value = rows["step"].to_numpy(np.float64), rows[column].to_numpy(np.float64)
+    name = "evidence lower bound" if column == "elbo" else "log-likelihood"
+    step = rows["step"].to_numpy(np.float64)
+    value = rows[column].to_numpy(np.float64)
     line = Mark("line", "item", step, value)
     return Picture("Progress of the fit", axis_over("step", step), axis_over(name, value), (line,))

@@ -52,7 +52,9 @@ class Axis(NamedTuple):
         least = (self.high - self.low) / most
         power = 10.0 ** math.floor(math.log10(least))
         step = next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= least)
-        steps = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        first = math.ceil(self.low / step)
+        last = math.floor(self.high / step)
+        steps = range(first, last + 1)
         return [(k * step, tick_text(k * step)) for k in steps]
 
 
@@ -92,14 +94,17 @@ class Picture:
     def n_beyond(self) -> int:
         """Number of items beyond an axis, which are drawn at its end."""
         x, y = np.hstack([(mark.x, mark.y) for mark in self.points])
-        return int(((self.x.clipped(x) != x) | (self.y.clipped(y) != y)).sum())
+        beyond_x = self.x.clipped(x) != x
+        beyond_y = self.y.clipped(y) != y
+        return int((beyond_x | beyond_y).sum())
 
 
 def axis_over(name: str, *values: ArrayLike, least: float = 1e-9) -> Axis:
     """An axis over all finite numbers, at least so long."""
     numbers = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
     numbers = numbers[np.isfinite(numbers)]
-    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
+    low = float(numbers.min()) if len(numbers) else 0.0
+    high = float(numbers.max()) if len(numbers) else 1.0
     wider = max(least - (high - low), 0.0) / 2
     margin = wider + _MARGIN * (high - low + 2 * wider)
     return Axis(low - margin, high + margin, name)

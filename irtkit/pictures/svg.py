@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from irtkit.irf import Array
-    from irtkit.pictures.picture import Mark, Picture
+    from irtkit.pictures.picture import Axis, Mark, Picture
 
 _SIZES = {
     "wide": (640, 400, 86, 14, 14, 56),
@@ -64,13 +64,18 @@ class Frame:
 
     def px(self, values: ArrayLike) -> Array:
         """Pixels from the left. Values beyond the axis are at its end."""
-        share = (self.x.clipped(values) - self.x.low) / (self.x.high - self.x.low)
-        return np.asarray(self.left + share * (self.end - self.left))
+        return _pixels(self.x, values, self.left, self.end)
 
     def py(self, values: ArrayLike) -> Array:
         """Pixels from above."""
-        share = (self.y.clipped(values) - self.y.low) / (self.y.high - self.y.low)
-        return np.asarray(self.floor - share * (self.floor - self.top))
+        return _pixels(self.y, values, self.floor, self.top)
+
+
+def _pixels(axis: Axis, values: ArrayLike, first: int, last: int) -> Array:
+    """Pixels of values on an axis from the first to the last pixel."""
+    length = axis.high - axis.low
+    share = (axis.clipped(values) - axis.low) / length
+    return np.asarray(first + share * (last - first))
 
 
 def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
@@ -81,7 +86,9 @@ def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
     said = 'aria-hidden="true"'
     if picture.title:
         said = f'role="img" aria-label="{escape(shortened(picture.title, _TITLE))}"'
-    further = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    further = ""
+    for name, value in attributes.items():
+        further += f' {name.replace("_", "-")}="{value}"'
     return Markup(  # noqa: S704  # of numbers and escaped texts
         f'<svg class="chart {size}" viewBox="0 0 {frame.width} {frame.height}" '
         f'{said} font-family="system-ui,sans-serif" font-size="13" '
@@ -92,15 +99,23 @@ def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
 def _axes(frame: Frame) -> str:
     """Ticks and names of both axes, and grid lines of the vertical one."""
     left, end, floor = frame.left, frame.end, frame.floor
-    across = frame.x.ticks_within(max(5, (end - left) // 60))
-    up = frame.y.ticks_within((floor - frame.top) // 36)
-    grid = "".join(f"M{left} {frame.py(at):.4g}H{end}" for at, _ in up)
-    ticks = "".join(f"M{frame.px(at):.4g} {floor}v4" for at, _ in across)
-    texts = [_text(left - 7, frame.py(at) + 4, text, "end") for at, text in up]
-    texts += [_text(frame.px(at), floor + 18, text) for at, text in across]
-    texts.append(_text((left + end) / 2, frame.height - 8, frame.x.name))
+    center = (left + end) / 2
     middle = (frame.top + floor) / 2
-    texts.append(_text(13, middle, frame.y.name, turned=f'transform="rotate(-90 13 {middle})"'))
+    turned = f'transform="rotate(-90 13 {middle})"'
+    texts = [
+        _text(center, frame.height - 8, frame.x.name),
+        _text(13, middle, frame.y.name, turned=turned),
+    ]
+    grid = ""
+    for at, text in frame.y.ticks_within((floor - frame.top) // 36):
+        y = frame.py(at)
+        grid += f"M{left} {y:.4g}H{end}"
+        texts.append(_text(left - 7, y + 4, text, "end"))
+    ticks = ""
+    for at, text in frame.x.ticks_within(max(5, (end - left) // 60)):
+        x = frame.px(at)
+        ticks += f"M{x:.4g} {floor}v4"
+        texts.append(_text(x, floor + 18, text))
     rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))
     return "".join([_path("grid", grid, _LINE.format(1)), rule, *texts])
 
@@ -112,10 +127,11 @@ def _marks(frame: Frame, mark: Mark) -> str:
     parts = [x, y]
     if mark.x_end is not None and mark.y_end is not None:
         parts += [frame.px(mark.x_end), frame.py(mark.y_end)]
+    rows = np.stack(parts, axis=1)
     if mark.shape not in _PATHS:
-        path = f"M{'L'.join(f'{x:.4g} {y:.4g}' for x, y in zip(*parts, strict=True))}"
+        points = [f"{left:.4g} {top:.4g}" for left, top in rows]
+        path = f"M{'L'.join(points)}"
     else:
-        rows = np.stack(parts, axis=1)
         if mark.items is not None:  # on half pixels, as in a cloud and in the script
             rows = np.unique(np.round(2 * rows), axis=0) / 2
         path = "".join(_PATHS[mark.shape].format(*row) for row in rows)
@@ -124,14 +140,17 @@ def _marks(frame: Frame, mark: Mark) -> str:
 
 def _cloud(x: Array, y: Array, colour: str) -> str:
     """Points as one path for every size. Those on the same half pixel are one dot."""
-    half = np.round(np.stack([y, x], axis=1) * 2).astype(np.int64)
+    half = np.round(2 * np.stack([y, x], axis=1)).astype(np.int64)
     places, counts = np.unique(half, axis=0, return_counts=True)
-    sizes = np.searchsorted([least for least, _ in _DOTS], counts, side="right") - 1
+    least, diameters = zip(*_DOTS, strict=True)
+    sizes = np.searchsorted(least, counts, side="right") - 1
     paths = []
     for k in np.unique(sizes):
-        steps = np.diff(places[sizes == k, ::-1], axis=0, prepend=0)
+        of_size = places[sizes == k, ::-1]
+        steps = np.diff(of_size, axis=0, prepend=0)
         path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
-        paths.append(_path(colour, path, _LINE.format(2 * _DOTS[k][1])))
+        look = _LINE.format(2 * diameters[k])
+        paths.append(_path(colour, path, look))
     opened = '<g transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.45">'
     return f"{opened}{''.join(paths)}</g>"
 
