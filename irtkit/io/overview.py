@@ -62,16 +62,16 @@ class Overview:
             lines += [_of_task(kind, row) for kind, row in self.tasks.iterrows()]
         if self.matrix is not None:
             lines += ["", in_lines(_sentences(self.matrix))]
-        lines += [in_lines([f"{one.severity}: {one.text(options=True)}"]) for one in self.findings]
+        for finding in self.findings:
+            lines.append(in_lines([f"{finding.severity}: {finding.text(options=True)}"]))
         if self.problem is not None:
-            place = f"{self.problem.place}: " * bool(self.problem.place)
+            place = f"{self.problem.place}: " if self.problem.place else ""
             finding = self.problem.finding
             lines += ["", in_lines([f"cannot be fitted: {place}{finding.reason}"])]
-            choices = (
-                f"add {typed(one.settings, options=True)} {PURPOSES[one.purpose]}".rstrip()
-                for one in finding.remedies
-            )
-            return "\n".join([*lines, *(f"  {printable(one)}" for one in choices)])
+            for remedy in finding.remedies:
+                choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
+                lines.append(f"  {printable(choice.rstrip())}")
+            return "\n".join(lines)
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 
 
@@ -95,25 +95,13 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     >>> found.matrix
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
-    name, file, read = os.fspath(path), as_path(path).expanduser(), None
-    one = not logs.stands_for_several(file)
-    if not one or logs.log_format(file, head_of(file), alone=True) in logs.LOG_FORMATS:
-        form = settings.get("format") if settings.get("format") in logs.LOG_FORMATS else None
-        read = logs.read_logs(logs.files_of(file), form=form, strict=bool(settings.get("strict")))
-        if read.samples:
-            kinds = zip(read.runs["format"], read.runs["version"], strict=True)
-            seen = Overview(name, Counter(f"{a} ({b})" for a, b in kinds), read.summary())
-        else:
-            tables = filter(layouts.is_table, read.skipped)
-            seen = Overview(name, Counter(one.suffix or one.name for one in tables))
-    else:
-        seen = Overview(name, {paths.form_of(file, head_of(file), settings.get("format")): 1})
+    seen, read = _files_of(path, settings)
     turned: tuple[Finding, ...] = ()
     for _ in range(_MOST_REMEDIES):
         findings: list[Finding] = []
         try:
             with warnings.catch_warnings(action="ignore"):
-                if read is not None and read.samples:
+                if read is not None:
                     matrix = reading.matrix_of_logs(read, findings, **settings)
                 else:
                     matrix = reading.read_responses(path, **settings)
@@ -125,17 +113,40 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
                 return seen
             settings = settings | more
             continue
-        notes = turned + (() if matrix.source is None else matrix.source.findings)
-        if not turned and (turned := tuple(one for one in notes if one.code == "transposed")):
+        notes = turned
+        if matrix.source is not None:
+            notes += matrix.source.findings
+        by_code = {finding.code: finding for finding in notes}
+        if "transposed" in by_code and not turned:
+            turned = (by_code["transposed"],)
             settings = settings | {"transpose": True}
             continue
-        doubt = next((finding for finding in notes if finding.code == "only-right"), None)
+        doubt = by_code.get("only-right")
         if doubt is not None:
             others = tuple(finding for finding in notes if finding is not doubt)
             problem = ReadingError(replace(doubt, severity="error"))
             return replace(seen, settings=settings, findings=others, problem=problem)
         return replace(seen, matrix=matrix, settings=settings, findings=notes, problem=None)
     return seen
+
+
+def _files_of(
+    path: str | os.PathLike[str], settings: dict[str, Any]
+) -> tuple[Overview, logs.Logs | None]:
+    """Formats of the files of a path, and the logs among them, None if there are none."""
+    name, file, form = os.fspath(path), as_path(path).expanduser(), settings.get("format")
+    if not logs.stands_for_several(file):
+        head = head_of(file)
+        if logs.log_format(file, head, alone=True) not in logs.LOG_FORMATS:
+            return Overview(name, {paths.form_of(file, head, form): 1}), None
+    form = form if form in logs.LOG_FORMATS else None
+    read = logs.read_logs(logs.files_of(file), form=form, strict=bool(settings.get("strict")))
+    if read.samples:
+        kinds = zip(read.runs["format"], read.runs["version"], strict=True)
+        formats = Counter(f"{kind} ({version})" for kind, version in kinds)
+        return Overview(name, formats, read.summary()), read
+    tables = filter(layouts.is_table, read.skipped)
+    return Overview(name, Counter(table.suffix or table.name for table in tables)), None
 
 
 def _added(settings: dict[str, Any], remedy: Any) -> dict[str, Any]:

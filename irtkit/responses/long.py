@@ -304,9 +304,9 @@ def of_answers(
     words[np.isin(plain, [*absent_words])] = None
     given, target = np.split(words[which], 2)
     meaning, right_meaning = np.split(plain[which], 2)
-    known = pd.notna(given) & pd.notna(target)
-    codes = np.where(known, meaning == right_meaning, MISSING).astype(np.int8)
-    n, n_right = int(known.sum()), int(np.count_nonzero(codes == 1))
+    compared = pd.notna(given) & pd.notna(target)
+    codes = np.where(compared, meaning == right_meaning, MISSING).astype(np.int8)
+    n, n_right = int(compared.sum()), int(np.count_nonzero(codes == 1))
     if not n_right:
         raise failed("no-match", n=n)
     names = respondents, items

@@ -75,9 +75,9 @@ class Marking(NamedTuple):
             raise ValueError("wrong needs right: name the words for both")
         if right is not None and threshold is not None:
             raise ValueError("threshold is for scores and right is for words: pass one of them")
-        for one, other in (("right", "wrong"), ("right", "missing"), ("wrong", "missing")):
-            if both := words[one] & words[other]:
-                raise ValueError(f"{one} and {other} both name {short(next(iter(both)))}")
+        for name, other in (("right", "wrong"), ("right", "missing"), ("wrong", "missing")):
+            if both := words[name] & words[other]:
+                raise ValueError(f"{name} and {other} both name {short(next(iter(both)))}")
         if score_range is None:
             return cls(None if threshold is None else check_number("threshold", threshold), **words)
         if right is not None or threshold is not None:
@@ -364,7 +364,7 @@ def _range(given: Any) -> tuple[float, float]:
             "score_range must be two different numbers, the worst and the best score, such as "
             f"(0, 100), or a mapping of items to such pairs, got {short(given)}"
         )
-    worst, best = (check_number("score_range", one) for one in pair)
+    worst, best = (check_number("score_range", end) for end in pair)
     return worst, best
 
 
