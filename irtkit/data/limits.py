@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.data.near_duplicates import spread_items
 from irtkit.data.patterns import REAL, part_of
 from irtkit.irf import EXTREME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -167,9 +168,7 @@ class _Gaps:
 
     slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
     most_slow: int = 3  # Contrasts looked at.
-    accuracy: float = 0.01  # Of eigenvalues.
-    dense: int = 20  # Respondents up to which all eigenvalues are computed.
-    vectors: int = 8  # That ARPACK keeps.
+    vectors: int = 16  # By which eigenvalues are found.
     shown: float = 0.85  # Share of a gap below which it counts as shrunk.
     lost: float = 0.15  # SDs that shrinking takes off, at least.
     hardly_shown: float = 0.5  # Share below which the sides are called parts.
@@ -306,33 +305,26 @@ def _components(
     patterns: Patterns, items: NDArray[np.bool_], fixed: NDArray[np.bool_]
 ) -> Components | None:
     """Connected components of real respondents and some items, or None if there is at most one."""
-    reached = items & (np.cumsum(items) == 1)
-    n_reached = 0
-    while reached.sum() > n_reached:  # a graph of all cells takes many times their memory
-        n_reached = reached.sum()
-        who = patterns.real & (patterns.response_scores(reached.astype(np.float64)) > 0)
-        reached = items & (patterns.response_sums(who.astype(np.float64)) > 0)
-        reached |= items & fixed & (reached & fixed).any()
-    if reached.sum() == items.sum():
-        return None
-    from scipy.sparse import block_array, csr_array, vstack
-    from scipy.sparse.csgraph import connected_components
-
-    linking = patterns.response_scores(items.astype(np.float64)) > 0
-    rows, columns = np.flatnonzero(patterns.real & linking), np.flatnonzero(items)
-    part = part_of(patterns, rows, columns)
-    cells: Any = part.cells >= 0 if part.trials is None else part.trials > 0
-    links = vstack([csr_array(cells), csr_array(fixed[None, columns])])
-    graph: Any = block_array([[None, links], [links.T, None]])  # type: ignore[arg-type]
-    n_components, label = connected_components(graph, directed=False)
-    of_rows, of_columns = label[: len(rows)], label[len(rows) + 1 :]
-    n_rows = np.bincount(of_rows, minlength=n_components)
-    n_columns = np.bincount(of_columns, minlength=n_components)
-    number = np.argsort(np.lexsort([-n_columns, -n_rows])) + 1  # the most respondents first
     of_respondents = np.zeros(patterns.n, np.int64)
     of_items = np.zeros(len(items), np.int64)
-    of_respondents[rows] = number[of_rows]
-    of_items[columns] = number[of_columns]
+    n_components = 0
+    while (left := items & (of_items == 0)).any():
+        n_components += 1
+        reached = left & (np.cumsum(left) == 1)
+        n_reached = 0
+        while reached.sum() > n_reached:  # a graph of all cells takes many times their memory
+            n_reached = reached.sum()
+            linked = patterns.real & (patterns.response_scores(reached.astype(np.float64)) > 0)
+            reached = items & (patterns.response_sums(linked.astype(np.float64)) > 0)
+            reached |= items & fixed & (reached & fixed).any()
+        of_items[reached] = n_components
+        of_respondents[linked] = n_components
+    if n_components < 2:
+        return None
+    sizes = (np.bincount(numbers)[1:] for numbers in (of_items, of_respondents))
+    order = np.lexsort([-size for size in sizes])  # the most respondents first
+    number = np.concatenate([[0], 1 + np.argsort(order)])
+    of_respondents, of_items = number[of_respondents], number[of_items]
 
     # Items that do not link belong to the only component in which they were answered.
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
@@ -386,22 +378,30 @@ def _slow_contrasts(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    n = patterns.n
-    if n <= _GAPS.dense:
-        values, vectors = np.linalg.eigh(np.array([product(unit) for unit in np.eye(n)]))
-        values, vectors = values[-_GAPS.most_slow :], vectors[:, -_GAPS.most_slow :]
-    else:
-        from scipy.sparse.linalg import LinearOperator, eigsh
+    values, vectors = largest_eigenvectors(product, patterns.n, _GAPS.vectors)
+    slow = values[-_GAPS.most_slow :] > 2 - _GAPS.slow
+    yield from scale * vectors[-_GAPS.most_slow :][slow]
 
-        values, vectors = eigsh(
-            LinearOperator((n, n), product, dtype=float),
-            _GAPS.most_slow,
-            which="LA",
-            v0=np.random.default_rng(0).normal(size=n),
-            ncv=_GAPS.vectors,
-            tol=_GAPS.accuracy,
-        )
-    yield from (scale * vectors.T)[values > 2 - _GAPS.slow]
+
+def largest_eigenvectors(
+    product: Callable[[Array], Array], n: int, most: int
+) -> tuple[Array, Array]:
+    """Largest eigenvalues of a symmetric matrix, rising, with their eigenvectors as rows.
+
+    By its products with the vectors of a Krylov space, ``most`` of them (Rayleigh & Ritz).
+    """
+    vector = np.random.default_rng(0).standard_normal(n)
+    basis, images = np.zeros((2, min(n, most), n))
+    for k in range(len(basis)):
+        basis[k] = vector / np.linalg.norm(vector)
+        images[k] = product(basis[k])
+        vector = images[k].copy()
+        for _ in range(2):  # once leaves rounding errors along what has converged
+            vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
+        if np.linalg.norm(vector) < 1e-6 * np.linalg.norm(images[0]):  # few eigenvalues differ
+            break
+    values, vectors = np.linalg.eigh(basis[: k + 1] @ images[: k + 1].T)
+    return values, vectors.T @ basis[: k + 1]
 
 
 @dataclass(frozen=True)
@@ -424,7 +424,7 @@ class _OneAbility:
     few: int = 60  # Respondents who need more draws.
     draws_of_few: int = 50  # At most, of few respondents.
     first_draws: int = 5  # For a standard deviation.
-    steps: int = 40  # Of Lanczos: the largest of 512 eigenvalues errs by less than 1e-6.
+    vectors: int = 40  # By which the largest of 512 eigenvalues is found to 1e-5.
     sure: float = 3.0  # Standard errors of a mean of draws at which they end.
     far: float = 2.0  # Multiples of a bound at which draws end.
 
@@ -495,12 +495,7 @@ def _excess(cells: tuple[Floats, Floats] | None) -> Dimensionality | None:
 
 def cells_tested(patterns: Patterns) -> tuple[Floats, Floats] | None:
     """Right responses and responses of the cells tested, or None if they are too few."""
-    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
-    share = right / np.maximum(responses, 1)
-    items = np.flatnonzero((share > _ONE_ABILITY.rare) & (share < 1 - _ONE_ABILITY.rare))
-    order = -responses[items] if patterns.sparse else share[items]
-    every = 1 if patterns.sparse else max(-(-len(items) // _ONE_ABILITY.most_items), 1)
-    items = items[np.argsort(order, kind="stable")][every // 2 :: every][: _ONE_ABILITY.most_items]
+    items = spread_items(patterns, _ONE_ABILITY.most_items, _ONE_ABILITY.rare)
     who: Places = np.flatnonzero(patterns.answering)
     most = _ONE_ABILITY.most_cells // max(len(items), 1)
     if len(who) > most:
@@ -557,7 +552,10 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     root, other_root = (rows - 1) ** 0.5, columns**0.5
     edge = (root + other_root) ** 2
     width = (root + other_root) * (1 / root + 1 / other_root) ** (1 / 3)
-    eigenvalue = (_largest_eigenvalue(products) - edge) / width
+    values, _ = largest_eigenvectors(
+        lambda v: products @ v.astype(np.float32), len(products), _ONE_ABILITY.vectors
+    )
+    eigenvalue = (values[-1] - edge) / width
     np.multiply(residual, residual, out=squares)
     kurtosis = float(np.vdot(squares, squares)) * residual.size / total**2 - 3
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
@@ -572,28 +570,6 @@ def _weighted_score(deviation: Floats, tried: Floats, variance: Floats) -> tuple
     slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
     information = tried @ (slope**2 / variance)
     return deviation @ (slope / variance) / np.maximum(information, 1e-6), slope
-
-
-def _largest_eigenvalue(matrix: Floats) -> float:
-    """Largest eigenvalue of a symmetric matrix, that of a large one by steps of Lanczos (1950)."""
-    if len(matrix) <= 2 * _ONE_ABILITY.steps:
-        return float(np.linalg.eigvalsh(matrix)[-1])
-    vector = np.random.default_rng(0).standard_normal(len(matrix), np.float32)
-    vector /= np.linalg.norm(vector)
-    last = np.zeros_like(vector)
-    length = 0.0
-    n_steps = _ONE_ABILITY.steps
-    tridiagonal = np.zeros((n_steps, n_steps))
-    for k in range(n_steps):
-        image = matrix @ vector - length * last
-        tridiagonal[k, k] = image @ vector
-        image -= tridiagonal[k, k] * vector
-        length = float(np.linalg.norm(image))
-        if k + 1 == n_steps or length < 1e-6 * tridiagonal[0, 0]:  # few eigenvalues differ
-            break
-        tridiagonal[k + 1, k] = length
-        last, vector = vector, (image / length).astype(np.float32)
-    return float(np.linalg.eigvalsh(tridiagonal[: k + 1, : k + 1])[-1])
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:

@@ -135,7 +135,7 @@ def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:
     left tail. The ¼ makes z narrow. From about 20 items on z is divided by its expected SD. An
     ability fitted to J answers takes 1/J of what copies have in common.
     """
-    items = _items(patterns, _MOST_CELLS // max(len(who), 1))
+    items = spread_items(patterns, _MOST_CELLS // max(len(who), 1))
     if len(who) < 2 or len(items) < _FEWEST_ITEMS:
         return None
     residual, variance, ability = _rasch(*patterns.dense(who, items, np.float32))
@@ -185,18 +185,17 @@ def _sampled(compared: NDArray[np.bool_], far: NDArray[np.bool_]) -> tuple[Place
     return np.concatenate(places), np.concatenate(weights)
 
 
-def _items(patterns: Patterns, most: int) -> Places:
-    """Items compared: those with right and wrong responses.
+def spread_items(patterns: Patterns, most: int, rare: float = 0.0) -> Places:
+    """Items with shares right and wrong above ``rare``, at most so many.
 
-    If there are more than ``most``, they are evenly spaced in easiness, or the most answered if the
-    responses are sparse.
+    They are evenly spaced in easiness, or the most answered if the responses are sparse.
     """
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
-    varied = np.flatnonzero((right > 0) & (right < responses))
-    if patterns.sparse:
-        return varied[np.argsort(-responses[varied], kind="stable")[:most]]
-    every = max(-(-len(varied) // most), 1)
-    return varied[np.argsort(right[varied] / responses[varied], kind="stable")[every // 2 :: every]]
+    share = right / np.maximum(responses, 1)
+    varied = np.flatnonzero((share > rare) & (share < 1 - rare))
+    every = 1 if patterns.sparse else max(-(-len(varied) // most), 1)
+    order = np.argsort((-responses if patterns.sparse else share)[varied], kind="stable")
+    return varied[order][every // 2 :: every][:most]
 
 
 def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Array]:

@@ -31,7 +31,7 @@ BLOCK = 2**18  # Numbers worked on at once: 2 MiB, what a processor's second cac
 _MANY_ROWS = 256  # Respondents from which on answers are packed: as many as a byte has values.
 _KEPT_CELLS = 2**20  # Cells up to which answers are kept in 64 bits too, which spares conversions.
 _WORTH_MERGING = 0.75  # Share of distinct rows or columns below which copies are merged.
-_PER_BYTE, _BYTES, _CELLS_AT_ONCE = 8, 256, 2**18
+_PER_BYTE, _BYTES = 8, 256
 _BITS = (np.arange(_BYTES)[:, None] >> np.arange(_PER_BYTE) & 1).astype(np.float64)
 """The answers that a byte stands for, (256, 8)."""
 
@@ -61,15 +61,11 @@ class Packed(NamedTuple):
         n, n_items = cells.shape
         n_groups = -(-n_items // _PER_BYTE)
         groups = np.empty((n_groups, n), dtype=np.uint8)
-        step = max(1, _CELLS_AT_ONCE // (_PER_BYTE * n_groups))
-        # a row made up to whole bytes: NumPy packs a flat array much faster than many short rows
-        room = np.zeros((min(step, n), _PER_BYTE * n_groups), dtype=np.bool_)
-        for first in range(0, n, step):
-            rows = cells[first : first + step]
-            bits = room[: len(rows)]
-            np.greater(rows, 0, out=bits[:, :n_items])
-            packed = np.packbits(bits.ravel(), bitorder="little")
-            groups[:, first : first + step] = packed.reshape(-1, n_groups).T
+        for rows in blocks(n, _PER_BYTE * n_groups):
+            # a row made up to whole bytes: NumPy packs a flat array faster than many short rows
+            bits = np.zeros((rows.stop - rows.start, _PER_BYTE * n_groups), dtype=np.bool_)
+            np.greater(cells[rows], 0, out=bits[:, :n_items])
+            groups[:, rows] = np.packbits(bits, bitorder="little").reshape(-1, n_groups).T
         return cls(groups, n_items)
 
     def scores(self, by_item: Array) -> Array:
@@ -184,11 +180,7 @@ class Patterns:
                 item_right[group] = self.right_sums(weight)
                 item_responses[group] = self.response_sums(weight)
         ones = np.ones(columns) if self.multiplicity is None else self.multiplicity
-        if self.packed is None or self.multiplicity is not None:
-            right = self.scores(ones)
-        else:
-            right = np.bitwise_count(self.packed.groups).sum(axis=0, dtype=np.float64)
-        return Margins(item_right, item_responses, right, self.response_scores(ones))
+        return Margins(item_right, item_responses, self.scores(ones), self.response_scores(ones))
 
     @property
     def counts(self) -> Counts:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import check_number, check_type, short
+from irtkit.checks import check_number, short
 from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Places
     from irtkit.irf import Array
 
@@ -120,7 +120,7 @@ def trend(
 
     from irtkit.calibration.regression import latent_regression
 
-    _check_result(result, "trend")
+    require("trend", result)
     level = check_number("level", level, above=0, below=1)
     if (date is None) == (compute is None):
         raise ValueError("date or compute must be given, and not both")
@@ -130,27 +130,20 @@ def trend(
     else:
         per = "doubling of compute"
         values = np.log2(_values(result, "compute", compute, _amount))
-    regression = latent_regression(result, values)
-    reach = _reach(len(regression.x) - 2, level) * regression.se
-    correlation, low, high = np.tanh([regression.z, regression.z - reach, regression.z + reach])
+    line = latent_regression(result, values)
+    reach = t_quantile(len(line.x) - 2, level) * line.se
+    correlations = np.tanh(line.z + reach * np.array([0.0, -1.0, 1.0]))
+    slope, low, high = (correlations / line.x_sd).tolist()
+    residual_variance = float(1 - correlations[0] ** 2)
     columns = {
-        "x": values[regression.places],
-        "expected": correlation * regression.x,
-        "ability": regression.ability,
-        "ability_sd": regression.ability_sd,
+        "x": values[line.places],
+        "expected": correlations[0] * line.x,
+        "ability": line.ability,
+        "ability_sd": line.ability_sd,
     }
-    labels = np.array(result.respondent_labels, object)[regression.places]
-    residual_variance = 1 - correlation**2
-    return Trend(
-        float(correlation / regression.x_sd),
-        float(regression.se * residual_variance / regression.x_sd),
-        float(low / regression.x_sd),
-        float(high / regression.x_sd),
-        float(residual_variance**0.5),
-        level,
-        per,
-        pd.DataFrame(columns, pd.Index(labels, name="respondent")),
-    )
+    systems = pd.DataFrame(columns, _labelled(result, line.places))
+    se = line.se * residual_variance / line.x_sd
+    return Trend(slope, se, low, high, residual_variance**0.5, level, per, systems)
 
 
 def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float = 0.95) -> Horizon:
@@ -205,7 +198,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
 
     from irtkit.calibration.regression import latent_regression
 
-    _check_result(result, "horizon")
+    require("horizon", result)
     level = check_number("level", level, above=0, below=1)
     length = np.log2(_values(result, "minutes", minutes, _amount, kind="item"))
     used = np.isfinite(length) & (result.counts.item_responses > 0)
@@ -220,14 +213,14 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     if rise <= 0:
         raise ValueError("difficulty does not rise with minutes, so there is no horizon")
     ability = typical * result.ability[systems]
-    ability_variance = (typical * result.board_se[systems]) ** 2
-    reach = _reach(np.inf, level)
+    of_ability = (typical * result.board_se[systems]) ** 2
+    reach = t_quantile(np.inf, level)
     table: dict[str, Any] = {}
     for name, logit in (("p50", 0.0), ("p80", np.log(4.0))):
         log2 = (ability - line[0] - logit * np.sqrt(1 + variance / 2.89)) / rise
         design = np.stack([np.ones_like(log2), log2])
         of_line = (design * (covariance @ design)).sum(axis=0)
-        half_width = reach * np.sqrt(ability_variance + of_line) / rise
+        half_width = reach * np.sqrt(of_ability + of_line) / rise
         table[name] = np.exp2(log2)
         table[f"{name}_low"] = np.exp2(log2 - half_width)
         table[f"{name}_high"] = np.exp2(log2 + half_width)
@@ -239,18 +232,25 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
         years = _values(result, "date", date, _year)
         years[systems[table["status"] != "ok"]] = np.nan
         growth = latent_regression(result, years)
-        correlation = float(np.tanh(growth.z))
+        correlation = np.tanh(growth.z)
         rate = growth.typical_slope * correlation / growth.x_sd / rise  # doublings per year
         relative_error = np.hypot(growth.se_known / correlation, rise_se / rise)
-        half_width = _reach(len(growth.x) - 2, level) * abs(rate) * relative_error
-        ends = np.array([rate, rate + half_width, rate - half_width])
-        days = _DAYS / np.where(ends * rate > 0, ends, 0.0)
-        doubling_time = tuple(days.tolist())
-    labels = np.array(result.respondent_labels, object)[systems]
-    frame = pd.DataFrame(table, pd.Index(labels, name="respondent"))
+        half_width = t_quantile(len(growth.x) - 2, level) * abs(rate * relative_error)
+        ends = rate + half_width * np.array([0.0, 1.0, -1.0])
+        doubling_time = tuple((_DAYS / np.where(ends * rate > 0, ends, 0.0)).tolist())
+    frame = pd.DataFrame(table, _labelled(result, systems))
     # ties stay in the order of the responses
     order = np.argsort(-np.round(np.log(frame["p50"].to_numpy()), 9), kind="stable")
     return Horizon(frame.iloc[order], rise, rise_se, variance**0.5, doubling_time, level)
+
+
+def _labelled(result: FitResult, systems: Places) -> pd.Index[str]:
+    """Labels of some systems."""
+    import pandas as pd
+
+    labels = np.array(result.respondent_labels, object)[systems]
+    index: pd.Index[str] = pd.Index(labels, name="respondent")
+    return index
 
 
 def _line(
@@ -282,16 +282,6 @@ def _line(
             break
     weights = (1 - variances / variance) / variance
     return line, np.linalg.inv(design.T @ (weights[:, None] * design)), variance
-
-
-def _reach(df: float, level: float) -> float:
-    """Half-width of an interval in standard errors."""
-    return float(t_quantile(np.float64(df), level))
-
-
-def _check_result(result: Any, needed_by: str) -> None:
-    require(needed_by, result)
-    check_type("result", result, FitResult)
 
 
 def _values(
