@@ -195,7 +195,7 @@ def log_format(path: Path, head: bytes, *, alone: bool = False) -> str | None:
     for pattern, logs in _COMPANIONS:
         if named := re.match(pattern, f"{path.name}\0{begin}", re.DOTALL):
             names = logs.format(*map(glob.escape, named.groups()))
-            beside |= not logs or any(path.parent.glob(names))
+            beside = beside or not logs or any(path.parent.glob(names))
     if beside and not alone:
         return BESIDE
     kinds = formats_that_fit(path, begin)
