@@ -66,12 +66,11 @@ class ItemCurves:
     @cached_property
     def variance(self) -> Array:
         """Variances of these shares, (n_items, n_nodes)."""
-        if self.items.steps is None:
-            variance = 1 - self.probability
-            variance *= self.probability
-        else:
-            variance = self.items.variance(self.theta).T
-        return np.asarray(variance * np.expand_dims(self.spread, -1))
+
+        def variance(theta: Array) -> Array:
+            return np.asarray(self.items.variance(theta) * self.spread)
+
+        return self._table(variance)
 
     @cached_property
     def information(self) -> Array:

@@ -96,13 +96,11 @@ def abilities(
             for column, value in zip(estimates, values, strict=False):
                 column[rows] = value
             asked = _asked(tried)
-            mean, variance = (
-                total(of_rest, None) + total(of_items, None) - total(of_items, asked)
-                for of_rest, of_items in (
-                    (unasked.probability, curves.probability),
-                    (unasked.variance, curves.variance),
-                )
-            )
+            mean = total(unasked.probability, None)
+            variance = total(unasked.variance, None)
+            if asked is not None:
+                mean = mean + _left_out(curves.probability, asked)
+                variance = variance + _left_out(curves.variance, asked)
             moments = posterior.number_right(mean, variance)
             estimates.rest[rows], estimates.rest_variance[rows] = moments
             if limit is not None:
@@ -115,6 +113,11 @@ def abilities(
         waiting = np.concatenate(beyond_grid) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER
     return estimates
+
+
+def _left_out(curves: Array, asked: Any) -> Array:
+    """Sum of curves over the items that were not answered, (n, n_nodes) or (1, n_nodes)."""
+    return total(curves, None) - total(curves, asked)
 
 
 def _asked(tried: Any) -> Any:
