@@ -94,7 +94,11 @@ def page_of(
         called=called if audited.n_negative else None,
         cautions=[*audited.limits, *audited.details, *(f"{finding}." for finding in limits)],
         health=measured,
-        limits=[f"{finding}." for finding in measured.findings if finding not in result.findings],
+        limits=[
+            f"{finding}."
+            for finding in (*measured.findings, *measured.answers)
+            if finding not in result.findings
+        ],
         cards=_cards(result, suspects),
         suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
         maps=maps,

@@ -57,6 +57,7 @@ _MOST_TIMES = 10  # As many items as there are, up to which a number of items to
 _GRID = np.linspace(-5, 5, 101)  # In SDs of the population.
 _NORMAL = np.exp(-0.5 * _GRID**2)
 _ITEMS_AT_ONCE, _MOST_SYSTEMS = 1024, 200  # Compared for near-duplicate items.
+_POWER, _POINTS = 0.8, (1, 2, 5)  # Power and differences, in points, of numbers of items.
 _SHOWN_PAIRS = 3  # With the other lines, about a screen of 24.
 
 
@@ -70,8 +71,10 @@ class Health(Printed):
     of items), near_duplicates (items beyond the first of their group), reliability, best_score
     (share right of the best systems) and headroom = 1 − best_score."""
     items: pd.DataFrame
-    """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, and group (the
-    first of the items that it is a near-duplicate of, empty if of none)."""
+    """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, group (the first
+    of the items that it is a near-duplicate of, empty if of none), and drop: why it can be dropped
+    ("ceiling", "floor", "repeats", "flat" or ""). After a fit of ordered levels also idle_levels,
+    the number of levels that are nowhere the likeliest."""
     near_duplicates: pd.DataFrame
     """Pairs of near-duplicate items: item, other, n_same, n_respondents. Fewest differences come
     first."""
@@ -80,13 +83,20 @@ class Health(Printed):
     the best systems" and, if the reliability is lower, "reach a reliability of 0.9", of each of
     several abilities. A goal that takes more items than the benchmark has is not printed, and one
     that takes ten times as many is left out."""
+    differences: pd.Series[float]
+    """Items like these that show a difference between two of the best systems with a probability
+    of 80 % (5 % level), index "difference": 1, 2 and 5 points, and "the three best"."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
+    answers: tuple[Finding, ...]
+    """What can be dropped, idle levels and marks at the ends of rubrics, whether one ability
+    suffices, and how many items show a difference between two systems."""
     n_best: int  #: Number of the best systems.
 
     @property
     def summary(self) -> list[str]:
         """What limits the benchmark and what to add, in sentences."""
-        return [*(f"Warning: {finding}." for finding in self.findings), *self.advice]
+        warnings = [f"Warning: {finding}." for finding in self.findings]
+        return [*warnings, *(f"{finding}." for finding in self.answers), *self.advice]
 
     @property
     def advice(self) -> list[str]:
@@ -129,7 +139,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     Returns
     -------
     Health
-        ``table``, ``items``, ``near_duplicates``, ``to_add`` and ``findings``.
+        ``table``, ``items``, ``near_duplicates``, ``to_add``, ``differences`` and ``findings``.
 
     Raises
     ------
@@ -177,9 +187,11 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     pairs = _near_duplicates(result)
     group = _groups(pairs, labels)
     place = np.select([share >= _NEARLY_ALL, share <= 1 - _NEARLY_ALL], ["ceiling", "floor"], "")
-    items = pd.DataFrame(
-        {"share_right": share, "place": place, "separates_best": separates, "group": group}, labels
-    )
+    repeats = (group != "") & (group != labels.to_numpy())
+    flat = np.array(result.status) == "flat"
+    drop = np.select([place != "", repeats, flat], [place, "repeats", "flat"], "")
+    columns = {"share_right": share, "place": place, "separates_best": separates}
+    items = pd.DataFrame({**columns, "group": group, "drop": drop}, labels)
     worth = _weights(result)
     measured = cache(lambda weights: _Measured.of(result, np.array(weights), worth))
 
@@ -205,8 +217,76 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     to_add = pd.DataFrame(list(goals.values()), names, ["n_items", "difficulty"])
     to_add = to_add.astype({"n_items": np.int64})
     of_fit = [finding for finding in result.findings if finding.severity == "warning"]
+    if result.parameters.steps is not None:
+        items["idle_levels"] = _idle_levels(result)
+    differences = _differences(result, best)
+    answers = _of_rubrics(result, items)
+    if (drop != "").any():
+        values = items["drop"].value_counts().drop("", errors="ignore").to_dict()
+        values |= {"n": sum(values.values()), "n_items": len(items)}
+        values["items"] = list(labels[drop != ""])
+        answers.append(Finding("items-to-drop", "note", values))
+    if result.n_abilities == 1 and not result.one_ability_doubted:
+        answers.append(Finding("no-second-ability", "note"))
+    if differences.iloc[0] > 0:
+        names = ("one", "two", "five", "three")
+        sizes = {name: int(n) for name, n in zip(names, differences, strict=True) if n < np.inf}
+        answers.append(Finding("items-for-differences", "note", sizes))
     findings = (*of_fit, *_findings(table, pairs))
-    return Health(table, items, pairs, to_add, findings, len(best))
+    return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))
+
+
+def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
+    """Items like these that show a difference between two of the best systems.
+
+    n = (z_.975 + z_.8)² s²/δ², with the variance s² of the differences of two systems over items.
+    """
+    import pandas as pd
+    from scipy.special import ndtri
+
+    right, tried = result.patterns.dense(best)
+    with np.errstate(invalid="ignore"):
+        scores = pd.DataFrame((right / tried).T)
+    covariance = scores.cov().to_numpy()
+    variance = np.diag(covariance)
+    of_pairs = variance[:, None] + variance - 2 * covariance
+    needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
+    first, second = np.triu_indices(len(best), 1)
+    typical = needed * np.nanmean(of_pairs[first, second])
+    sizes = {f"{points} points": typical / (points / 100) ** 2 for points in _POINTS}
+    next_best = np.arange(1, min(3, len(best)))
+    order = np.argsort(-scores.mean().to_numpy(), kind="stable")
+    gaps = -np.diff(scores.mean().to_numpy()[order])[next_best - 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = needed * of_pairs[order[next_best - 1], order[next_best]] / gaps**2
+    sizes["the three best"] = apart.max()
+    return pd.Series(sizes, name="n_items").apply(np.ceil).rename_axis("difference")
+
+
+def _idle_levels(result: FitResult) -> NDArray[np.intp]:
+    """Number of levels of each item that are nowhere the likeliest."""
+    theta = result.latent_mean + result.latent_sd * _GRID
+    p = np.nan_to_num(result.own_items.category_probability(theta), nan=-1.0)
+    likeliest = p.argmax(axis=2)
+    n_levels = (~np.isnan(result.parameters.steps)).sum(axis=1)
+    n_likeliest = np.array([len(np.unique(levels)) for levels in likeliest.T])
+    return np.where(result.parameters.known, n_levels - n_likeliest, 0)
+
+
+def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
+    """What limits ordered levels: such as are idle, and marks at the ends."""
+    if "idle_levels" not in items:
+        return []
+    findings = []
+    idle = items.index[items["idle_levels"] > 0]
+    if len(idle):
+        values = {"n": len(idle), "n_items": len(items), "items": list(idle)}
+        findings.append(Finding("idle-levels", "note", values))
+    right, tried = result.patterns.dense(np.flatnonzero(result.answering))
+    low, high = (right == 0) & (tried > 0), (right == tried) & (tried > 0)
+    values = {"low": low.sum() / (tried > 0).sum(), "high": high.sum() / (tried > 0).sum()}
+    findings.append(Finding("marks-at-ends", "note", values))
+    return findings
 
 
 def _abilities(result: FitResult) -> dict[str, NDArray[np.intp]]:
@@ -292,6 +372,8 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     varied = result.parameters.known & ~(counts.all_right | counts.all_wrong)
     if result.patterns.scored is not None:  # scores that are near each other are not alike
         varied &= ~result.patterns.scored
+    if result.parameters.steps is not None:  # levels of one half are not alike
+        varied &= result.parameters.top == 1
     places = np.flatnonzero(varied & (counts.item_responses > 0))
     who = result.near_duplicates.distinct
     who = who[:: -(-len(who) // _MOST_SYSTEMS)]
