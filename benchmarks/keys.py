@@ -21,6 +21,15 @@ answer that its key was moved to. "class": the key of a digit is another class. 
 setting are average precisions of the order by `p_negative` and by `irtkit.wrong_keys`, without and
 with the answers, how many items are called at a nominal 10 % (the mean of 1 − p_wrong_key), and the
 share of these that was not planted. "none": no wrong keys; all calls are false.
+
+`multiple_choice`: 5 of 200 items with several options have a wrong key, so that a system is marked
+right with probability (1 − P)/(options − 1). Every second data set has guessing. "first five" are
+planted items among the first five of `irtkit.audit`, and of the item–total correlation. "likely"
+ones have a probability above .2, "called" ones hold with error control. "sets with a likely one"
+are data sets without wrong keys in which an item is likely. The last table has the share of wrong
+keys among items by probability, over all data sets.
+
+`same_calls`: data sets of five kinds in which `irtkit.audit` and `irtkit.flag_items` call the same.
 """
 
 from __future__ import annotations
@@ -288,6 +297,97 @@ def wrong_keys(data: Path = SHARED, data_sets: int = 10) -> Tables:
     return {"settings": map(record, part(there, -9, -6))}
 
 
+def choices(
+    g: np.random.Generator, n: int, options: int, n_wrong: int, guessing: float
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Responses to 200 items of several options, and which keys are wrong."""
+    slopes, difficulties = g.lognormal(0, 0.3, 200), g.normal(size=200)
+    p = 1 / (1 + np.exp(-slopes * (g.normal(size=n)[:, None] - difficulties)))
+    p = guessing + (1 - guessing) * p
+    wrong = np.zeros(200, dtype=bool)
+    wrong[g.choice(200, n_wrong, replace=False)] = True
+    p[:, wrong] = (1 - p[:, wrong]) / (options - 1)
+    return (g.random(p.shape) < p).astype(np.int8), wrong
+
+
+def choice_figures(values: NDArray[np.int8], wrong: NDArray[np.bool_]) -> tuple[Record, Array]:
+    """What an audit says of one data set, and probabilities of wrong keys in the order of items."""
+    result = irtkit.fit(irtkit.ResponseMatrix(values))
+    labels = np.array(result.item_labels)
+    suspects = irtkit.audit(result).suspects
+    p = irtkit.wrong_keys(result)["p_wrong_key"].reindex(labels).fillna(0).to_numpy()
+    planted = suspects.index.isin(labels[wrong])
+    called = suspects["called"].to_numpy(dtype=bool)
+    by_correlation = np.argsort(item_total(values), kind="stable")[:5]
+    row: Record = {
+        "audit": float(planted[:5].sum()),
+        "item–total": float(wrong[by_correlation].sum()),
+        "likely": float((wrong & (p > 0.2)).sum()),
+        "likely false": float((~wrong & (p > 0.2)).sum()),
+        "called": float((called & planted).sum()),
+        "called false": float((called & ~planted).sum()),
+    }
+    return row, p
+
+
+def multiple_choice(
+    data_sets: int = 20, systems: tuple[int, ...] = (12, 25, 60, 120, 500)
+) -> Tables:
+    """Wrong keys of items with 4 and 10 options."""
+    judged: list[tuple[Array, NDArray[np.bool_]]] = []
+
+    def record(options: int, n: int) -> Record:
+        rows, n_likely = [], 0
+        for seed in range(data_sets):
+            guessing = seed % 2 / options
+            g = np.random.default_rng([49, seed, n, options])
+            values, wrong = choices(g, n, options, 5, guessing)
+            row, p = choice_figures(values, wrong)
+            rows.append(row)
+            judged.append((p, wrong))
+            values, none = choices(g, n, options, 0, guessing)
+            p = choice_figures(values, none)[1]
+            judged.append((p, none))
+            n_likely += (p > 0.2).any()
+        about = {"options": options, "systems": n, "data sets": data_sets}
+        return about | means(rows) | {"sets with a likely one": n_likely / data_sets}
+
+    studies = [record(options, n) for options in (4, 10) for n in systems]
+    p, wrong = (np.concatenate(parts) for parts in zip(*judged, strict=True))
+    calibration = []
+    for low, high in ((0.02, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 1.0)):
+        inside = (p >= low) & (p <= high)
+        share = float(wrong[inside].mean())
+        calibration.append({"from": low, "to": high, "items": int(inside.sum()), "wrong": share})
+    return {"studies": studies, "calibration": calibration}
+
+
+def same_calls(data_sets: int = 40) -> Tables:
+    """Data sets in which an audit and a table of flags call the same items."""
+
+    def drawn(kind: str, g: np.random.Generator) -> Any:
+        values = choices(g, 80, 4, 3, 0.25 * (kind == "options"))[0]
+        if kind == "fractions":
+            return np.clip(values + g.normal(0, 0.1, values.shape), 0, 1).round(2)
+        if kind == "families":
+            values = np.repeat(values[:16], 5, axis=0)
+        if kind == "two abilities":
+            values[:, ::2] = choices(g, 80, 4, 0, 0.0)[0][:, ::2]
+        return values
+
+    rows = []
+    for kind in ("right and wrong", "options", "fractions", "two abilities", "families"):
+        same = 0
+        for seed in range(data_sets):
+            result = irtkit.fit(drawn(kind, np.random.default_rng([50, seed])))
+            families = "similar" if kind == "families" else None
+            audited = irtkit.audit(result, families=families).items
+            flags = irtkit.flag_items(result, families=families)
+            same += audited.index[audited["called"]].equals(flags.index[flags["called"]])
+        rows.append({"kind": kind, "data sets": data_sets, "same": same})
+    return {"kinds": rows}
+
+
 def of_board(path: Path, n: int, kind: str, g: np.random.Generator) -> list[float]:
     """Figures of so many systems of a real board."""
     values = pd.read_csv(path, index_col=0).to_numpy()
@@ -295,4 +395,4 @@ def of_board(path: Path, n: int, kind: str, g: np.random.Generator) -> list[floa
 
 
 if __name__ == "__main__":
-    run(planted_wrong_keys, wrong_keys)
+    run(planted_wrong_keys, wrong_keys, multiple_choice, same_calls)

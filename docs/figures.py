@@ -389,6 +389,15 @@ data {data} | planted {planted} | irtkit {auc irtkit:.3f} | item–total {auc it
 average error {auc average error:.3f} | mirt {auc mirt?:.3f} | found {found:.1%} |
 false {false:.1%} | suspect found {suspect found:.1%} | suspect false {suspect false:.1%}
 
+multiple choice = multiple_choice/studies
+options {options} | systems {systems} | first five of an audit {audit:.1f} |
+of item–total {item–total:.1f} | likely {likely:.1f} | likely but false {likely false:.2f} |
+called {called:.1f} | called falsely {called false:.2f} |
+sets without wrong keys, with a likely one {sets with a likely one:.0%}
+
+probabilities of wrong keys = multiple_choice/calibration
+probability from {from} | to {to} | items {items:,} | keys that are wrong {wrong:.0%}
+
 wrong keys by systems = simulated_wrong_keys
 simulated responses, systems × items {size} | wrong keys found {found:.0%} |
 found or listed as suspect {suspect found:.0%} | suspects that are false {suspect false:.0%}
