@@ -574,9 +574,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{n_items:item}[[ (many in {tasks})]]. Check their keys and texts",
     "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[ (few in "
     "{tasks})]]. Harder items are needed",
-    "items-to-drop": "Items to drop: {n} of {n_items:item} hardly tell systems apart[[. At the "
-    "ceiling: {ceiling}]][[. At the floor: {floor}]][[. Repeats: {repeats}]][[. Flat: {flat}]]. "
-    "Names: {items!s}",
+    "items-to-drop": "Items to drop: {n} of {n_items:item} tell systems apart little or not at all"
+    "[[. At the ceiling: {ceiling}]][[. At the floor: {floor}]][[. Repeats: {repeats}]]"
+    "[[. Flat: {flat}]]. Names: {items!s}",
     "idle-levels": "Idle levels: {n} of {n_items:item} {n:has|have} a level that is nowhere the "
     "likeliest: {items!s}",
     "marks-at-ends": "Marks at the ends: {low:.0%} of the marks are the lowest and {high:.0%} the "

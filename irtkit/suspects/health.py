@@ -251,15 +251,15 @@ def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
     variance = np.diag(covariance)
     of_pairs = variance[:, None] + variance - 2 * covariance
     needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
-    first, second = np.triu_indices(len(best), 1)
-    typical = needed * np.nanmean(of_pairs[first, second])
+    pairs = of_pairs[np.triu_indices(len(best), 1)]
+    typical = needed * np.nanmean(pairs) if len(pairs) else np.nan
     sizes = {f"{points} points": typical / (points / 100) ** 2 for points in _POINTS}
     next_best = np.arange(1, min(3, len(best)))
     order = np.argsort(-scores.mean().to_numpy(), kind="stable")
     gaps = -np.diff(scores.mean().to_numpy()[order])[next_best - 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = needed * of_pairs[order[next_best - 1], order[next_best]] / gaps**2
-    sizes["the three best"] = apart.max()
+    sizes["the three best"] = apart.max() if len(apart) else np.nan
     return pd.Series(sizes, name="n_items").apply(np.ceil).rename_axis("difference")
 
 
