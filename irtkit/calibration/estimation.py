@@ -13,7 +13,6 @@ several trials, fits take turns with the estimate of how far these repeat each o
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +49,10 @@ from irtkit.calibration.search import (
     GridSchedule,
     PreconditionedLBFGS,
     Problem,
+    intercept_of,
     maximise,
     problem_of,
+    starting_slopes,
 )
 from irtkit.checks import short
 from irtkit.data.limits import at_chance, no_ability_differences
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
 
-_NORMAL = NormalDist()
 _GUESSING = -2.0  # Logit that searches start from: c = 0.12, between none and five choices (0.2).
 # The common guessing is looked for at these angles φ, c = sin² φ from 0.001 to 0.5, then closer.
 _ANGLES, _CLOSER = np.linspace(0.03, np.pi / 4, 8), 0.03
@@ -484,39 +484,13 @@ def start(
 def starting_values(problem: Problem, patterns: Patterns) -> Array:
     """Start from proportions right and from the correlation of each item with the total score.
 
-    Real respondents alone count: an always-right row would turn inverted items round, and the
-    search might not find its way back. The biserial correlation ρ, of variance pq/(h²n) near 0 with
-    the height h of the normal curve at p (Soper 1914), stands for a probit slope of ρ/√(1 − ρ²)
-    (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one, whose intercept a
-    normal distribution of ability flattens (`intercept_of`).
+    A normal distribution of ability flattens intercepts (`intercept_of`).
     """
     margins = patterns.margins
-    real = patterns.real
-    weights = patterns.weight * real
-    score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
-    ability = np.log(score / (1 - score))
-    ability = ability - np.average(ability, weights=weights)
-    ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
-    ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
     right = margins.item_right[REAL]
     answered = margins.item_responses[REAL]
-    weighted = patterns.weight * ability
-    with_right = patterns.right_sums(weighted)
-    with_answered = patterns.response_sums(weighted)
     share = (right + 0.5) / (answered + 1)
-    covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
-    height = np.array([_NORMAL.pdf(_NORMAL.inv_cdf(p)) for p in share])
-    correlation = covariance / height
-    if problem.prior is not None:  # what few respondents say about an item is mostly noise
-        copies = patterns.multiplicity
-        mean_correlation = np.average(correlation, weights=copies)
-        variances = share * (1 - share) / (height**2 * np.maximum(answered, 1.0))
-        noise = np.average(variances, weights=copies)
-        spread = np.average((correlation - mean_correlation) ** 2, weights=copies)
-        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
-        correlation = mean_correlation + kept * (correlation - mean_correlation)
-    correlation = np.clip(correlation, -0.9, 0.9)
-    slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
+    slope = starting_slopes(patterns, shrunk=problem.prior is not None)
     intercept = intercept_of(share, slope)
     typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
     if problem.parameters.fixed is not None:  # a population like that of the fixed items
@@ -544,15 +518,6 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         typical = 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
-
-
-def intercept_of(share: Array, slope: Array | float) -> Array:
-    """Intercept with which a share gets an item right, where ability is N(0, 1).
-
-    About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
-    like a logistic one, the mean over ability is one too (1.7² = 2.89).
-    """
-    return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
 
 
 def with_chance(

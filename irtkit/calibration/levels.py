@@ -13,7 +13,12 @@ import numpy as np
 
 from irtkit.calibration.likelihood import Parameterisation
 from irtkit.calibration.priors import AtPrior, Hyper, WeakPrior
-from irtkit.calibration.search import PreconditionedLBFGS, Problem
+from irtkit.calibration.search import (
+    PreconditionedLBFGS,
+    Problem,
+    intercept_of,
+    starting_slopes,
+)
 from irtkit.calibration.standard_errors import System, missing_on_polynomials, orthonormal
 from irtkit.data.patterns import blocks
 from irtkit.irf import ItemParameters, Items, level_curves, level_information
@@ -147,43 +152,19 @@ def level_cells(
 
 
 def _start(problem: Problem) -> Array:
-    """Start from the frequencies of levels and from the covariance of each with the total."""
+    """Start from the frequencies of levels and from the correlation of points with the total."""
     engine: Any = problem.engine
-    patterns = engine.patterns
-    scores = engine.scores
-    free = engine.free
-    margins = patterns.margins
-    share = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
-    ability = np.log(share / (1 - share))
-    ability = (ability - ability.mean()) / max(float(ability.std()), 1e-3)
-    sums = np.zeros((4, len(scores)))
-    for rows in blocks(patterns.n, len(scores), _AT_ONCE):
-        level = engine.score[rows]
-        seen = engine.tried[rows]
-        at = np.clip(ability[rows], -4.0, 4.0)
-        squares = (level**2 / np.maximum(seen, 1e-9)).sum(axis=0)
-        sums += level.sum(axis=0), squares, at @ level, at @ seen
-    n = np.maximum(engine.counts.sum(axis=1), 1e-3)
-    mean = sums[0] / n
-    variance = np.maximum(sums[1] / n - mean**2, 0.1 / n)
-    covariance = (sums[2] - mean * sums[3]) / n
-    correlation = np.clip(covariance / np.sqrt(variance), -0.8, 0.8)
-    slope = correlation / np.sqrt(variance) / (1 - correlation**2)
-    if problem.prior is not None:  # what few respondents say about a slope is mostly noise
-        typical = float(np.mean(slope))
-        noise = float(np.mean(1 / (n * variance)))
-        kept = np.clip(1 - noise / max(float(np.var(slope)), 1e-9), 0.1, 1.0)
-        slope = typical + kept * (slope - typical)
+    levels: Any = problem.parameters.levels
+    slope: Any = starting_slopes(engine.patterns, shrunk=problem.prior is not None)
+    number = np.where(levels.real, engine.counts + 0.5, 0.0)
+    if levels.model == "GPCM":
+        slope = slope * 2 / (levels.shifts.max(axis=1) + 1)
+        odds = number[:, 1:] / number[:, :1]
+        steps = np.log(np.where(levels.free, odds, 1.0))
+    else:
+        above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1] / number.sum(axis=1, keepdims=True)
+        steps = intercept_of(np.where(levels.free, above, 0.5), slope[:, None])
     hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
-    number = engine.counts * np.concatenate([np.ones((len(scores), 1)), free], axis=1) + 0.5
-    if engine.model == "GPCM":
-        steps = np.log(number[:, 1:] / number[:, :1])
-        return problem.parameters.vector(engine.items(slope, steps), hyper)
-    slope = 1.7 * slope * np.sqrt(variance)
-    number *= np.concatenate([np.ones((len(scores), 1)), free], axis=1)
-    above = np.cumsum(number[:, ::-1], axis=1)[:, ::-1][:, 1:] / number.sum(axis=1, keepdims=True)
-    odds = np.log(np.where(free, above / (1 - above), 1.0))
-    steps = odds * np.sqrt(1 + slope**2 / 2.9)[:, None]
     return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.priors import Hyper, WeakPrior, of_some
+from irtkit.data.patterns import REAL
 from irtkit.irf import Items
 from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Nodes, Posteriors
     from irtkit.quadrature.engines import Engine
 
+_NORMAL = NormalDist()
 _LEAST_STEP = 1e-8  # Below rounding errors of x.
 # Nodes and curve points as multiples of what is needed, and whether curves are interpolated: tried
 # in turn until the error is small enough; the first nearly always is.
@@ -286,6 +289,52 @@ def problem_of(
         model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper
     )
     return Problem(engine, parameters, prior, mesh)
+
+
+def starting_slopes(patterns: Patterns, *, shrunk: bool) -> Array:
+    """Slopes by the correlation of each item with the total score; points of levels are trials.
+
+    Real respondents alone count: an always-right row would turn inverted items round, and the
+    search might not find its way back. The biserial correlation ρ, of variance pq/(h²n) near 0 with
+    the height h of the normal curve at p (Soper 1914), stands for a probit slope of ρ/√(1 − ρ²)
+    (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one. What few respondents say
+    about an item is mostly noise, so that with a prior correlations are ``shrunk`` to their mean.
+    """
+    margins = patterns.margins
+    real = patterns.real
+    weights = patterns.weight * real
+    score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
+    ability = np.log(score / (1 - score))
+    ability = ability - np.average(ability, weights=weights)
+    ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
+    ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
+    answered = margins.item_responses[REAL]
+    weighted = patterns.weight * ability
+    with_right = patterns.right_sums(weighted)
+    with_answered = patterns.response_sums(weighted)
+    share = (margins.item_right[REAL] + 0.5) / (answered + 1)
+    covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
+    height = np.array([_NORMAL.pdf(_NORMAL.inv_cdf(p)) for p in share])
+    correlation = covariance / height
+    if shrunk:
+        copies = patterns.multiplicity
+        mean_correlation = np.average(correlation, weights=copies)
+        variances = share * (1 - share) / (height**2 * np.maximum(answered, 1.0))
+        noise = np.average(variances, weights=copies)
+        spread = np.average((correlation - mean_correlation) ** 2, weights=copies)
+        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
+        correlation = mean_correlation + kept * (correlation - mean_correlation)
+    correlation = np.clip(correlation, -0.9, 0.9)
+    return np.asarray(1.7 * correlation / np.sqrt(1 - correlation**2))
+
+
+def intercept_of(share: Array, slope: Array | float) -> Array:
+    """Intercept with which a share gets an item right, where ability is N(0, 1).
+
+    About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
+    like a logistic one, the mean over ability is one too (1.7² = 2.89).
+    """
+    return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
 
 
 class Maximum(NamedTuple):
