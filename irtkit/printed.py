@@ -99,7 +99,8 @@ def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
     lines = []
     for sentence in sentences:
         words = Text(" ".join(printable(sentence).split()))
-        broken = words.wrap(_console(), WIDTH - len(indent))
+        fits = words.cell_len + len(bullet) <= WIDTH
+        broken = words.wrap(_console(), WIDTH if fits else WIDTH - len(indent))
         first, *rest = [line.plain.rstrip() for line in broken] or [""]
         lines += [bullet + first, *(indent + line for line in rest)]
     return "\n".join(lines)

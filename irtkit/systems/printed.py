@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_ABILITIES = 5  # Rows of tables of several abilities.
 _MOST_FAMILIES = 5  # Families whose best system is named.
 _HEADING = 16  # Columns of a task or system that heads a column.
+_NOT_FAILED = ("gate-passed", "gate-inconclusive")  # Verdicts that a table of several holds.
 FROM_TO = "from…to"
 
 
@@ -257,6 +258,10 @@ def pairs_shown(pairs: pd.DataFrame, level: float) -> Shown:
 def gate_shown(gate: Gate) -> Shown:
     """Verdicts on systems, and what was not compared."""
     systems = gate.systems
+    verdicts = gate.findings[: len(systems)]
+    findings = gate.findings
+    if len(systems) > 1:
+        findings = tuple(finding for finding in findings if finding.code not in _NOT_FAILED)
     columns = {
         "items": [system.n_items for system in systems],
         "old": [f"{system.old:.2%}" for system in systems],
@@ -265,13 +270,20 @@ def gate_shown(gate: Gate) -> Shown:
         "between": [f"{-100 * one.high:+.2f} to {-100 * one.low:+.2f}" for one in systems],
         "verdict": [system.verdict for system in systems],
     }
+    needed = [
+        finding.values["more"] if finding.code == "gate-inconclusive" else None
+        for finding in verdicts
+    ]
+    if len(systems) > 1 and any(needed):
+        columns["more_items"] = ["" if n is None else f"{n:,}" for n in needed]
     index = pd.Index([system.system for system in systems], name="system")
     legend = [
         "change: in percentage points, between its one-sided bounds",
         f"allowed: a drop of {100 * gate.max_drop:g} points",
+        "more items: to settle the verdict with 80% power, if the drop is as large as it looks",
         f"level: at most about {1 - gate.level:.2g} of changes within the allowed drop fail",
     ]
-    return Shown(f"Gate {gate.verdict}", pd.DataFrame(columns, index), legend, gate.findings)
+    return Shown(f"Gate {gate.verdict}", pd.DataFrame(columns, index), legend, findings)
 
 
 def abilities_shown(result: FitResult) -> Shown:
