@@ -26,6 +26,11 @@ Difficulties lie from −1.5 to 1.5. Under "1PL" all slopes are 1; under "2PL" l
 N(0, 0.4²), and the test should reject. "unscaled" is the same test without regard to
 near-duplicates.
 
+`versions`: two versions of 200 items, of which some became easier by 1.5 logits, answered by old
+systems, N(0, 1), and new ones, N(shift, 1), or by the same systems moved by the shift. Measured are
+the drifting items found and the false calls in a data set, the share of sets with a call, and of
+those with one the share in which the interval of the shift of scores holds the true shift.
+
 `anchors`: earlier systems calibrate 30 items. Later systems answer these items, held fixed, and 15
 new ones. "Leaked" anchors are easier for later systems by 1.2 logits. "Copies" are later systems
 that occur four times. Measured are the data sets in which exactly the leaked anchors are named, and
@@ -346,6 +351,62 @@ def differential(items: int = 2000) -> Tables:
     return {"studies": (differing(s, max(round(items / s.n_items), 6)) for s in settings)}
 
 
+class Versions(NamedTuple):
+    """How two versions are drawn."""
+
+    n: int
+    shift: float
+    n_drifting: int = 10
+    same: bool = False
+
+
+VERSIONS = (
+    *(Versions(60, 0.0), Versions(60, 0.5), Versions(60, 0.5, same=True)),
+    *(Versions(200, 0.0), Versions(200, 0.5), Versions(60, 0.5, n_drifting=0)),
+)
+
+
+def drifted(setting: Versions, sets: int, n_items: int = 200) -> Record:
+    """Calls of drift, and whether the shift of scores lies within its interval."""
+    calls, covered = [], []
+    for seed in range(sets):
+        generator = np.random.default_rng([seed, 3, setting.n])
+        slope = generator.lognormal(0, 0.3, n_items)
+        difficulty = generator.normal(size=n_items)
+        easier = 1.5 * (generator.permutation(n_items) < setting.n_drifting)
+        before = generator.normal(size=setting.n)
+        after = (before if setting.same else generator.normal(size=setting.n)) + setting.shift
+        old_items, new_items = (
+            irtkit.ItemParameters(slope, added - slope * difficulty, np.zeros(n_items))
+            for added in (0, easier)
+        )
+        old = irtkit.simulate_responses(old_items, before, seed=generator)
+        new = irtkit.simulate_responses(new_items, after, seed=generator)
+        if not setting.same:
+            new = irtkit.ResponseMatrix(new.values, [f"new {k}" for k in range(setting.n)])
+        found = irtkit.drift(old, new)
+        called = found.items["became"].reindex(list(old.items)).to_numpy() != ""
+        calls.append(((called & (easier > 0)).sum(), (called & (easier == 0)).sum(), called.any()))
+        if called.any():
+            moved = new_items.probability(after) - old_items.probability(after)
+            true = moved[:, called].sum() / moved.size
+            covered.append(found.shift.low <= true <= found.shift.high)
+    of_drifting, false, any_called = np.mean(calls, axis=0)
+    return {
+        **setting._asdict(),
+        "data_sets": sets,
+        "found": float(of_drifting),
+        "false": float(false),
+        "sets_called": float(any_called),
+        "shift_covered": float(np.mean(covered)) if covered else None,
+    }
+
+
+def versions(sets: int = 50) -> Tables:
+    """Drift between two versions of a benchmark."""
+    return {"versions": (drifted(setting, sets) for setting in part(VERSIONS, 0))}
+
+
 class Families(NamedTuple):
     """How data are drawn_families."""
 
@@ -461,4 +522,4 @@ def anchors() -> Tables:
 
 
 if __name__ == "__main__":
-    run(model_fit, levels, differential, likelihood_ratio, anchors)
+    run(model_fit, levels, differential, likelihood_ratio, anchors, versions)

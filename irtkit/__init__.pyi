@@ -37,6 +37,7 @@ from .prediction.predictor import DifficultyPredictor
 from .report.report import report
 from .responses.matrix import ResponseMatrix
 from .results import EM, FitResult, Variational, fit, load
+from .scoring.drift import drift
 from .scoring.linking import link
 from .scoring.scores import score
 from .selection.adaptive import adaptive
@@ -75,6 +76,7 @@ __all__ = [
     "diagnostics",
     "differential_functioning",
     "difficulty",
+    "drift",
     "expected_performance",
     "findings",
     "fit",

@@ -92,6 +92,16 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "result.leaderboard": (_SAVED,),
     "compare_systems": (_SAVED,),
     "gate": (),
+    "drift": (
+        _SAVED,
+        _NO_LEVELS,
+        _DENSE,
+        Limit(
+            FEW,
+            "its test needs as many in each version",
+            "Compare two versions of one system with irtkit.gate (irtkit gate OLD NEW)",
+        ),
+    ),
     "compare_difficulties": (_DENSE,),
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),

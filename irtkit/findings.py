@@ -439,6 +439,16 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{slope_se:.3f}, intercept {intercept:.3f} ± {intercept_se:.3f}",
     "drifting-items": "{n_drifting} of {n:common item} drifting at a false-discovery rate of "
     "{fdr:%}[[: {items!s}]]",
+    "drift-compared": "{n_items:common item}, answered by {n_old:system} of the old version and "
+    "{n_new} of the new one ({n_both} of them in both)",
+    "no-drift": "No item changed, of {n_items} tested at a false-discovery rate of {fdr:%}",
+    "drifted-items": "{n} of {n_items} items changed at a false-discovery rate of {fdr:%}"
+    "[[. Easier: {easier!s}]][[. Harder: {harder!s}]]",
+    "drift-shift": "Scores: these items change the mean score of the new systems by {value:.1f} "
+    "points (95% interval {low:.1f} to {high:.1f}). Without them it is as much less",
+    "drift-improved": "Systems: on the items that did not change the new ones differ by "
+    "{value:.1f} points (95% interval {low:.1f} to {high:.1f})",
+    "drift-other-items": "{n_removed:item} removed, {n_added} added",
     "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
     "calibrated and are left out ({items!s})",
     "beyond": "Beyond the calibration: {n} of {of} systems may score as high as the best "

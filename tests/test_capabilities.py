@@ -116,6 +116,7 @@ CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "result.leaderboard": lambda fit, *_: fit.leaderboard(),
     "compare_systems": lambda fit, *_: irtkit.compare_systems(fit, "s0", "s1"),
     "gate": lambda _, data, __: irtkit.gate(data, data),
+    "drift": lambda _, data, __: irtkit.drift(data, data),
     "compare_difficulties": lambda fit, *_: irtkit.compare_difficulties(fit, folds=2),
     "score": lambda fit, data, _: irtkit.score(data, fit),
     "select_items": lambda fit, *_: irtkit.select_items(fit, 6),
@@ -137,7 +138,15 @@ CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
         data, here / "wide.csv", format="wide"
     ),
 }
-OF_DATA = ("fit", "abilities=", "gate", "differential_functioning", "pass_k", "format='wide'")
+OF_DATA = (
+    "fit",
+    "abilities=",
+    "gate",
+    "drift",
+    "differential_functioning",
+    "pass_k",
+    "format='wide'",
+)
 NOT_CALLED = {
     "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_nested_models.py",
     "horizon": "as trend",
@@ -221,6 +230,7 @@ OF_FILES = {
     "fit data.csv": "fit",
     "fit data.csv --abilities 2": "abilities=",
     "gate data.csv data.csv --allow-inconclusive": "gate",
+    "drift data.csv data.csv": "drift",
     "score data.csv fit.npz": "score",
     "differential data.csv --groups groups.csv": "differential_functioning",
     "inspect data.csv": "fit",

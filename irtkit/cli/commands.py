@@ -67,7 +67,7 @@ cli = Group(
     {
         "Read": "inspect merge demo help",
         "Items": "fit audit health compare differential select",
-        "Systems": "leaderboard compare-systems gate score",
+        "Systems": "leaderboard compare-systems gate drift score",
         "Share": "report impact",
     },
 )
@@ -341,6 +341,27 @@ def _differential(given: SimpleNamespace) -> None:
         cut=cut,
     )
     show(given, outputs.differential_shown(table, given.fdr), table)
+
+
+@cli.declare
+def _drift(given: SimpleNamespace) -> None:
+    """Find what changed between two versions of a benchmark.
+
+    Items are the same if their labels are. The systems may be the same or others. Two versions of
+    one system are compared by irtkit gate.
+
+    drift OLD NEW
+    {FDR}
+    {SHOWN}
+    --out TABLE  File for all common items, such as .csv or .json.
+    {READING}
+
+    irtkit drift old.csv new.csv
+    irtkit drift old.csv new.csv --out items.csv
+    """
+    versions = [read_rows(path, **how_to_read(given)) for path in (given.old, given.new)]
+    changed = irtkit.drift(*versions, fdr=given.fdr)
+    show(given, changed.shown(), changed.items)
 
 
 @cli.declare

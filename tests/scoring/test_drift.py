@@ -1,0 +1,96 @@
+"""Drift between two versions of a benchmark."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import irtkit
+from irtkit.capabilities import UnsuitableDataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+N_ITEMS = 200
+
+
+def versions(
+    n: int, shift: float, seed: int, *, n_drifting: int = 10, same: bool = False
+) -> tuple[irtkit.ResponseMatrix, irtkit.ResponseMatrix, Array]:
+    """Two versions, of which some items became easier by 1.5 logits, and how much each did."""
+    generator = np.random.default_rng([seed, n])
+    slope = generator.lognormal(0, 0.3, N_ITEMS)
+    difficulty = generator.normal(size=N_ITEMS)
+    easier = np.where(generator.permutation(N_ITEMS) < n_drifting, 1.5, 0.0)
+    ability = generator.normal(size=(2, n, 1))
+    ability[1] = ability[0] + shift if same else ability[1] + shift
+    matrices = []
+    for k, name in enumerate(("old", "new")):
+        right = generator.random((n, N_ITEMS)) < expit(
+            slope * (ability[k] - difficulty) + k * easier
+        )
+        labels = [f"{'system' if same else name}-{i}" for i in range(n)]
+        matrices.append(irtkit.ResponseMatrix(right.astype(np.int8), labels))
+    return *matrices, easier
+
+
+@cache
+def changed(
+    n: int, shift: float, seed: int, n_drifting: int = 10
+) -> tuple[irtkit.scoring.Drift, Array]:
+    old, new, easier = versions(n, shift, seed, n_drifting=n_drifting)
+    drift = irtkit.drift(old, new)
+    drift.items["truth"] = drift.items.index.map(dict(zip(old.items, easier, strict=True)))
+    return drift, easier
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_most_items_that_became_easier_are_found(shift: float) -> None:
+    tables = [changed(60, shift, seed)[0].items for seed in range(4)]
+    called = [table[table["became"] != ""] for table in tables]
+    assert np.mean([(table["truth"] > 0).sum() for table in called]) >= 3
+    assert np.mean([(table["truth"] == 0).sum() for table in called]) <= 1.5
+    assert all((table["became"] == "easier")[table["truth"] > 0].all() for table in called)
+
+
+def test_without_drift_nothing_is_called_and_scores_do_not_shift() -> None:
+    drift, _ = changed(60, 0.5, 0, n_drifting=0)
+    assert [finding.code for finding in drift.findings] == ["no-drift", "drift-improved"]
+    assert drift.shift == (0, 0, 0)
+    assert drift.improvement.low > 0
+
+
+def test_items_of_one_version_are_listed_and_left_out() -> None:
+    old, new, _ = versions(30, 0.0, 1)
+    older = irtkit.ResponseMatrix(old.values[:, :150], old.respondents, old.items[:150])
+    newer = irtkit.ResponseMatrix(new.values[:, 50:], new.respondents, new.items[50:])
+    drift = irtkit.drift(older, newer)
+    assert (len(drift.items), len(drift.removed), len(drift.added)) == (100, 50, 50)
+    assert drift.findings[-1].values == {"n_removed": 50, "n_added": 50}
+
+
+def test_answers_that_repeat_narrow_the_error_of_a_change() -> None:
+    old, new, _ = versions(60, 0.0, 2, n_drifting=0, same=True)
+    kept = np.random.default_rng(0).random(new.values.shape) < 0.8
+    repeated = irtkit.ResponseMatrix(np.where(kept, old.values, new.values), old.respondents)
+    alone, alike = irtkit.drift(old, new), irtkit.drift(old, repeated)
+    assert (alone.n_both, alike.n_both) == (60, 60)
+    assert alike.items["change_se"].mean() < 0.7 * alone.items["change_se"].mean()
+
+
+def test_two_versions_of_one_system_are_a_gate() -> None:
+    old, new, _ = versions(20, 0.0, 3)
+    with pytest.raises(UnsuitableDataError, match="versions of one system"):
+        irtkit.drift(irtkit.ResponseMatrix(old.values[:1]), new)
+
+
+def test_it_prints_within_80_columns() -> None:
+    text = str(changed(60, 0.0, 0)[0])
+    assert "Easier: " in text
+    assert max(map(len, text.splitlines())) <= 80
