@@ -281,7 +281,7 @@ def measured(name: str, seed: int) -> Record:
     weighed = slope_signs(patterns, duplicates.share)
     figures: Record = {}
     for kind, signs in (("alone", weighed.weighted(1.0)), ("weighed", weighed)):
-        called = called_negative(signs.verdict.p_negative, 0.05)
+        called = called_negative(signs.p_negative, 0.05)
         figures[f"{kind}: false"] = (called & ~wrong).sum() / max(called.sum(), 1)
         figures[f"{kind}: found"] = (called & wrong).sum() / max(wrong.sum(), 1)
     figures["effective"] = duplicates.n_eff

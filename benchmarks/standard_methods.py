@@ -159,7 +159,7 @@ def negative(name: str, seed: int) -> Record:
     patterns, wrong = near_copies.drawn(name, seed)
     signs = slope_signs(patterns, near_duplicates.near_duplicates(patterns).share)
     tests = false_discovery_control(ndtr(np.nan_to_num(signs.score.z))) < 0.05
-    mixture = called_negative(signs.verdict.p_negative, 0.05)
+    mixture = called_negative(signs.p_negative, 0.05)
     row = {"inverted": wrong.sum()}
     for method, called in (("mixture", mixture), ("tests", tests)):
         row[f"{method}_found"], row[f"{method}_false"] = (

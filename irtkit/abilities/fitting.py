@@ -276,7 +276,7 @@ def _of_abilities(result: FitResult) -> Iterator[Finding]:
         values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
         yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})
     slopes = result.own_items.discrimination
-    n_negative = int(called_negative(result.verdict.p_negative, slope=slopes).sum())
+    n_negative = int(called_negative(result.p_negative, slope=slopes).sum())
     if n_negative:
         values = {"n": n_negative, "n_items": len(slopes), "n_unsure": 0}
         yield Finding("negative-items", "note", {**values, "fdr": FALSE_DISCOVERY_RATE})

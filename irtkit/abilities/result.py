@@ -13,7 +13,6 @@ from irtkit.abilities.bank import ability_columns, expected_score, restored_fit
 from irtkit.abilities.engine import outer, probabilities
 from irtkit.calibration.result import FORMAT, FitResult, saved_in
 from irtkit.calibration.result import restored as restored_result
-from irtkit.data.slopes import Verdict
 from irtkit.irf import Z95, ItemParameters
 from irtkit.printed import shortened
 
@@ -219,7 +218,6 @@ def result_of_several(
     """The result of a fit with several abilities."""
     fitted, counts = several.fitted, patterns.counts
     n, n_items = len(responses.respondents), len(responses.items)
-    unclear = np.full(n_items, np.nan)
     errors = np.sqrt(np.linalg.diagonal(ability_covariances))
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
     status[counts.item_responses == 0] = "no responses"
@@ -247,7 +245,7 @@ def result_of_several(
         trace_rows=np.empty((0, 4)),
         quadrature=None,
         responses=responses,
-        saved_verdict=Verdict(p_negative, unclear),
+        saved_p_negative=p_negative,
         several=several,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.abilities.engine import item_distribution, masked_inverse, outer, probabilities
-from irtkit.data.slopes import SlopeScore, verdict_of
+from irtkit.data.slopes import SlopeScore, signs_of
 
 if TYPE_CHECKING:
     from irtkit.abilities.engine import Cells, Fitted
@@ -39,7 +39,7 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     along = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
     of_axes = SlopeScore(slope * along, along).weighted(evidence)
     answered = np.asarray(cells.weights.any(axis=0))
-    return verdict_of(of_axes, answered)[2].p_negative
+    return signs_of(of_axes, answered)[2]
 
 
 def _near_zero(cells: Cells, fitted: Fitted) -> tuple[Array, Array]:

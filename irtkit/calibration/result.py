@@ -15,7 +15,7 @@ from irtkit.checks import as_numbers, check_one_of, counted
 from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
 from irtkit.data.patterns import Counts, patterns_of
-from irtkit.data.slopes import Verdict, slope_signs
+from irtkit.data.slopes import slope_signs
 from irtkit.files import as_path
 from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result", 10)
+FORMAT = storage.Format("irtkit result", 11)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 
@@ -204,8 +204,8 @@ class FitResult(Calibration, Questions, Printed):
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     cluster_variance: NDArray[np.float64] | None = field(default=None, repr=False)
     """What clusters of items add to posterior variances, (n_respondents,)."""
-    saved_verdict: Verdict | None = field(default=None, repr=False)
-    """The verdict of a result that was read from a file, or of one with several abilities."""
+    saved_p_negative: NDArray[np.float64] | None = field(default=None, repr=False)
+    """`p_negative` of a result that was read from a file, or of one with several abilities."""
     several: Any = field(default=None, repr=False)
     """Of several abilities, :class:`irtkit.abilities.result.SeveralAbilities`; None for one."""
 
@@ -506,7 +506,7 @@ class FitResult(Calibration, Questions, Printed):
             "expected_error": self._expected_error,
             "quality_standard": self.quality_standard,
             "n_responses": self.counts.item_responses,
-            "p_negative": self.verdict.p_negative,
+            "p_negative": self.p_negative,
             "status": np.array(self.status, dtype=object),
             "dispersion": self.dispersion,
             "fixed": anchors and anchors.fixed,
@@ -674,7 +674,7 @@ class FitResult(Calibration, Questions, Printed):
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
+        record = {**storage.fields_of(self), "responses": None, "saved_p_negative": self.p_negative}
         record["ability_errors"] = self._ability_errors
         record["findings"] = [finding.stored() for finding in self.findings]
         if include_responses and self.responses is not None:
@@ -692,12 +692,13 @@ class FitResult(Calibration, Questions, Printed):
         return slope_signs(patterns, self.evidence)
 
     @property
-    def verdict(self) -> Verdict:
+    def p_negative(self) -> NDArray[np.float64]:
         """Probability that each slope is negative, NaN if it was not saved."""
-        if self.saved_verdict is not None:
-            return self.saved_verdict
-        nothing = np.full(len(self.item_labels), np.nan)
-        return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
+        if self.saved_p_negative is not None:
+            return self.saved_p_negative
+        if self.responses is None:
+            return np.full(len(self.item_labels), np.nan)
+        return self.signs.p_negative
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
@@ -735,7 +736,6 @@ def restored(record: dict[str, Any], several: Callable[[Any], Any] | None = None
         parameters=ItemParameters,
         counts=Counts,
         quadrature=Quadrature,
-        saved_verdict=Verdict,
         near_duplicates=NearDuplicates,
         components=Components,
         anchors=Anchors,

@@ -85,7 +85,7 @@ def notes(result: FitResult) -> Iterator[Finding]:
         yield _note("ability-sd", sd=result.latent_sd)
     error = result.counts.average_error
     slope = np.where((error > 0) & (error < 1), result.own_items.discrimination, np.nan)
-    called = called_negative(result.verdict.p_negative, slope=slope)
+    called = called_negative(result.p_negative, slope=slope)
     n = int(called.sum())
     n_unsure = int(((slope < 0) & ~called).sum())
     if n:

@@ -92,13 +92,6 @@ class SlopeMixture(NamedTuple):
     shares: Array  # Of regular, inverted and flat items.
 
 
-class Verdict(NamedTuple):
-    """How likely slopes are negative, each of shape (n_items,), NaN without responses."""
-
-    p_negative: Array  # Probability that the slope is below 0.
-    wrong_key: Array  # Log of how many times likelier the responses are if the item is inverted.
-
-
 class SlopeSigns(NamedTuple):
     """What responses alone say about the sign of every slope, and what that rests on."""
 
@@ -107,11 +100,11 @@ class SlopeSigns(NamedTuple):
     score: SlopeScore  # Weighted by the share.
     mixture: SlopeMixture
     p_any_slope: float  # Probability that there are slopes at all, and not only noise.
-    verdict: Verdict
+    p_negative: Array  # Probability that each slope is below 0, NaN without responses.
 
     def weighted(self, share: float) -> SlopeSigns:
         """Judge again with another share."""
-        answered = ~np.isnan(self.verdict.p_negative)
+        answered = ~np.isnan(self.p_negative)
         return _judged(self.proportion, share, self.score.weighted(share / self.share), answered)
 
 
@@ -198,18 +191,16 @@ def _judged(
     proportion: ProportionScore, share: float, score: SlopeScore, answered: NDArray[np.bool_]
 ) -> SlopeSigns:
     """Judge every item, and keep what the judgement rests on."""
-    mixture, p_any_slope, verdict = verdict_of(score, answered)
-    return SlopeSigns(proportion, share, score, mixture, p_any_slope, verdict)
+    mixture, p_any_slope, p_negative = signs_of(score, answered)
+    return SlopeSigns(proportion, share, score, mixture, p_any_slope, p_negative)
 
 
-def verdict_of(
-    score: SlopeScore, answered: NDArray[np.bool_]
-) -> tuple[SlopeMixture, float, Verdict]:
+def signs_of(score: SlopeScore, answered: NDArray[np.bool_]) -> tuple[SlopeMixture, float, Array]:
     """Learn the mixture of slopes from the items that were answered, and judge these with it.
 
-    The number is the probability that there are slopes at all.
+    The numbers are the probabilities that there are slopes at all, and that each is below 0.
     """
-    from scipy.special import expit, log_ndtr, logit
+    from scipy.special import expit, log_ndtr
 
     evidence = SlopeScore(score.score[answered], score.information[answered])
     mixture = learned_mixture(evidence)
@@ -219,14 +210,10 @@ def verdict_of(
     rising = np.logaddexp.reduce(kinds.log_joint + log_ndtr(z))
     gain = float(np.logaddexp.reduce(kinds.log_joint).sum())
     p_any_slope = float(expit(gain + _LEARNING.log_prior_odds))
-    regular, inverted, flat = kinds.log_joint
-    log_odds_inverted = inverted - np.logaddexp(regular, flat) - logit(mixture.shares[1])
     p_falling = expit(_damped(falling - rising))
     p_negative = np.full(len(answered), np.nan)
-    wrong_key = np.full(len(answered), np.nan)
     p_negative[answered] = p_any_slope * p_falling + (1 - p_any_slope) / 2
-    wrong_key[answered] = np.where(evidence.information > 0, log_odds_inverted, 0.0)
-    return mixture, p_any_slope, Verdict(p_negative, wrong_key)
+    return mixture, p_any_slope, p_negative
 
 
 def _damped(log_odds: Array) -> Array:

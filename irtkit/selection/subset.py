@@ -163,7 +163,7 @@ def _several_abilities(result: Any, places: Places) -> tuple[Any, NDArray[np.boo
     drawn = _SPREAD * np.random.default_rng(0).standard_normal((_N_DRAWS, len(root))) @ root.T
     p = result.parameters.chosen(places).probability(drawn)
     weight = np.full(_N_DRAWS, 1 / _N_DRAWS)
-    rising = result.verdict.p_negative[places] < _MAY_RISE
+    rising = result.p_negative[places] < _MAY_RISE
     return ItemBank.of(result).chosen(places), rising, p, weight
 
 

@@ -268,16 +268,16 @@ def _p_negative(
 ) -> tuple[Array, list[Finding]]:
     """Probability that each slope is below 0, and what limits it."""
     if result.responses is None:
-        return result.verdict.p_negative, []
+        return result.p_negative, []
     signs, unit, n = result.signs, "systems", round(result.near_duplicates.n_eff)
-    p_negative = result.verdict.p_negative
+    p_negative = result.p_negative
     if families is not None:
         family = family_codes(result, families)
         share = clustered_share(result, signs.proportion, family)
         if share < signs.share:  # families may miss near-duplicates
             signs = signs.weighted(share)
             unit, n = "families", len(np.unique(family[~result.synthetic]))
-        p_negative = signs.verdict.p_negative
+        p_negative = signs.p_negative
     return p_negative, power_limits(signs, fdr, n, unit)
 
 

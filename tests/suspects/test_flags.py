@@ -316,5 +316,5 @@ def test_power_is_the_share_of_inverted_items_that_is_found(planted: Planted) ->
         made, wrong = planted(40, 1000, seed)
         signs = slope_signs(patterns_of(made, synthetic_is_real=False))
         told.append(power_of(signs, 0.05))
-        found.append(called_negative(signs.verdict.p_negative, 0.05)[wrong].mean())
+        found.append(called_negative(signs.p_negative, 0.05)[wrong].mean())
     assert np.mean(found) == pytest.approx(np.mean(told), abs=0.12)  # 160 items: SE 0.04
