@@ -27,6 +27,7 @@ from irtkit.findings import Finding
 from irtkit.fitting import fit, silently
 from irtkit.io.reading import as_responses
 from irtkit.printed import Printed, Shown
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.responses import ResponseMatrix
 
     Marks = NDArray[np.bool_]
 
@@ -196,9 +196,10 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
             f"{_LEAST_ITEMS}"
         )
     pooled = pd.concat([before[common], after[common]], keys=["old", "new"])
-    pooled.index = [f"{version}: {label}" for version, label in pooled.index]
+    labels = [f"{version}: {label}" for version, label in pooled.index]
+    matrix = ResponseMatrix(pooled.to_numpy(), labels, list(common))
     with silently():
-        parameters = fit(pooled, "2PL", standard_errors=False, progress=False).parameters
+        parameters = fit(matrix, "2PL", standard_errors=False, progress=False).parameters
     both = before.index.intersection(after.index, sort=False)
     pairs = np.stack([before.index.get_indexer(both), after.index.get_indexer(both) + len(before)])
     is_new = np.arange(len(pooled)) >= len(before)
