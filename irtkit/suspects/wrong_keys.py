@@ -2,17 +2,17 @@
 
 "An ordinary item of this bank" is compared with "an ordinary item whose key was moved". Respondents
 are put in groups g by ability. An ordinary item has the curve P_g of one of the *other* items, each
-as likely as its own key is right, or their mean curve at another difficulty. A moved key is chosen
-by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 − P_g). Right
-responses in a group are beta-binomial with mean P_g and precision M, which is estimated from the
-bank. It makes a large group count for at most about M respondents, as far as curves of ordinary
-items vary.
+as likely as its own key is right, or their mean curve or a flat one at another difficulty. A moved
+key is chosen by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 −
+P_g). Right responses in a group are beta-binomial with mean P_g and precision M, which is estimated
+from the bank. It makes a large group count for at most about M respondents, as far as curves of
+ordinary items vary.
 
 Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
 answers.
 
-The share π of wrong keys is unknown. It is 0 with probability ½, as most benchmarks were checked,
+The share π of wrong keys is unknown. It is 0 with probability 0.7, as most benchmarks were checked,
 and else log-uniform. p_wrong_key is an average over the posterior of π.
 """
 
@@ -51,7 +51,8 @@ class _Tuned:
     chosen: tuple[float, ...] = (0.1, 0.2, 1 / 3, 0.5, 1.0)  # Shares q of 11, 6, 4, 3, 2 options.
     error: float = 0.01  # Error rate f.
     options: int = 20  # Different answers in the bank up to which each item has all of them.
-    none_wrong: float = 0.5  # Prior probability that no key is wrong.
+    rises: tuple[float, ...] = (0.2, 1.0)  # Slopes of further curves, of the mean one.
+    none_wrong: float = 0.7  # Prior probability that no key is wrong.
     shares: tuple[float, float] = (0.0005, 0.3)  # Least and largest other share of wrong keys.
     most_wrong: float = 0.03  # Share that enters probabilities at most.
     many_wrong: float = 0.05  # Share from which on keys do not explain what is found,
@@ -288,11 +289,12 @@ def keyed(
 
 
 def _further_curves(curves: Array) -> Array:
-    """The mean curve of ordinary items at every difficulty, together as likely as an item."""
+    """The mean curve of ordinary items and a flat one, at every difficulty: as one more item."""
     from scipy.special import expit, logit
 
     usual = logit(np.clip(curves, _TUNED.error, 1 - _TUNED.error)).mean(axis=0)
-    return np.asarray(expit(usual - usual.mean() + _MOVED))
+    rise = usual - usual.mean()
+    return np.asarray(np.vstack([expit(slope * rise + _MOVED) for slope in _TUNED.rises]))
 
 
 def _probabilities(factor: Array) -> tuple[float, float, Array]:
