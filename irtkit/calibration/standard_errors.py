@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 UNKNOWN = 1e-10  # Information below which a parameter is not identified; of a response it is 0.25.
 N_COMMON = 8  # Functions in the common ability basis.
 _MOST_DENSE = 300  # Parameters up to which W is all of them: inverting then takes a few ms.
-_ENOUGH = 1000  # Respondents that are enough for what further polynomials add, which is little.
+_ENOUGH = 4000  # Respondents that are enough for what further polynomials add, which is little.
 _MANY_RESPONDENTS = 1500  # From here on sums are in 32 bits, except those of repeated trials.
 _NEGLIGIBLE = 1e-4  # Share of the missing information along one polynomial that ends the sum.
 _MOST_POLYNOMIALS = 16  # More lose their orthogonality; beside steep items nodes take their place.
@@ -308,8 +308,10 @@ def covariances(
     scored = patterns.copies(moves[:, :, :n_scored])
     if levels is not None:
         missing = levels.missing_information(scored)
-    elif whole:
-        missing = _missing_of_all(scored, patterns, items, grid, population)
+    elif patterns.complete and size == 2 and not population.n:
+        missing = _missing_of_complete_data(scored, patterns, items, grid)
+    elif formed_as_a_whole(items, patterns.n_items):
+        missing = _missing_of_incomplete_data(scored, patterns, items, grid, population)
     else:
         missing = _missing_along(scored, patterns, items, grid, population)
     by_data = patterns.copies(system.item_blocks)
@@ -449,10 +451,45 @@ def prior_information(
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
 
-def _missing_of_all(
+def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, grid: Grid) -> Array:
+    """Missing information along any directions with complete data and no guessing.
+
+    The score is θ·y − θ·P and y − P. These functions of θ are the same for all respondents, so that
+    their covariances need only sums over respondents by node and by pair of nodes.
+    """
+    theta = grid.nodes.theta
+    n_items = len(moves)
+    dtype = _number_type(patterns, items)
+    sloped = moves[:, 0].any(axis=0)
+    narrow = theta.astype(dtype)
+    of_slopes = moves[:, 0, sloped].astype(dtype)
+    mass = np.zeros(len(theta))
+    pairs = np.zeros((len(theta), len(theta)))
+    by_right = np.zeros((len(theta), of_slopes.shape[1]))
+    by_both: Any = 0.0
+    one_by_one = np.array_equal(of_slopes, np.eye(n_items))
+    for _, right, _, weights, counted in posterior_weights(patterns, items, grid, dtype):
+        along = right if one_by_one else right @ of_slopes
+        centred = counted * (narrow[:, None] - narrow @ weights)
+        mass += counted.sum(axis=1)
+        pairs += counted @ weights.T
+        by_right += centred @ along
+        along = along * np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None]
+        by_both = by_both + along.T @ along  # of right responses times posterior SDs
+    p = curves_of(items, theta).p
+    functions = theta * (moves[:, 0].T @ p) + moves[:, 1].T @ p
+    missing = functions @ (np.diag(mass) - pairs) @ functions.T
+    crossed = functions @ by_right
+    missing[:, sloped] -= crossed
+    missing[sloped] -= crossed.T
+    missing[np.ix_(sloped, sloped)] += by_both
+    return np.asarray(missing)
+
+
+def _missing_of_incomplete_data(
     moves: Array, patterns: Patterns, items: Items, grid: Grid, population: _Population
 ) -> Array:
-    """Missing information along any directions, of ordinary numbers of items.
+    """The same where cells are missing or repeated, items are guessed, or the population is free.
 
     The score of an item is responses · B(θ) + right · A(θ): with z = aθ + d it is (right/P −
     responses) times θs, s and c. What is constant in θ has no covariance: B is left out for c.
