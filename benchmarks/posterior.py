@@ -344,13 +344,13 @@ def log_own(name: str, slope: Any, intercept: Any, logit: Any, *, common: bool) 
 
 
 def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any) -> Any:
-    """The distribution that items were found to have, of its coordinates u and e."""
+    """The distribution that items were found to have, of asinh(a/λ) and the intercept."""
     turn, sign = learned["bend"] * learned["slope"], jnp.sign(slope)
     u = jnp.arcsinh(sign * slope / turn)
     total = norm.logpdf(u, math.asinh(1 / learned["bend"]), learned["log_slope_spread"])
     off = intercept - sign * learned["intercept"] + learned["difficulty"] * slope
     variance = learned["intercept_spread"] ** 2 + (learned["difficulty_spread"] * slope) ** 2
-    total = (total + norm.logpdf(off / jnp.sqrt(variance)) + steep(slope)).sum()
+    total = (total + norm.logpdf(off, scale=jnp.sqrt(variance)) + steep(slope)).sum()
     return total if logit is None else total + log_beta(logit).sum()
 
 
