@@ -308,7 +308,12 @@ def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:
 @pytest.mark.parametrize("prior", [NORMAL, WeakPrior()], ids=["normal", "weak"])
 def test_posteriors_are_those_of_a_sampler(prior: Any) -> None:
     pytest.importorskip("numpyro")
-    responses, _, _ = drawn(100, 20, seed=4)
+    generator = np.random.default_rng([4, 100, 20])
+    slopes = generator.lognormal(0, 0.3, 20)
+    generator.random(20)
+    difficulties = generator.normal(size=20)
+    items = ItemParameters.from_difficulty(slopes, difficulties, 0.0)
+    responses = simulate_responses(items, generator.normal(size=100), seed=4)
     posterior = fit(responses, method=Variational(tol=0.01), prior=prior).posterior
     assert posterior is not None
     ours, theirs = posterior.draws(4000), sampled(responses, prior)
