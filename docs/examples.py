@@ -140,6 +140,8 @@ def add_files_of_page(page: str, folder: Path) -> None:
         example_logs.write_logs(folder / "runs")
     if page == "help":  # of commands that compare an old and a new run
         shutil.copy(folder / "old.csv", folder / "new.csv")
+        for version in ("v1.csv", "v2.csv"):
+            shutil.copy(folder / "results.csv", folder / version)
 
 
 def with_output(text: str, folder: Path) -> str:

@@ -216,8 +216,8 @@ ASKED: Mapping[str, Answer] = {
     "subset": Answer("irtkit.select_items(result, k)", "irtkit select"),
     "suspects": _AUDIT,
     "versions": Answer(
-        "irtkit.gate(old, new) for systems, irtkit.link(old, new) for items",
-        "irtkit gate",
+        "irtkit.drift(old, new) for a benchmark, irtkit.gate(old, new) for one system",
+        "irtkit drift (a benchmark), irtkit gate (one system)",
     ),
 }
 """Words that are no names of functions or commands, and what to use."""

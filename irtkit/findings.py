@@ -295,7 +295,7 @@ PURPOSES = {  # What settings do, by code.
     "holds-items": "if it holds the items",
     "column": "with the name of the column",
     "transpose": "if rows are items and columns are systems",
-    # From io logs
+    # From reading
     "close": "if you mean this name",
     "last": "to read the latest only",
     "majority": "to read the majority of them",
@@ -313,8 +313,6 @@ PURPOSES = {  # What settings do, by code.
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
     # From diagnostics
     "known-anchors": "with items known to be the same for both groups",
-    # From suspects
-    # From scoring
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
@@ -441,14 +439,16 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{fdr:%}[[: {items!s}]]",
     "drift-compared": "{n_items:common item}, answered by {n_old:system} of the old version and "
     "{n_new} of the new one ({n_both} of them in both)",
-    "no-drift": "No item changed, of {n_items} tested at a false-discovery rate of {fdr:%}",
+    "no-drift": "No item is shown to have changed, of {n_items} tested at a false-discovery rate "
+    "of {fdr:%}",
     "drifted-items": "{n} of {n_items} items changed at a false-discovery rate of {fdr:%}"
     "[[. Easier: {easier!s}]][[. Harder: {harder!s}]]",
-    "drift-shift": "Scores: these items change the mean score of the new systems by {value:.1f} "
-    "points (95% interval {low:.1f} to {high:.1f}). Without them it is as much less",
-    "drift-improved": "Systems: on the items that did not change the new ones differ by "
-    "{value:.1f} points (95% interval {low:.1f} to {high:.1f})",
-    "drift-other-items": "{n_removed:item} removed, {n_added} added",
+    "drift-shift": "Scores: the mean score of the new systems is {value:+.1f} points off what it "
+    "would be if these items had not changed (95% interval {low:.1f} to {high:.1f})",
+    "drift-improved": "Systems: on the items that did not change, the new ones score {value:+.1f} "
+    "points against the old ones (95% interval {low:.1f} to {high:.1f})",
+    "drift-other-items": "{n_removed:item} in the old version only, {n_added} in the new one only. "
+    "They are not compared",
     "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
     "calibrated and are left out ({items!s})",
     "beyond": "Beyond the calibration: {n} of {of} systems may score as high as the best "
@@ -462,8 +462,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "expected score is left out. Try: give the selection, or the file of selection.save (irtkit "
     "select --out with a name that ends in .npz)",
     # From suspects
-    "items-to-read": f"{{called:item}} called[[. Read these {{n}} first]]{_COUNTED}",
+    "items-to-read": f"{{called:item}} called[[. Read {{n:this|these}} {{n}} first]]{_COUNTED}",
     "none-to-read": f"None is likely to have a wrong key[[. These {{n}} would be first]]{_COUNTED}",
+    "none-called": "No item is called. Wrong keys are not searched for in such data",
     "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
     "{items!s}",
     "similar": "Similar respondents: {n:pair} agree more than abilities explain, most of all "
@@ -509,7 +510,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "run only, and {n:is|are} left out for this system",
     "gate-new-items": "New items: {n:item} of a compared system {n:has|have} a response in the new "
     "run only, and {n:is|are} left out for this system",
-    # From io logs
     # From fit, notes
     "prior-left-out": "AIC* and BIC* leave out the prior",
     "guessing-prior": "the prior of guessing is centred on {chance:.2f}",
@@ -584,17 +584,19 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "{n_items:item}[[ (many in {tasks})]]. Check their keys and texts",
     "few-separating": "Saturated: {n} of {n_items:item} still separate the best systems[[ (few in "
     "{tasks})]]. Harder items are needed",
-    "items-to-drop": "Items to drop: {n} of {n_items:item} tell systems apart little or not at all"
+    "suspects-first": "Items to read: {n:item} {n:is|are} suspect. Read them and their keys before "
+    "other items are dropped or added: {items!s}",
+    "items-to-drop": "Items to drop: {n} of {n_items:item} add little"
     "[[. At the ceiling: {ceiling}]][[. At the floor: {floor}]][[. Repeats: {repeats}]]"
     "[[. Flat: {flat}]]. Names: {items!s}",
     "idle-levels": "Idle levels: {n} of {n_items:item} {n:has|have} a level that is nowhere the "
     "likeliest: {items!s}",
-    "marks-at-ends": "Marks at the ends: {low:.0%} of the marks are the lowest and {high:.0%} the "
-    "highest",
-    "no-second-ability": "One ability explains the responses, as far as the fit could test it",
-    "items-for-differences": "How many items: a difference between two of the best systems shows "
-    "with {one:item} if it is 1 point, {two} if 2 and {five} if 5[[. The three best are separated "
-    "with {three}]]",
+    "marks-at-ends": "Marks at the ends: {low:.0%} of the marks of items with levels are the "
+    "lowest and {high:.0%} the highest",
+    "no-second-ability": "One ability: the fit found no second one",
+    "items-for-differences": "How many items: a difference between two of the best systems shows, "
+    "in 80% of runs, with {one:item} if it is 1 point[[, {two} if 2]][[, {five} if 5]][[. To "
+    "separate the three best takes {three}]]",
     "near-duplicate-items": "Near-duplicate items: {n:item} {n:is|are} answered like an "
     "earlier one, more often than ability explains",
     # From fit
@@ -676,7 +678,7 @@ LEGENDS = {
     "the reverse",
     "health": "ceiling, floor: at least {all:.0%} of the systems are right, or wrong; separating: "
     "P(right) of the {best} best systems is between {low:.0%} and {high:.0%}, without guessing; "
-    "near duplicates: items answered like an earlier one; best score: accuracy of the best "
+    "near duplicates: items answered like an earlier one; best score: mean score of these "
     "systems; headroom: 1 minus this score",
     "misfit": "*: the system is right on more items that are improbable at its ability than chance "
     "allows (p < 0.05 over all systems). Its answers may have leaked or follow wrong keys",

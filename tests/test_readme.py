@@ -81,5 +81,5 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     with redirect_stdout(StringIO()) as printed:
         exec(code, {"irtkit": irtkit})  # noqa: S102  # the README is ours
     suspects, systems = printed.getvalue().split("respondent")[:2]
-    assert re.search("quiz/0 .*negative.*question 0 .*yes", suspects)
+    assert re.search("quiz/1 .*True.*question 1 .*yes", suspects)
     assert "system-" in systems.split("\n")[1]

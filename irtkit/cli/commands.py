@@ -356,8 +356,8 @@ def _drift(given: SimpleNamespace) -> None:
     --out TABLE  File for all common items, such as .csv or .json.
     {READING}
 
-    irtkit drift old.csv new.csv
-    irtkit drift old.csv new.csv --out items.csv
+    irtkit drift v1.csv v2.csv
+    irtkit drift v1.csv v2.csv --out items.csv
     """
     versions = [read_rows(path, **how_to_read(given)) for path in (given.old, given.new)]
     changed = irtkit.drift(*versions, fdr=given.fdr)

@@ -36,8 +36,6 @@ def known_components(
     share: float,
     *,
     weight: Any = 1.0,
-    pseudo: tuple[float, float] = (0.0, 0.0),
-    most: float = 1.0,
     steps: int = 100,
 ) -> tuple[float, Array]:
     """Share of the second of two components, and the probability of it for each value, by EM.
@@ -50,20 +48,15 @@ def known_components(
         First value.
     weight
         Of each value.
-    pseudo
-        Pseudo-values of the second component, and of both.
-    most
-        Largest share that enters a probability.
     steps
         Steps of EM at most.
     """
     weight = np.broadcast_to(weight, log_ratio.shape)
-    total = float(weight.sum()) + pseudo[1]
+    total = float(weight.sum())
     for _ in range(steps):
-        prior = min(share, most)
-        p = logistic(log_ratio + np.log(prior / (1 - prior)))
+        p = logistic(log_ratio + np.log(share / (1 - share)))
         last = share
-        share = max((float(weight @ p) + pseudo[0]) / total, 1e-12)
+        share = max(float(weight @ p) / total, 1e-12)
         if abs(share - last) < _SETTLED * last:
             break
     return share, p

@@ -6,9 +6,10 @@ root of the likelihood ratio of δ. Abilities come from the items that are not f
 rounds, with a mean of their own in each version.
 
 z is N(0, 1) of items that stayed. Items that drift are learned as one normal distribution above and
-one below 0 (Efron 2008), which gives each item a probability of having stayed. If any is found at a
-false-discovery rate by Benjamini & Hochberg (1995), those are called whose mean probability of
-having stayed is at most as large. Without drift no item is then called in 1 − fdr of all data.
+one below 0 (Efron 2008), which gives each item a probability of having stayed. If the procedure of
+Benjamini & Hochberg (1995) finds any item at the rate fdr, items are called, the surest first,
+while the mean probability that they stayed is at most fdr. Without drift no item is called in
+1 − fdr of all data.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     Marks = NDArray[np.bool_]
 
-_LEAST_ITEMS = 3  # Of two that disagree either may have drifted.
+_LEAST_ITEMS = 3  # Fewest items left: of two that disagree, either may have drifted.
 _MOST_ROUNDS = 10  # Searches for drifting items; 1 to 4 occur.
 _STEPS = 12  # Newton steps, each at most 1 logit or SD.
 _DELTA_SD = 3.0  # Of a wide normal prior, which keeps δ finite where all systems are right.
@@ -65,8 +66,8 @@ class Drift(Printed):
     above 0 if easier), change_se, z, p_drift (probability that it drifted), old_score, new_score,
     n_old, n_new."""
     shift: Change
-    """How much of the mean score of the new systems on the common items is due to the items that
-    drift: what it loses if they are left out of the comparison."""
+    """How much higher the mean score of the new systems on the common items is than if no item had
+    changed."""
     improvement: Change
     """New less old mean score on the common items that do not drift."""
     removed: tuple[str, ...] = field(repr=False)  #: Items of the old version alone.
@@ -90,7 +91,8 @@ class Drift(Printed):
         drifted = Finding("drifted-items" if values["n"] else "no-drift", "note", values)
         found = [drifted]
         for code, change in (("drift-shift", self.shift), ("drift-improved", self.improvement)):
-            if code == "drift-improved" or values["n"]:
+            measured = values["n"] if code == "drift-shift" else values["n"] < len(became)
+            if measured:
                 points = {name: 100 * number for name, number in change._asdict().items()}
                 found.append(Finding(code, "note", points))
         if self.removed or self.added:
@@ -225,7 +227,7 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     return Drift(
         items=table.iloc[order],
         shift=_shift(called, tests, mixture, np.outer(ability[is_new], slope)),
-        improvement=_improvement(before[common[~called]], after[common[~called]]),
+        improvement=_improvement(before[common[~called]], after[common[~called]], copies),
         removed=tuple(before.columns.difference(common, sort=False)),
         added=tuple(after.columns.difference(common, sort=False)),
         n_old=len(before),
@@ -363,6 +365,7 @@ def _tested(answers: Answers, slope: Array, intercept: Array, ability: Array) ->
 
 def _mixture(z: Array) -> Mixture:
     """Learn how z of drifting items is distributed, on either side of 0 (EM)."""
+    from scipy.special import logsumexp
     from scipy.stats import norm
 
     of_side, of_all = _PRIOR_ITEMS
@@ -372,10 +375,10 @@ def _mixture(z: Array) -> Mixture:
     sd = np.full((2, 1), 1.5)
     along = signs * z
     for _ in range(_ROUNDS_OF_MIXTURE):
-        stays = (1 - share.sum()) * norm.pdf(z)
-        drifts = share * norm.pdf(along, mean, sd)
-        total = stays + drifts.sum(axis=0)
-        weight = drifts / total
+        log_stays = np.log(1 - share.sum()) + norm.logpdf(z)
+        log_drifts = np.log(share) + norm.logpdf(along, mean, sd)
+        log_total = np.logaddexp(log_stays, logsumexp(log_drifts, axis=0))
+        weight = np.exp(log_drifts - log_total)
         n = weight.sum(axis=1, keepdims=True)
         share = (n + of_side) / (len(z) + of_all)
         mean = ((weight * along).sum(axis=1, keepdims=True) + _DRIFTING_Z) / (n + 1)
@@ -386,9 +389,9 @@ def _mixture(z: Array) -> Mixture:
     mean, sd, n = mean[side, 0], sd[side, 0], n[side, 0]
     reliable = 1 - 1 / sd**2
     expected = mean + reliable * (np.abs(z) - mean)
-    return Mixture(
-        stays / total, np.sign(z) * expected, reliable, (1 - reliable) ** 2 * sd**2 / (n + 1)
-    )
+    of_side_mean = (1 - reliable) ** 2 * sd**2 / (n + 1)
+    stayed = np.exp(log_stays - log_total)
+    return Mixture(stayed, np.sign(z) * expected, reliable, of_side_mean)
 
 
 def _shift(called: Marks, tests: ItemTests, mixture: Mixture, offset: Array) -> Change:
@@ -419,18 +422,24 @@ def _shift(called: Marks, tests: ItemTests, mixture: Mixture, offset: Array) -> 
     return Change(value, value - reach, value + reach)
 
 
-def _improvement(before: pd.DataFrame, after: pd.DataFrame) -> Change:
-    """Difference of mean scores, by systems; of the systems in both if all are."""
+def _improvement(before: pd.DataFrame, after: pd.DataFrame, copies: float) -> Change:
+    """Difference of mean scores, the mean over items of what systems scored in each version.
+
+    Its error sums what every system adds to the difference, in both versions if it is in both.
+    """
     from scipy.special import stdtrit
 
-    first, second = before.mean(axis=1), after.mean(axis=1)
-    if first.index.sort_values().equals(second.index.sort_values()):
-        differences = second - first
-        error = float(differences.std(ddof=1)) / len(differences) ** 0.5
-        df = len(differences) - 1
-    else:
-        error = float(np.hypot(first.std() / len(first) ** 0.5, second.std() / len(second) ** 0.5))
-        df = min(len(first), len(second)) - 1
-    value = float(second.mean() - first.mean())
-    reach = float(stdtrit(df, 0.975)) * error
+    systems = before.index.union(after.index)
+    added = [
+        ((version - version.mean()) / version.notna().sum())
+        .sum(axis=1)
+        .reindex(systems, fill_value=0.0)
+        / len(version.columns)
+        for version in (before, after)
+    ]
+    n = min(len(before), len(after))
+    square = float(((added[1] - added[0]) ** 2).sum())
+    error = (copies * square * n / (n - 1)) ** 0.5
+    value = float((after.mean() - before.mean()).mean())
+    reach = float(stdtrit(n / copies - 1, 0.975)) * error
     return Change(value, value - reach, value + reach)

@@ -73,7 +73,7 @@ class Audit(Printed):
         labels = pd.Index(self.result.item_labels)
         kinds: dict[str, Any] = {
             "n_items": labels,
-            "suspect": self.suspects.index,
+            "suspect": self.suspects.index[self.suspects["reasons"].map(bool)],
             "negative": self.items.index[negatives(self.items)],
             "uninformative": self.uninformative.index,
             "all_wrong": self.all_wrong,
@@ -98,7 +98,9 @@ class Audit(Printed):
         called = int(suspects["called"].sum())
         p = suspects["p_wrong_key"]
         code = "items-to-read"
-        if not called and not (p >= _LIKELY).any() and not (len(p) and p.isna().all()):
+        if self.prior is None and not len(suspects):
+            code = "none-called"
+        elif not called and not (p >= _LIKELY).any() and not (len(p) and p.isna().all()):
             code = "none-to-read"
         values = {"called": called, "n": len(suspects) or None, **_reasons(suspects)}
         return f"{Finding(code, 'note', values)}."
@@ -264,11 +266,11 @@ def _reasons(items: pd.DataFrame) -> dict[str, Any]:
 
 
 def _asked(items: pd.DataFrame) -> list[str]:
-    """What items ask and what is right, a line each, where either is known."""
+    """What items ask, and their key, a line each, where the text is known."""
     lines = []
     for label, *both in items.reindex(columns=_TEXTS).itertuples():
         text, target = (" ".join(one.split()) if isinstance(one, str) else "" for one in both)
-        right = f" → {shortened(target)}" if target else ""
-        if text or target:
-            lines.append(shortened(f"{label}: {text}", WIDTH - len(right)) + right)
+        key = f" (key: {shortened(target)})" if target else ""
+        if text:
+            lines.append(shortened(f"{label}: {text}", WIDTH - len(key)) + key)
     return lines

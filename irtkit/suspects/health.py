@@ -35,9 +35,12 @@ from irtkit.calibration.composites import composite_of_all
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding
+from irtkit.irf import EXTREME
 from irtkit.printed import Printed, Shown
+from irtkit.suspects.flags import flagged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +76,8 @@ class Health(Printed):
     items: pd.DataFrame
     """Index "item": share_right, place ("ceiling", "floor" or ""), separates_best, group (the first
     of the items that it is a near-duplicate of, empty if of none), and drop: why it can be dropped
-    ("ceiling", "floor", "repeats", "flat" or ""). After a fit of ordered levels also idle_levels,
-    the number of levels that are nowhere the likeliest."""
+    ("ceiling", "floor", "repeats", "flat" or ""), empty if it is to be read. After a fit of ordered
+    levels also idle_levels, the number of levels that are nowhere the likeliest."""
     near_duplicates: pd.DataFrame
     """Pairs of near-duplicate items: item, other, n_same, n_respondents. Fewest differences come
     first."""
@@ -85,11 +88,12 @@ class Health(Printed):
     that takes ten times as many is left out."""
     differences: pd.Series[float]
     """Items like these that show a difference between two of the best systems with a probability
-    of 80 % (5 % level), index "difference": 1, 2 and 5 points, and "the three best"."""
+    of 80 % (5 % level), index "difference": 1, 2 and 5 points, and "the three best". NaN where the
+    best systems have less headroom, and of the three best with missing cells."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     answers: tuple[Finding, ...]
-    """What can be dropped, idle levels and marks at the ends of rubrics, whether one ability
-    suffices, and how many items show a difference between two systems."""
+    """What is to be read and what can be dropped, idle levels and marks at the ends of rubrics,
+    whether one ability suffices, and how many items show a difference between two systems."""
     n_best: int  #: Number of the best systems.
 
     @property
@@ -201,6 +205,9 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
         error = of_all.widening * float(_error(information, _NORMAL))
         return _row(result, items, error, best, which)
 
+    listed, _, _ = flagged(result, FALSE_DISCOVERY_RATE, EXTREME, None)
+    suspects = listed.index[listed["suspect"] & listed["reasons"].map(bool)]
+    items.loc[suspects, "drop"] = ""
     rows = {}
     for name, which in sections_of(result).items():
         parameters = result.parameters.chosen(which)
@@ -221,12 +228,16 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
         items["idle_levels"] = _idle_levels(result)
     differences = _differences(result, best)
     answers = _of_rubrics(result, items)
-    if (drop != "").any():
-        values = items["drop"].value_counts().drop("", errors="ignore").to_dict()
-        values |= {"n": sum(values.values()), "n_items": len(items)}
-        values["items"] = list(labels[drop != ""])
+    if len(suspects):
+        values = {"n": len(suspects), "items": list(suspects)}
+        answers.insert(0, Finding("suspects-first", "note", values))
+    dropped = items["drop"][items["drop"] != ""]
+    if len(dropped):
+        values = {**dropped.value_counts(), "n": len(dropped), "n_items": len(items)}
+        values["items"] = list(dropped.index)
         answers.append(Finding("items-to-drop", "note", values))
-    if result.n_abilities == 1 and not result.one_ability_doubted:
+    few = any(finding.code == "few-systems" for finding in result.findings)
+    if result.n_abilities == 1 and not result.one_ability_doubted and not few:
         answers.append(Finding("no-second-ability", "note"))
     if differences.iloc[0] > 0:
         names = ("one", "two", "five", "three")
@@ -252,14 +263,20 @@ def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
     of_pairs = variance[:, None] + variance - 2 * covariance
     needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
     pairs = of_pairs[np.triu_indices(len(best), 1)]
-    typical = needed * np.nanmean(pairs) if len(pairs) else np.nan
-    sizes = {f"{points} points": typical / (points / 100) ** 2 for points in _POINTS}
+    typical = needed * np.nanmean(pairs) if np.isfinite(pairs).any() else np.nan
+    headroom = 1 - np.nanmean(scores)
+    sizes = {
+        f"{points} points": typical / (points / 100) ** 2 if points <= 100 * headroom else np.nan
+        for points in _POINTS
+    }
     next_best = np.arange(1, min(3, len(best)))
     order = np.argsort(-scores.mean().to_numpy(), kind="stable")
     gaps = -np.diff(scores.mean().to_numpy()[order])[next_best - 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = needed * of_pairs[order[next_best - 1], order[next_best]] / gaps**2
-    sizes["the three best"] = apart.max() if len(apart) else np.nan
+    # gaps of systems that answered other items are not those of their scores
+    comparable = len(apart) and np.isfinite(scores.to_numpy()).all()
+    sizes["the three best"] = apart.max() if comparable else np.nan
     return pd.Series(sizes, name="n_items").apply(np.ceil).rename_axis("difference")
 
 
@@ -270,7 +287,8 @@ def _idle_levels(result: FitResult) -> NDArray[np.intp]:
     likeliest = p.argmax(axis=2)
     n_levels = (~np.isnan(result.parameters.steps)).sum(axis=1)
     n_likeliest = np.array([len(np.unique(levels)) for levels in likeliest.T])
-    return np.where(result.parameters.known, n_levels - n_likeliest, 0)
+    several = result.parameters.known & (n_levels > 2)
+    return np.where(several, n_levels - n_likeliest, 0)
 
 
 def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
@@ -282,7 +300,8 @@ def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
     if len(idle):
         values = {"n": len(idle), "n_items": len(items), "items": list(idle)}
         findings.append(Finding("idle-levels", "note", values))
-    right, tried = result.patterns.dense(np.flatnonzero(result.answering))
+    several = np.flatnonzero((~np.isnan(result.parameters.steps)).sum(axis=1) > 2)
+    right, tried = result.patterns.dense(np.flatnonzero(result.answering), several)
     low, high = (right == 0) & (tried > 0), (right == tried) & (tried > 0)
     values = {"low": low.sum() / (tried > 0).sum(), "high": high.sum() / (tried > 0).sum()}
     findings.append(Finding("marks-at-ends", "note", values))

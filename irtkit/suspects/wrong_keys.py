@@ -409,7 +409,8 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list
         key = np.bincount(marked).argmax() if len(marked) else -1
         options = np.union1d(answers[answers >= 0], [key])
         n_options = len(names) if len(names) <= _TUNED.options else len(options)
-        gave = answers[grouped][:, None] == options
+        answered = answers[grouped] >= 0
+        gave = (answers[grouped][:, None] == options) & answered[:, None]
         counts = groups.members(groups.composite[j]) @ gave
         tried = counts.sum(axis=1)
         given_as = counts.sum(axis=0)

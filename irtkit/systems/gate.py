@@ -162,7 +162,8 @@ def gate(
     if not len(pairs):
         raise ValueError(
             "old and new must hold one system each, or the same ones, with responses. old has "
-            f"{first_names(before.systems)} and new {first_names(after.systems)}"
+            f"{first_names(before.systems)} and new {first_names(after.systems)}. irtkit.drift "
+            "(irtkit drift OLD NEW) compares two versions of a benchmark"
         )
     common = before.items.intersection(after.items, sort=False)
     if len(common) < 2:
@@ -185,7 +186,8 @@ def gate(
             raise ValueError(
                 f"old and new share no item that system {short(name)} answered in both"
             )
-        of_both = Shares(shares.right[:, both], shares.trials[:, both], before.scored)
+        scored = before.scored or after.scored
+        of_both = Shares(shares.right[:, both], shares.trials[:, both], scored)
         of_items = None if cluster is None else cluster[both]
         systems.append(_judged(name, of_both, of_items, max_drop=max_drop, alpha=alpha))
     limits: dict[str, dict[str, Any]] = {

@@ -84,6 +84,26 @@ def test_answers_that_repeat_narrow_the_error_of_a_change() -> None:
     assert alike.items["change_se"].mean() < 0.7 * alone.items["change_se"].mean()
 
 
+def test_hard_items_left_out_by_new_systems_are_no_improvement() -> None:
+    old, new, _ = versions(60, 0.0, 4, n_drifting=0, same=True)
+    whole = irtkit.drift(old, new).improvement
+    hard = np.argsort(old.values.mean(axis=0))[:40]
+    values = new.values.copy()
+    values[:, hard] = np.where(np.random.default_rng(0).random((60, 40)) < 0.8, -1, values[:, hard])
+    part = irtkit.drift(old, irtkit.ResponseMatrix(values, new.respondents)).improvement
+    assert part.value == pytest.approx(whole.value, abs=0.02)
+
+
+def test_copies_of_systems_do_not_narrow_an_improvement() -> None:
+    alone = versions(30, 0.5, 5, n_drifting=0)[:2]
+    copied = [irtkit.ResponseMatrix(np.repeat(one.values, 4, axis=0)) for one in alone]
+    widths = [
+        change.high - change.low
+        for change in (irtkit.drift(*alone).improvement, irtkit.drift(*copied).improvement)
+    ]
+    assert widths[1] > 0.9 * widths[0]
+
+
 def test_two_versions_of_one_system_are_a_gate() -> None:
     old, new, _ = versions(20, 0.0, 3)
     with pytest.raises(UnsuitableDataError, match="versions of one system"):

@@ -105,6 +105,21 @@ def test_answers_tell_wrong_keys_and_the_right_answer() -> None:
     )
 
 
+def test_missing_answers_are_none_where_nobody_has_the_key() -> None:
+    values, generator = crowd(60, 40, 0)
+    values[:, 0] = 0
+    able = values.mean(axis=1) > np.median(values.mean(axis=1))
+    answers = pd.DataFrame(np.where(values == 1, "right", "wrong"))
+    answers[0] = np.where(able | (generator.random(60) < 0.2), "A", "B")
+    answers.loc[able & (generator.random(60) < 0.7), 0] = None
+    responses = ResponseMatrix(values)
+    answers.index, answers.columns = list(responses.respondents), list(responses.items)
+    found = irtkit.wrong_keys(irtkit.fit(responses, standard_errors=False), answers)
+    assert found.index[0] == "item-1"
+    assert found["likely_answer"].iloc[0] == "A"
+    assert found["p_wrong_key"].iloc[0] > 0.5
+
+
 def test_more_suspects_than_keys_can_be_wrong_have_no_probability() -> None:
     values, _ = crowd(200, 100, 2)
     values[:, :20] = 1 - values[:, :20]

@@ -110,6 +110,12 @@ def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares() -> Non
     assert found.low == pytest.approx(test.confidence_interval(0.95).low)
 
 
+def test_scores_of_the_new_run_alone_are_no_right_and_wrong_answers() -> None:
+    right = np.random.default_rng(0).random((1, 60)) < 0.8
+    whole, less = irtkit.ResponseMatrix(right.astype(np.int8)), irtkit.ResponseMatrix(right * 0.99)
+    assert irtkit.gate(whole, less, max_drop=0.005).verdict == "failed"
+
+
 def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
     for n in (50, 200, 1000):
         (found,) = irtkit.gate(run(n, n), run(n, n), max_drop=0.01).systems
