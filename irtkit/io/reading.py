@@ -232,8 +232,15 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
         settings.refuse(others, "tables with labels, and this is an array")
         names = ("threshold", "right", "wrong", "score_range")
         words = {name: getattr(settings, name) for name in names}
-        return ResponseMatrix(array, missing=settings.missing, **words), "array"
+        return ResponseMatrix(_with_signs(array), missing=settings.missing, **words), "array"
     return of_table(frame_table(_frame(data)), settings, findings)
+
+
+def _with_signs(array: Any) -> Any:
+    """Array whose −1 is no missing mark if it holds whole numbers 1 and −1 alone."""
+    values = np.ma.asarray(array)
+    signs = values.dtype.kind == "i" and values.size and bool((abs(values) == 1).all())
+    return values.astype(np.float64) if signs and values.min() < values.max() else array
 
 
 def _array(data: Any) -> Any:

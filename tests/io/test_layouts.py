@@ -58,6 +58,7 @@ HOLES = VALUES.copy()
 HOLES[[2, 4], [1, 3]] = -1
 HOLED = irtkit.ResponseMatrix(HOLES, MODELS, ITEMS)
 SCORES = np.round(0.2 + 0.6 * VALUES + np.arange(24).reshape(6, 4) % 7 / 100, 2)
+SIGNS = 2 * VALUES - 1  # Marks as 1 and −1.
 KEY = dict(zip(ITEMS, "ABCD", strict=True))
 LETTERS = np.where(VALUES == 1, list("ABCD"), list("BCDA"))
 SIZES = [200, 8, 7.6, 7.2, 9.2, 3.8]
@@ -365,6 +366,13 @@ FORMS: dict[str, Form] = {
     **{f"array of {kind}": reads(array, irtkit.ResponseMatrix(VALUES)) for kind, array in {
         "NumPy": VALUES, "JAX": jnp.asarray(VALUES), "SciPy": scipy.sparse.csr_array(VALUES),
         "SciPy, columns": scipy.sparse.csc_matrix(VALUES), "lists": VALUES.tolist()}.items()},
+    **{f"array of 1 and -1, {kind}": asks("missing-word", array, irtkit.ResponseMatrix(VALUES),
+                                          right=1, wrong=-1)
+       for kind, array in {
+        "NumPy": SIGNS, "bytes": SIGNS.astype("i1"), "lists": SIGNS.tolist(),
+        "JAX": jnp.asarray(SIGNS), "SciPy": scipy.sparse.csr_array(SIGNS),
+        "file": saved("r.npy", lambda path: np.save(path, SIGNS))}.items()},
+    "array with -1 that is missing": reads(HOLES, irtkit.ResponseMatrix(HOLES)),
     "sparse array that stores zeros": refuses("sparse-zeros", scipy.sparse.coo_array(
         ([1, 0], ([0, 1], [0, 1])), shape=(2, 2))),
     "series in two levels": reads(LONG.set_index(["model", "item"])["score"]),
