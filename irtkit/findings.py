@@ -276,6 +276,8 @@ PURPOSES = {  # What settings do, by code.
     "percentages": "if these are percentages",
     "correlations": "if scores go down to -1, as correlations do",
     "levels": "if these are ordered levels, for the GPCM",
+    "ordered": "if these are ordered levels",
+    "abstained": "if it is wrong and 0 is an abstention",
     "order": "with the words of ordered levels from the worst to the best",
     "inverted": "if 1 is wrong",
     "blank-wrong": "if empty cells are wrong",
@@ -342,7 +344,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "guessed between {n_options} options",
     "items-alike": "the columns {kept} and {label} differ only by {how!s}",
     "labels-merged": "the labels {label} and {kept} differ only by {how!s} and are read "
-    "as one[[ (and {more:more label})]]",
+    "as one[[ (and {more:more label})]][[. Both have answers to the same item: {item}]]",
     "no-respondent-column": "no column is recognised as the respondents among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
     "no-response-column": "no column is recognised as the responses among {columns}",
@@ -391,7 +393,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unfinished-runs": "samples that failed or did not run are missing, not wrong, in {n:log}: "
     "{files!s}[[. {n_failed:sample} failed]][[. {n_absent:sample} did not run]][[. Status: "
     "{statuses!s}]]",
-    "empty-logs": "left out {n:log} without any score: {files!s}",
+    "empty-logs": "left out {n:log} without any score: {files!s}[[. The first error is {error}]]",
     "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}[[. The first error "
     "is {error}]]",
     "runs": "{respondent} ran several times on task {task}, and the logs do not say which run "

@@ -360,9 +360,13 @@ def _files(runs: pd.DataFrame) -> list[str]:
 
 
 def _no_scores(runs: pd.DataFrame) -> Exception:
-    error = next(filter(None, runs["failure"]), "")
     n_failed = int(runs["n_failed"].sum())
-    return failed("no-scores", n_failed=n_failed, files=_files(runs), error=error)
+    return failed("no-scores", n_failed=n_failed, files=_files(runs), error=_failure(runs))
+
+
+def _failure(runs: pd.DataFrame) -> str:
+    """First error of some runs, if there is one."""
+    return next(filter(None, runs["failure"]), "")
 
 
 def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.DataFrame:
@@ -376,7 +380,8 @@ def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.
     copies = _copies(logs, runs[scored])
     for code, left_out in (("empty-logs", runs[~scored]), ("copies", runs.loc[copies])):
         if len(left_out):
-            findings.append(_warning(code, n=len(left_out), files=_files(left_out)))
+            values = {"files": _files(left_out), "error": _failure(left_out)}
+            findings.append(_warning(code, n=len(left_out), **values))
     runs = runs[scored].drop(index=copies)
     if settings.repeats == "error":
         runs = _newest(logs, runs, findings)

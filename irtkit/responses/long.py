@@ -151,6 +151,7 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
     except ReadingError as error:
         if error.finding.code != "repeated":
             raise
+        refuse_merged(frame)
         raise _repeated(tables[0], roles[0], error.finding.values) from None
     if by_task:
         _check_tasks(matrix, frame.items)
@@ -334,6 +335,17 @@ def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
     label, kept = next(iter(merged.items()))
     values = {**alike(label, kept), "more": len(merged) - 1}
     return [Finding("labels-merged", "warning", values)]
+
+
+def refuse_merged(frame: LongFrame) -> None:
+    """Refuse a repeated cell of two labels that differ only by blanks or Unicode form."""
+    row, column = frame.builder.first_repeat
+    cell = {frame.names[0][row], frame.names[1][column]}
+    merged = frame.respondents.merged | frame.items.merged
+    label = next((label for label, kept in merged.items() if kept in cell), None)
+    if label is not None:
+        values = {**alike(label, merged[label]), "item": frame.names[1][column]}
+        raise failed("labels-merged", ask("count", repeats="count"), **values)
 
 
 def summary_labels(labels: Sequence[str], settings: Settings) -> list[Finding]:

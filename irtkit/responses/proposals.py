@@ -79,6 +79,9 @@ def _of_words(words: dict[str, str], *, is_long: bool) -> tuple[str, list[Remedy
         remedies.append(ask("key", key=...))
     elif others:
         remedies.append(ask("missing", missing=others))
+        worst = [word for word in wrong if word not in others]
+        if len(worst) == len(others) == len(right):
+            remedies.append(ask("ordered", order=[*worst, *others, *right]))
     return "words", remedies
 
 
@@ -102,11 +105,18 @@ def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str
     scored = marking.threshold is None
     threshold = ask("threshold", threshold=...)
     scores = [ask("score-range", score_range=...)] if scored else []
+    lowest = 0 if seen.n_wrong else 1
+    if scored and whole and low > 0 and high < _HIGHEST_LEVEL + lowest:
+        scores.insert(0, ask("levels", score_range=(lowest, int(high)), levels=True))
     if low == high and (low <= -1 or (seen.few and low > 1)):  # such as -1 or 99
         if not seen.n_wrong and not seen.n_scores and scored:
             return "missing-word", [ask("right", right=1, wrong=low), ask("missing", missing=[low])]
-        sure = low < 0 and seen.n_wrong >= seen.n_invalid
-        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=sure), *scores]
+        sure = low < 0 and seen.n_wrong >= 2 * seen.n_invalid
+        missing = Remedy({"missing": [low]}, "missing", safe=sure)
+        if low == -1 and scored:
+            abstained = ask("abstained", right=1, wrong=low, missing=0)
+            scores = [abstained, ask("levels", score_range=(-1, 1), levels=True)]
+        return "missing-word", [missing, *scores]
     if -1 <= low < 0 and high <= 1 and scored:
         return "numbers", [ask("correlations", score_range=(-1, 1)), threshold]
     if low >= 0 and _HIGHEST_LEVEL < high <= 100:
@@ -114,9 +124,6 @@ def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str
         hundred = Remedy({"score_range": (0, 100)}, "percentages", safe=sure)
         return "percentages", [hundred, *scores, ask("threshold", threshold=50)]
     if low > 0 and high <= _HIGHEST_LEVEL and whole:
-        lowest = 0 if seen.n_wrong else 1
-        if scored and high - lowest < _HIGHEST_LEVEL:
-            scores.insert(0, ask("levels", score_range=(lowest, int(high)), levels=True))
         return "levels", [*scores, threshold, ask("key", key=...)]
     return "numbers", [*scores, threshold]
 

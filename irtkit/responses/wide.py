@@ -29,6 +29,7 @@ from irtkit.responses.long import (
     check_ignored,
     in_words,
     merged_labels,
+    refuse_merged,
     repeated_rows,
     summary_labels,
 )
@@ -212,6 +213,7 @@ def _summaries(frame: LongFrame, layout: Layout) -> list[Finding]:
 
 def _repeated(frame: LongFrame, table: Table, layout: Layout, others: list[int]) -> ReadingError:
     """Return the error for rows with one label. Other columns may distinguish them."""
+    refuse_merged(frame)
     header, of_rows = table.header, layout.labels
     others = [] if frame.settings.transpose else others
     if len(layout.cells) - len(others) < 2:

@@ -218,6 +218,11 @@ def test_failed_samples_are_counted_and_missing(tmp_path: Path, make: Any) -> No
     assert (said["files"], said["n_failed"], said["n_absent"]) == (["log.eval"], 1, 0)
     finding = problem(make.write_inspect(tmp_path, [make.inspect_sample("a", None)]))
     assert (finding.code, finding.values["n_failed"]) == ("no-scores", 1)
+    make.write_inspect(tmp_path)
+    failed = [make.inspect_sample("a", None)]
+    make.write_inspect(tmp_path, failed, name="failed.eval", model="org/other")
+    _, heard = read_and_listen(tmp_path)
+    assert heard["empty-logs"].values["error"] == finding.values["error"] != ""
 
 
 def test_an_unreadable_log_in_a_folder_is_left_out_unless_strict(tmp_path: Path, make: Any) -> None:

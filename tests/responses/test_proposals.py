@@ -80,6 +80,11 @@ ASKED: dict[str, Any] = {  # Not read without a choice, which gives the truth.
     "-1/+1, -1 missing": (
         wide(np.where(VALUES, 1, -1)), scored(np.where(VALUES, 1, -1)), {"missing": -1}),
     "1 or nothing": (wide(np.where(VALUES, "1", "")), TRUTH, {"right": 1, "wrong": ""}),
+    "-1/0/+1": (
+        wide(np.where(HOLES < 0, 0, 2 * VALUES - 1)), HOLED,
+        {"right": 1, "wrong": -1, "missing": 0}),
+    "-1/0/+1, levels": (
+        wide(GRADES % 3 - 1), scored(GRADES % 3 / 2), {"score_range": (-1, 1)}),
     "error": (long(error=1 - MARKS), TRUTH, {"response": "error", "right": 0, "wrong": 1}),
     "score among marks": (
         long(score=MARKS, polite=np.roll(MARKS, 5)), TRUTH, {"response": "score"}),
@@ -115,6 +120,10 @@ ASKED: dict[str, Any] = {  # Not read without a choice, which gives the truth.
         wide(VALUES).assign(released=["yes", "no"] * 3), TRUTH, {"ignore": "released"}),
     "two words of which one is unknown": (
         words("ok", "meh", ""), HOLED, {"right": "ok", "wrong": "meh"}),
+    "three words, ordered": (
+        words("correct", "incorrect", "partial"), scored(np.where(HOLES < 0, 0.5, HOLES)),
+        {"order": ["incorrect", "partial", "correct"]}),
+    "0/1/2": (wide(GRADES % 3), scored(GRADES % 3 / 2), {"score_range": (0, 2)}),
     "ordered words": (
         wide(np.array(["very bad", "bad", "ok", "good", "very good"])[GRADES - 1]),
         scored((GRADES - 1) / 4),
@@ -166,6 +175,12 @@ def test_what_may_mean_two_things_is_asked_with_the_choices(tmp_path: Path, name
 
 
 def test_ordered_levels_are_named_and_typed(tmp_path: Path) -> None:
+    for frame, option in (
+        (wide(GRADES % 3), "--score-range 0,2 --levels"),
+        (wide(GRADES % 3 - 1), "--score-range -1,1 --levels"),
+        (words("correct", "incorrect", "partial"), "--order incorrect,partial,correct"),
+    ):
+        assert f"add {option} if these are ordered levels" in str(overview(saved(frame, tmp_path)))
     path = saved(wide(GRADES), tmp_path)
     assert "--score-range 1,5 --levels if these are ordered levels" in str(overview(path))
     shown = overview(path, score_range=(1, 5), levels=True)
@@ -226,3 +241,7 @@ def test_a_label_that_differs_by_a_blank_says_so() -> None:
     frame["model"] = frame["model"].where(frame["item"] != "q4", frame["model"] + " ")
     with pytest.warns(irtkit.IRTWarning, match="'a ' and 'a' differ only by blanks"):
         assert read_responses(frame) == TRUTH
+    frame["model"] = [*"ab"] * 11 + ["a", "a "]
+    frame["item"] = np.repeat([f"q{k}" for k in range(12)], 2)
+    with pytest.raises(ValueError, match=r"'a ' and 'a' differ only by blanks.* same item: 'q11'"):
+        read_responses(frame)
