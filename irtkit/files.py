@@ -230,6 +230,7 @@ def _open_zip(packed: BinaryIO) -> BinaryIO:
     except zipfile.BadZipFile as error:
         raise failed("damaged", message=f"the compressed data are damaged: {error}") from error
     names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    names = [name for name in names if not name.startswith("__MACOSX/")]
     if len(names) != 1:
         contents = first_names(names) or "none"
         raise ValueError(f"the zip must hold one file, and holds {contents}: unpack it first")

@@ -22,6 +22,7 @@ from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.text import naming
 from irtkit.io.writing import side_tables, with_side_tables
 from irtkit.responses.columns import (
+    labels_items,
     listed,
     long_roles,
     plain_name,
@@ -57,8 +58,10 @@ _N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns"
 _NUMBER = r"(?:run|trial|seed|rep|repeat|attempt|epoch|t|r|s)[-_ ]?(\d+)"
 _RUN = re.compile(rf"(.+?)[-_./# ]{_NUMBER}")
 _RUN_FILE = re.compile(rf"{_NUMBER}|\d+")
-_RIVALS = ({"modela", "modelb"}, {"model1", "model2"}, {"systema", "systemb"})
-_VOTES = {"winner", "preference", "preferred", "vote", "chosenmodel"}
+_SYSTEMS = ("model", "system", "player", "agent", "assistant")
+_RIVALS = [{f"{kind}{side}" for side in sides} for kind in _SYSTEMS for sides in ("ab", "12")]
+_RIVALS.append({"left", "right"})
+_VOTE = re.compile(r"winner.*|prefer.*|vote|chosenmodel|result|outcome|verdict")
 
 
 def is_table(path: Path) -> bool:
@@ -104,7 +107,10 @@ def of_table(
     matrix = _read([table], settings, findings)
     if is_long or settings.transpose:
         return matrix, "long table" if is_long else "wide table, transposed"
-    if transposed(matrix.respondents, matrix.items):
+    items_first = settings.respondent is None and labels_items(table.header)
+    if transposed(matrix.respondents, matrix.items) or (
+        items_first and not transposed(matrix.items, matrix.respondents)
+    ):
         labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
         remedy = Remedy({"transpose": True}, "transpose", safe=False)
         findings.append(Finding("transposed", "warning", labels, (remedy,)))
@@ -238,7 +244,7 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
 def _counted(table: Table, settings: Settings) -> Table:
     """Table with a row per trial if two columns count right and all trials. Votes are refused."""
     names = [*map(plain_name, table.header)]
-    if _VOTES.intersection(names) and any(rivals.issubset(names) for rivals in _RIVALS):
+    if any(map(_VOTE.fullmatch, names)) and any(rivals.issubset(names) for rivals in _RIVALS):
         raise failed("votes")
     right = [k for k, name in enumerate(names) if name in _N_RIGHT]
     tried = [k for k, name in enumerate(names) if name in _N_TRIALS]

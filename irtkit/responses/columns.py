@@ -21,6 +21,8 @@ from irtkit.responses.vocabulary import (
     LABELS,
     METADATA,
     REPEATS,
+    RESULTS,
+    RUNS,
     SUMMARIES,
     TASKS,
 )
@@ -81,11 +83,10 @@ def is_long(header: Sequence[str], respondent: Names, item: Names, response: str
     if respondent:
         plain.add("respondent")
     roles = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
-    if "item" in roles:
-        return len(roles) > 1
-    marks = COLUMNS["respondent"] | COLUMNS["response"]
-    usual = [k for k, name in enumerate(header) if plain_name(name) in marks]
-    return len(roles) == 2 and bool(_tasks_as_items(header, usual))
+    if "item" in roles and len(roles) > 1:
+        return True
+    marked = bool(plain & (COLUMNS["response"] | RESULTS))
+    return marked and bool(_items_by_meaning(header, listed(respondent)))
 
 
 def long_roles(
@@ -105,8 +106,7 @@ def long_roles(
     cells = named(header, "response", response)
     rows = rows or [recognised(header, "respondent", {*items, *cells})]
     if not items and not usual_columns(header, "item", {*rows, *cells}):
-        marks = cells or usual_columns(header, "response", rows)
-        items = _tasks_as_items(header, {*rows, *marks})
+        items = _items_by_meaning(header, [header[k] for k in (*rows, *cells)])
     items = items or [recognised(header, "item", {*rows, *cells})]
     taken = {*rows, *items, *cells}
     answers = usual_columns(header, "answer", taken)
@@ -122,13 +122,19 @@ def long_roles(
     return Roles(rows, items, cells[0], task, targets[0] if targets else None)
 
 
-def _tasks_as_items(header: Sequence[str], taken: Collection[int | None]) -> list[int]:
-    """Column of tasks, which are the items if all other columns number trials."""
-    free = [k for k, name in enumerate(header) if k not in taken and not is_nameless(name)]
-    kinds = [kind_of(header[k]) for k in free]
-    if kinds.count("task") != 1 or "other" in kinds:
-        return []
-    return [free[kinds.index("task")]]
+def _items_by_meaning(header: Sequence[str], taken: Sequence[str]) -> list[int]:
+    """Column of items, or else of tasks, if all other columns are systems, trials and results."""
+    others = COLUMNS["respondent"] | COLUMNS["response"] | RESULTS
+    free = {
+        k: plain_name(name)
+        for k, name in enumerate(header)
+        if name not in taken and not is_nameless(name) and plain_name(name) not in others
+    }
+    items = [k for k, name in free.items() if name in COLUMNS["item"]]
+    tasks = [k for k, name in free.items() if kind_of(name) == "task"]
+    labels = items or tasks
+    explained = all(k in labels or kind_of(name) != "other" for k, name in free.items())
+    return labels if explained and len(labels) == 1 else []
 
 
 def target_position(header: Sequence[str]) -> int:
@@ -150,6 +156,12 @@ def respondent_position(header: Sequence[str]) -> int | None:
         return recognised(header, "respondent")
     labelled = plain_name(header[0]) in LABELS | COLUMNS["item"]
     return 0 if labelled or is_nameless(header[0]) else None
+
+
+def labels_items(header: Sequence[str]) -> bool:
+    """Whether the name of the column of labels of a wide table says that the rows are items."""
+    corner = plain_name(header[respondent_position(header) or 0])
+    return corner in COLUMNS["item"].union(TASKS) - COLUMNS["respondent"]
 
 
 def is_nameless(name: str) -> bool:
@@ -276,6 +288,8 @@ def usual_columns(
 def recognised(header: Sequence[str], role: str, taken: Collection[int | None] = ()) -> int:
     """Position of the one free column with a usual name of a role."""
     positions = usual_columns(header, role, taken)
+    if role == "respondent" and not positions:
+        positions = [k for k, name in enumerate(header) if plain_name(name) in RUNS]
     if len(positions) == 1:
         return positions[0]
     if role == "item" and not positions:

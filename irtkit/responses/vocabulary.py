@@ -60,6 +60,8 @@ INVERTED = {
     "isfailed", "failure",
 }
 """Names of columns in which 1 is likely wrong."""
+RESULTS = INVERTED | RATINGS | {"result", "outcome", "label", "grade", "verdict", "pass"}
+"""Names of columns that are results beside systems and items, whose meaning is asked for."""
 TASKS = (
     "task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset",
     "category", "domain", "subject", "topic", "split",
@@ -70,6 +72,8 @@ REPEATS = {
     "repetition", "attempt", "rep", "replicate", "iteration",
 }
 """Columns that number repeated trials."""
+RUNS = {"run", "runid"}
+"""Columns that name the systems where no other column does."""
 METADATA = {
     "instruct", "instructiontuned", "isinstruct", "openweights", "isopenweights", "open", "isopen",
     "opensource", "chat", "ischat", "moe", "ismoe", "reasoning", "isreasoning", "thinking",

@@ -36,7 +36,7 @@ from irtkit.responses.long import (
 from irtkit.responses.marking import COUNTS, plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
-from irtkit.responses.vocabulary import KEY_ROWS, RIGHT, SUMMARIES, WRONG
+from irtkit.responses.vocabulary import COLUMNS, KEY_ROWS, RESULTS, RIGHT, SUMMARIES, WRONG
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -292,7 +292,8 @@ def _refuse_few_scores(columns: pd.DataFrame, settings: Settings) -> None:
 
 def _refuse_long(header: list[str]) -> None:
     """Refuse a table that has the columns of a long one, except that of the items."""
-    if all(usual_columns(header, role) for role in ("respondent", "response")):
+    results = COLUMNS["response"] | RESULTS
+    if usual_columns(header, "respondent") and not results.isdisjoint(map(plain_name, header)):
         raise no_items(header)
 
 

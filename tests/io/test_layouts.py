@@ -325,13 +325,26 @@ FORMS: dict[str, Form] = {
                    ("question_id", "task_id", "Sample ID", "problem", "doc_id")),
            cycle(("reward", "success", "passed", "resolved", "is_correct", "accuracy", "score")),
            strict=False)]},
-    "agent, task, reward": reads(LONG.set_axis(["agent", "task", "reward"], axis=1)),
+    **{f"columns {names}": reads(LONG.set_axis(names.split(","), axis=1))
+       for names in ("agent,task,reward", "run,task,passed", "run,task_id,score")},
+    **{f"agent, task, {name}": asks("no-response-column",
+        LONG.set_axis(["agent", "task", name], axis=1), response=name)
+       for name in ("result", "outcome", "label", "grade", "verdict", "pass", "em")},
+    "agent, task, error": asks("no-response-column", LONG.assign(score=1 - LONG["score"])
+        .set_axis(["agent", "task", "error"], axis=1), response="error", right=0, wrong=1),
+    **{f"agent, task, {names}": asks("several-columns", LONG.assign(other=0).set_axis(
+        ["agent", "task", *names.split(",")], axis=1), response=names.split(",")[0])
+       for names in ("accuracy,f1", "resolved,reward")},
+    "agent, task, error, steps": refuses("no-item-column", LONG.assign(steps=range(24)).set_axis(
+        ["agent", "task", "error", "steps"], axis=1)),
     # Packed files and other encodings
     **{f"{name}.{end}": reads(written((f"{name}.{end}", pack(text.encode()))))
        for name, text in (("r.csv", csv(WIDE)), ("r.tsv", csv(LONG, sep="\t")), ("r.jsonl", LINES))
        for end, pack in PACKERS.items()},
     "zip of one table": reads(written(("results.zip", zipped(results=csv(WIDE))))),
     "csv.zip": reads(written(("results.csv.zip", zipped(results=csv(WIDE))))),
+    "zip beside attributes of macOS": reads(written(("results.zip", zipped(
+        **{"results": csv(WIDE), "__MACOSX/._results": "x"})))),
     "zip of two tables": refuses("file", written(("r.zip", zipped(a=csv(WIDE), b=csv(WIDE))))),
     **{f"damaged {end}": refuses("damaged", written((f"r.csv.{end}",
         pack(csv(WIDE).encode())[:-12])))
@@ -420,7 +433,10 @@ FORMS: dict[str, Form] = {
         DOUBLED.part(BY_NAME)) for kind, table, out in (
             ("wide", marks("2/2", "0/2"), []),
             ("long", LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), ["model"]))},
-    "votes": refuses("votes", "model_a,model_b,winner\ngpt,llama,model_a\n"),
+    **{f"votes: {names}": refuses("votes", f"{names}\ngpt,llama,{'1,0'[:2 * names.count(',') - 3]}")
+       for names in ("model_a,model_b,winner", "model_a,model_b,winner_model_a,winner_tie",
+                     "system_1,system_2,winner", "player_a,player_b,result",
+                     "left,right,outcome")},
     # Words
     **{f"words {right}/{wrong}": reads(marks(right, wrong)) for right, wrong in (
         ("correct", "incorrect"), ("C", "I"), ("PASS", "FAIL"), ("right", "wrong"), ("Yes", "No"),

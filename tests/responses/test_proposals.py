@@ -134,6 +134,13 @@ PROPOSED = {  # Proposed, since nothing else is as likely.
     "a dash among marks": (words(1, 0, "-"), HOLED),
     "-99 among marks": (words(1, 0, -99), HOLED),
     "families": (words("correct", "incorrect").assign(family=["x", "y"] * 3), HOLED),
+    **{
+        f"items in rows below {corner!r}": (
+            pd.DataFrame(VALUES.T, pd.Index(["HumanEval/0", "math-k", "sort", "arc"], name=corner),
+                         MODELS).reset_index(),
+            ResponseMatrix(VALUES, MODELS, ["HumanEval/0", "math-k", "sort", "arc"]))
+        for corner in ("item", "question", "question_id", "task_id", "problem", "task")
+    },
     "epochs": (
         pd.concat([long(epoch=1, correct=MARKS), long(epoch=2, correct=MARKS)]),
         ResponseMatrix.from_counts(2 * VALUES, np.full((6, 4), 2), MODELS, ITEMS)),
