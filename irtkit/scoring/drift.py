@@ -56,6 +56,11 @@ class Change(NamedTuple):
     low: float
     high: float
 
+    @property
+    def points(self) -> dict[str, float]:
+        """The same in percentage points, by name."""
+        return {name: 100 * number for name, number in self._asdict().items()}
+
 
 @dataclass(frozen=True)
 class Drift(Printed):
@@ -81,20 +86,19 @@ class Drift(Printed):
     def findings(self) -> tuple[Finding, ...]:
         """What changed. ``str`` of a finding is its message."""
         became = self.items["became"]
+        n = int((became != "").sum())
         values = {
-            "n": int((became != "").sum()),
+            "n": n,
             "n_items": len(became),
             "fdr": self.fdr,
             "easier": [*became.index[became == "easier"]],
             "harder": [*became.index[became == "harder"]],
         }
-        drifted = Finding("drifted-items" if values["n"] else "no-drift", "note", values)
-        found = [drifted]
-        for code, change in (("drift-shift", self.shift), ("drift-improved", self.improvement)):
-            measured = values["n"] if code == "drift-shift" else values["n"] < len(became)
-            if measured:
-                points = {name: 100 * number for name, number in change._asdict().items()}
-                found.append(Finding(code, "note", points))
+        found = [Finding("drifted-items" if n else "no-drift", "note", values)]
+        if n:
+            found.append(Finding("drift-shift", "note", self.shift.points))
+        if n < len(became):
+            found.append(Finding("drift-improved", "note", self.improvement.points))
         if self.removed or self.added:
             changed = {"n_removed": len(self.removed), "n_added": len(self.added)}
             found.append(Finding("drift-other-items", "note", changed))

@@ -240,8 +240,8 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     if result.n_abilities == 1 and not result.one_ability_doubted and not few:
         answers.append(Finding("no-second-ability", "note"))
     if differences.iloc[0] > 0:
-        names = ("one", "two", "five", "three")
-        sizes = {name: int(n) for name, n in zip(names, differences, strict=True) if n < np.inf}
+        kinds = ("one", "two", "five", "three")
+        sizes = {kind: int(n) for kind, n in zip(kinds, differences, strict=True) if n < np.inf}
         answers.append(Finding("items-for-differences", "note", sizes))
     findings = (*of_fit, *_findings(table, pairs))
     return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))

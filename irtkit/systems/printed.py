@@ -173,7 +173,9 @@ def comparison_sentences(comparison: SystemComparison) -> Iterator[str]:
         favoured = first if comparison.p_better >= 0.5 else second
         p = max(comparison.p_better, 1 - comparison.p_better)
         yield f"P({favoured} is better) = {p:.3f} on items like these."
-    if comparison.n_clusters >= 2 and comparison.p_value >= 1 - comparison.level:
+    # on few items of both the difference can point the other way than on all
+    same_way = comparison.difference * comparison.score_difference >= 0
+    if comparison.n_clusters >= 2 and comparison.p_value >= 1 - comparison.level and same_way:
         more = two_digits(comparison.items_needed - comparison.n_items)
         if more is None:
             yield "No number of items like these would show a difference."
@@ -202,7 +204,8 @@ def comparison_shown(comparison: SystemComparison) -> Shown:
     names = short_labels((comparison.system, comparison.other), _HEADING)
     headings = dict(zip(("accuracy", "other_accuracy"), names, strict=True))
     title = "items on which they differ most from what is expected"
-    items = Shown(title, comparison.items.head(5).rename(columns=headings))
+    differing = comparison.items[comparison.items["difference"] != 0]
+    items = Shown(title, differing.head(5).rename(columns=headings))
     return Shown(findings=[*comparison_sentences(comparison)], further=[items])
 
 

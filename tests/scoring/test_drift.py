@@ -37,7 +37,7 @@ def versions(
         )
         labels = [f"{'system' if same else name}-{i}" for i in range(n)]
         matrices.append(irtkit.ResponseMatrix(right.astype(np.int8), labels))
-    return *matrices, easier
+    return matrices[0], matrices[1], easier
 
 
 @cache
