@@ -337,7 +337,8 @@ def multiple_choice(
     judged: list[tuple[Array, NDArray[np.bool_]]] = []
 
     def record(options: int, n: int) -> Record:
-        rows, n_likely = [], 0
+        rows = []
+        n_likely = 0
         for seed in range(data_sets):
             guessing = seed % 2 / options
             g = np.random.default_rng([49, seed, n, options])
@@ -348,7 +349,7 @@ def multiple_choice(
             values, none = choices(g, n, options, 0, guessing)
             p = choice_figures(values, none)[1]
             judged.append((p, none))
-            n_likely += (p > 0.2).any()
+            n_likely += int((p > 0.2).any())
         about = {"options": options, "systems": n, "data sets": data_sets}
         return about | means(rows) | {"sets with a likely one": n_likely / data_sets}
 
