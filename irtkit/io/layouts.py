@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,12 @@ from irtkit.responses.columns import (
     transposed,
     usual_columns,
 )
+from irtkit.responses.labels import in_task
 from irtkit.responses.long import read_long
 from irtkit.responses.marking import COUNTS, MISSING_WORDS
 from irtkit.responses.tables import Table, frame_table
-from irtkit.responses.wide import read_wide
+from irtkit.responses.vocabulary import RESULTS
+from irtkit.responses.wide import layout_of, read_wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,17 +159,25 @@ def leave_out(
 
 
 def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[Finding]) -> None:
-    """Add a column of systems to long tables without one: their folder or file.
+    """Add a column of systems to tables without one: their folder or file.
 
-    Where folders have files of the same names, these are tasks or runs.
+    Where folders have files of the same names, these are tasks or runs. Wide tables need a name
+    only if they share items.
     """
     if settings.respondent is not None and "respondent" not in listed(settings.respondent):
         return
-    nameless = {}
+    nameless, unlabelled = {}, {}
     for path, table in tables.items():
         of_items = _with_items(table)
-        if of_items.is_long(settings) and not usual_columns(table.header, "respondent"):
+        if not of_items.is_long(settings):
+            with suppress(ReadingError), naming(path):
+                if not settings.transpose and not layout_of(table, settings).labels:
+                    unlabelled[path] = table
+        elif not usual_columns(table.header, "respondent"):
             nameless[path] = of_items
+    n_tables = Counter(name for table in unlabelled.values() for name in {*table.header})
+    if max(n_tables.values(), default=0) > 1:
+        nameless |= unlabelled
     if not nameless:
         return
     labels = systems_of([*nameless])
@@ -188,14 +199,17 @@ def _name_systems(tables: dict[Path, Table], settings: Settings, findings: list[
     for (path, table), of_file in zip(nameless.items(), columns, strict=True):
         if task_position(table.header, ()) is not None:
             of_file.pop("task", None)
-        tables[path] = _with_columns(table, of_file)
+        if path in unlabelled:
+            tables[path] = _with_respondent(table, of_file["respondent"], of_file.get("task"))
+        else:
+            tables[path] = _with_columns(table, of_file)
     findings.append(Finding("file-names", "warning", values))
 
 
 def _with_items(table: Table) -> Table:
     """Table whose column id holds the items, unless columns are numbered as those of items are."""
     names = [*map(plain_name, table.header)]
-    numbered = any(name[-1:].isdigit() for name in names)
+    numbered = any(name[-1:].isdigit() for name in names if name not in RESULTS)
     if "id" not in names or numbered or usual_columns(table.header, "item"):
         return table
     header = [*table.header]
@@ -221,14 +235,22 @@ def systems_of(paths: Sequence[Path]) -> list[str]:
     return ["/".join(place) for place in places]
 
 
+def _with_respondent(table: Table, respondent: str, task: str | None) -> Table:
+    """Wide table of one respondent, whose items are perhaps those of a task."""
+    header = [in_task(task, item) for item in table.header] if task else table.header
+    return _with_columns(replace(table, header=header), {"respondent": respondent})
+
+
 def _with_columns(table: Table, labels: dict[str, str]) -> Table:
-    """Long table with further, first columns, of one label each."""
+    """Table with further, first columns, of one label each."""
+    import pandas as pd
     import pyarrow as pa
 
     names, n = [*labels.values()], len(labels)
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        for block, done in table.columns([k - n for k in positions if k >= n]):
+        kept = [k - n for k in positions if k >= n]
+        for block, done in table.columns(kept or [0]):
             places, others = np.zeros(len(block[0]), np.int32), iter(block)
             yield (
                 [
@@ -238,7 +260,14 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
                 done,
             )
 
-    return replace(table, header=[*labels, *table.header], columns=columns)
+    def rows() -> Iterator[Any]:
+        for block in table.rows():
+            if isinstance(block, list):
+                yield [[*names, *row] for row in block]
+            else:
+                yield pd.concat([pd.DataFrame(labels, block.index), block], axis=1)
+
+    return replace(table, header=[*labels, *table.header], columns=columns, rows=rows)
 
 
 def _counted(table: Table, settings: Settings) -> Table:

@@ -141,6 +141,9 @@ def records_table(path: Path, head: bytes) -> Table:
     if lines and len(content) == 1:
         (only,) = content
         content = only if all(isinstance(row, dict) for row in only.values()) else content
+    marks = content.values() if isinstance(content, dict) else ()
+    if marks and all(mark in (0, 1) for mark in marks):
+        content = [content]  # of one system
     index = [*content] if isinstance(content, dict) else None
     records = entries_of([*content.values()] if isinstance(content, dict) else content)
     cells = [cell for record in records for cell in fields_of(record).items()]

@@ -78,7 +78,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     for name in ("item", "response"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
-    layout = _layout(table, settings)
+    layout = layout_of(table, settings)
     frame = in_words(lambda marking: _melted(table, layout, settings, marking), settings.marking)
     if frame.items.merged:
         label, kept = next(iter(frame.items.merged.items()))
@@ -95,7 +95,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     return matrix, _summaries(frame, layout) + merged_labels(frame.respondents.merged) + notes
 
 
-def _layout(table: Table, settings: Settings) -> Layout:
+def layout_of(table: Table, settings: Settings) -> Layout:
+    """Columns of labels and cells of a wide table, by their names and its first rows."""
     header = table.header
     labels = [0] * table.labelled
     if settings.respondent is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import sys
 import warnings
@@ -402,6 +403,22 @@ FORMS: dict[str, Form] = {
        for place in ("{}.csv", "{}.csv.xz", "{}.json", "{}.jsonl", "{}.parquet",
                      "{}/results.jsonl", "{}/results.json", "runs/{}/out.csv")
        for names in (("id", "correct"), ("task_id", "reward"), ("item", "score"))},
+    **{f"a row in a file for each system: {end}": says("file-names",
+        written(*((f"{model}.{end}", text(CELLS.loc[[model]])) for model in MODELS)),
+        WANT.part(BY_NAME)) for end, text in {
+            "csv": csv, "parquet": lambda row: row.to_parquet(index=False),
+            "json": lambda row: json.dumps(row.iloc[0].to_dict(), indent=1)}.items()},
+    "a row in a file for each system and task": says("file-names", written(
+        *((f"{model}/{task}.csv", csv(CELLS.loc[[model], names].set_axis(["1", "2"], axis=1)))
+          for model in MODELS for task, names in (("gsm8k", ITEMS[:2]), ("arc", ITEMS[2:])))),
+        TASKS.part(BY_NAME, [2, 3, 0, 1])),
+    "rows in a file for each system": asks("repeated", written(
+        *((f"{model}.csv", csv(CELLS.loc[[model, model]])) for model in MODELS)),
+        DOUBLED.part(BY_NAME), repeats="count"),
+    "errors in a file for each system": asks(
+        "no-response-column", by_system("{}.csv", ("id", "error")),
+        irtkit.ResponseMatrix(1 - VALUES, MODELS, ITEMS).part(BY_NAME),
+        response="error", right=0, wrong=1),
     "trials in a file for each system": asks(
         "repeated", by_system("{}.json", ("task_id", "reward"), trial=[0, 1]),
         DOUBLED.part(BY_NAME), repeats="count"),
