@@ -330,6 +330,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unnamed": f"a word is neither right, wrong nor missing: {_CELL}",
     "missing-word": f"a response must be from 0 to 1 or missing: {_CELL}",
     "answers": f"responses are answers, not marks: {_CELL}",
+    "no-counts": "cells must be counts such as 3/5, or 0, 1 or missing. These are not: {words}",
     "not-items": "in these columns at least half of the cells are not responses: {columns}",
     "metadata-columns": "columns with these names are perhaps not items: {columns}",
     "summary": "rows with these labels may be summaries of other rows: {labels}",

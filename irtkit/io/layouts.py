@@ -2,8 +2,8 @@
 
 Several tables are one below the other. The system of a table that names none is its folder or its
 file. A folder for each system may have a file for each task, or for each run. ``3/5`` and columns
-such as n_correct and n_samples are repeated trials. Labels such as ``gpt_run0`` and ``gpt_run1``
-may be runs of one system.
+such as n_correct and n_samples are repeated trials, and 0 or 1 among ``3/5`` is one trial. Labels
+such as ``gpt_run0`` and ``gpt_run1`` may be runs of one system.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import short
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.text import naming
@@ -26,15 +25,16 @@ from irtkit.responses.columns import (
     labels_items,
     listed,
     long_roles,
+    matched,
     plain_name,
-    respondent_position,
     task_position,
     transposed,
     usual_columns,
 )
 from irtkit.responses.labels import in_task
 from irtkit.responses.long import read_long
-from irtkit.responses.marking import COUNTS, MISSING_WORDS
+from irtkit.responses.marking import COUNTS, MISSING
+from irtkit.responses.proposals import ask
 from irtkit.responses.tables import Table, frame_table
 from irtkit.responses.vocabulary import RESULTS
 from irtkit.responses.wide import layout_of, read_wide
@@ -58,6 +58,8 @@ DESCRIPTIONS = {"dataset_info.json", "state.json", "dataset_dict.json"}
 """Files that describe the Arrow files of a data set that was saved."""
 _N_RIGHT = {"ncorrect", "numcorrect", "npassed", "nright", "nsolved", "nsuccesses", "successes"}
 _N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns", "ntotal", "total"}
+_ROUNDING = 0.01  # Of a share in percent.
+_MARKS = {MISSING, 0, 1}
 _NUMBER = r"(?:run|trial|seed|rep|repeat|attempt|epoch|t|r|s)[-_ ]?(\d+)"
 _RUN = re.compile(rf"(.+?)[-_./# ]{_NUMBER}")
 _RUN_FILE = re.compile(rf"{_NUMBER}|\d+")
@@ -134,11 +136,15 @@ def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> R
         else:
             matrix, notes = read_wide(counted[0], how)
     except ReadingError as error:
-        if COUNTS.fullmatch(str(error.finding.values.get("value"))) is None:
+        if "counts" not in error.finding.values:
             raise
         trials = True
         counted = [_trials_of_cells(table, settings) for table in tables]
-        matrix, notes = read_long(counted, if_counted)
+        how = replace(if_counted, right=None, wrong=None, missing=None)
+        if not tables[0].is_long(settings):
+            rows = matched(tables[0].header, settings.ignore)[1]
+            how = replace(how, respondent=None, ignore=rows, keep=None, transpose=False)
+        matrix, notes = read_long(counted, how)
     findings += notes
     if trials:
         findings.append(Finding("trials-read", "note"))
@@ -271,18 +277,34 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
 
 
 def _counted(table: Table, settings: Settings) -> Table:
-    """Table with a row per trial if two columns count right and all trials. Votes are refused."""
+    """Table with a row per trial if two columns count right and all trials. Votes are refused.
+
+    A column of responses beside them is left out if it holds their shares.
+    """
     names = [*map(plain_name, table.header)]
     if any(map(_VOTE.fullmatch, names)) and any(rivals.issubset(names) for rivals in _RIVALS):
         raise failed("votes")
     right = [k for k, name in enumerate(names) if name in _N_RIGHT]
     tried = [k for k, name in enumerate(names) if name in _N_TRIALS]
-    marked = settings.response is not None or usual_columns(table.header, "response")
-    if len(right) == len(tried) == 1 and not marked:
-        trials = _in_trials(table, [*right, *tried])
-        if trials.is_long(settings):
+    marked = usual_columns(table.header, "response")
+    if len(right) == len(tried) == 1 and settings.response is None:
+        trials = _in_trials(table, [*right, *tried], settings, marked)
+        if trials.is_long(settings) and _are_shares(table, [*right, *tried, *marked]):
             return trials
     return table
+
+
+def _are_shares(table: Table, positions: list[int]) -> bool:
+    """Whether columns after the right trials and all trials hold their shares, perhaps rounded."""
+    import pandas as pd
+
+    if len(positions) == 2:
+        return True
+    block, _ = next(table.columns(positions), ([pd.Series()] * len(positions), 0))
+    series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
+    right, tried, *shares = (pd.to_numeric(column, errors="coerce") for column in series)
+    errors = [(right / tried - share)[tried > 0].abs() for share in shares]
+    return all((error <= _ROUNDING).all() for error in errors)
 
 
 def _trials_of_cells(table: Table, settings: Settings) -> Table:
@@ -291,29 +313,45 @@ def _trials_of_cells(table: Table, settings: Settings) -> Table:
 
     if table.is_long(settings):
         roles = long_roles(table.header, settings.respondent, settings.item, settings.response)
-        return _in_trials(table, [roles.response])
+        return _in_trials(table, [roles.response], settings)
+    header = table.header
     frame = pd.concat(pd.DataFrame(block) for block in table.rows())
-    frame = frame.set_axis(range(len(table.header)), axis=1)
+    frame = frame.set_axis(range(len(header)), axis=1)
     counted = [k for k in frame if frame[k].astype(str).str.fullmatch(COUNTS).any()]
-    labels = next(k for k in frame if k not in counted)
-    named = respondent_position(table.header)
-    long = frame.melt([labels if named is None else named], counted)
-    long["variable"] = [table.header[k] for k in long["variable"]]
+    layout = layout_of(table, settings)
+    rows = [k for k in layout.labels if k not in counted]
+    cells = [*(k for k in layout.labels if k in counted), *layout.cells]
+    code = settings.marking.literal().code
+    others = [k for k in cells if k not in counted]
+    strange = [header[k] for k in others if not _MARKS.issuperset(map(code, frame[k]))]
+    if strange:
+        ignore = ask("ignore", ignore=[*listed(settings.ignore), *strange])
+        raise failed("not-items", ignore, columns=strange)
     names = ["item", "respondent"] if settings.transpose else ["respondent", "item"]
-    return _in_trials(frame_table(long.set_axis([*names, "counts"], axis=1)), [2])
+    labels = [f"{names[0]}-{k}" for k in range(1, len(frame) + 1)]
+    if rows:
+        labels = [
+            "/".join(map(str, parts)) for parts in zip(*(frame[k] for k in rows), strict=True)
+        ]
+    long = frame.assign(labels=labels).melt(["labels"], cells)
+    long["variable"] = [header[k] for k in long["variable"]]
+    trials = frame_table(long.set_axis([*names, "counts"], axis=1))
+    return _in_trials(trials, [2], settings)
 
 
-def _in_trials(table: Table, counted: list[int]) -> Table:
+def _in_trials(
+    table: Table, counted: list[int], settings: Settings, out: Sequence[int] = ()
+) -> Table:
     """Long table with a row per trial. One column has counts such as 3/5, or two have both."""
     import pandas as pd
 
-    kept = [k for k in range(len(table.header)) if k not in counted]
+    kept = [k for k in range(len(table.header)) if k not in {*counted, *out}]
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         labels = [kept[k] for k in positions if k < len(kept)]
         for block, done in table.columns([*labels, *counted]):
             series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
-            right, tried = _counts(series[len(labels) :])
+            right, tried = _counts(series[len(labels) :], settings)
             n_rows = np.maximum(tried, 1)  # a cell without a trial is missing
             first = np.cumsum(n_rows) - n_rows
             row = np.repeat(np.arange(len(tried)), n_rows)
@@ -326,16 +364,22 @@ def _in_trials(table: Table, counted: list[int]) -> Table:
     return replace(table, header=[*names, "correct"], columns=columns)
 
 
-def _counts(columns: list[pd.Series]) -> list[NDArray[np.int64]]:
-    """Right trials and all trials of every row."""
+def _counts(columns: list[pd.Series], settings: Settings) -> list[NDArray[np.int64]]:
+    """Right trials and all trials of every row. A mark in the place of both is one trial."""
     import pandas as pd
 
     if len(columns) == 1:
         texts = columns[0].astype(str)
-        columns = [texts.str.extract(COUNTS)[k] for k in (0, 1)]
-        missing = texts.str.strip().str.lower().isin(MISSING_WORDS)
-        if (odd := columns[0].isna() & ~missing).any():
-            raise ValueError(f"counts must be such as 3/5, got {short(texts[odd].iloc[0])}")
+        columns = [pd.to_numeric(texts.str.extract(COUNTS)[k]) for k in (0, 1)]
+        code = settings.marking.literal().code
+        codes = {text: code(text) for text in texts[columns[0].isna()].unique()}
+        odd = [text for text in codes if codes[text] not in _MARKS]
+        if odd:
+            choices = ask("missing", missing=odd), ask("wrong", right=1, wrong=[0, *odd])
+            raise failed("no-counts", *choices, words=odd)
+        marks = texts.map(codes)
+        columns[0] = columns[0].fillna((marks == 1).astype("float64"))
+        columns[1] = columns[1].fillna((marks >= 0).astype("float64"))
     right, tried = (pd.to_numeric(column).fillna(0).to_numpy(np.float64) for column in columns)
     impossible = (right < 0) | (right > tried) | (right % 1 > 0) | (tried % 1 > 0)
     if impossible.any():

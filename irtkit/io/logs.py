@@ -380,8 +380,8 @@ def _chosen_runs(logs: Logs, settings: Settings, findings: list[Finding]) -> pd.
     copies = _copies(logs, runs[scored])
     for code, left_out in (("empty-logs", runs[~scored]), ("copies", runs.loc[copies])):
         if len(left_out):
-            values = {"files": _files(left_out), "error": _failure(left_out)}
-            findings.append(_warning(code, n=len(left_out), **values))
+            error = _failure(left_out)
+            findings.append(_warning(code, n=len(left_out), files=_files(left_out), error=error))
     runs = runs[scored].drop(index=copies)
     if settings.repeats == "error":
         runs = _newest(logs, runs, findings)

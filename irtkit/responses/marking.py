@@ -312,6 +312,9 @@ class Coder:
         cell = {"respondent": respondents[row], "item": items[column], "value": value}
         n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
         seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
+        counts = [word for word in self.written.values() if COUNTS.fullmatch(str(word))]
+        if value in counts or 2 * len(counts) > len(self.written):
+            cell["counts"] = counts[0]
         code, remedies = proposals(self.written, self.marking, seen)
         if self.outside is not None and isinstance(plain_value(value), float):
             code, remedies = "outside-range", [ask("score-range", score_range=...)]

@@ -33,7 +33,7 @@ from irtkit.responses.long import (
     repeated_rows,
     summary_labels,
 )
-from irtkit.responses.marking import COUNTS, plain_value
+from irtkit.responses.marking import plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
 from irtkit.responses.vocabulary import COLUMNS, KEY_ROWS, RESULTS, RIGHT, SUMMARIES, WRONG
@@ -238,7 +238,7 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     """Raise the error for cells that are not responses: columns that are not items, or values."""
     settings, coder = frame.settings, frame.coder
     error = coder.error(*frame.names)
-    if COUNTS.fullmatch(str(error.finding.values["value"])):
+    if "counts" in error.finding.values:
         raise error
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)

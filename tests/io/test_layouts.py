@@ -114,6 +114,10 @@ def joined(values: tuple[Any, Any], axis: int) -> ResponseMatrix:
     return irtkit.ResponseMatrix(np.concatenate([VALUES, SECOND], axis), *labels)
 
 
+COUNTED = marks("2/2", "0/2").assign(q2=VALUES[:, 1].astype(str))  # Of trials, q2 of one.
+BOTH = irtkit.ResponseMatrix.from_counts(
+    VALUES * [2, 1, 2, 2], np.tile([2, 1, 2, 2], (6, 1)), MODELS, ITEMS
+)
 TASK_ITEMS = ["gsm8k/1", "gsm8k/2", "arc/1", "arc/2"]
 TASKS = irtkit.ResponseMatrix(VALUES, MODELS, TASK_ITEMS)
 
@@ -426,6 +430,24 @@ FORMS: dict[str, Form] = {
     "columns of counts": reads(LONG.assign(n_correct=2 * LONG["score"], n_samples=2)
                                .drop(columns="score"), DOUBLED),
     "counts beside marks": reads(LONG.assign(n_passed=5 * LONG["score"], total=7)),
+    "columns of counts and their shares": reads(LONG.assign(
+        n_correct=2 * LONG["score"], n_samples=2), DOUBLED),
+    "cells 2/2 beside 1 and 0": reads(COUNTED, BOTH),
+    "cells 2/2 beside 1 and 0, without systems": reads(
+        COUNTED[["q2", "q1", "q3", "q4"]], irtkit.ResponseMatrix.from_counts(
+            BOTH.successes[:, [1, 0, 2, 3]], BOTH.trials[:, [1, 0, 2, 3]],
+            items=["q2", "q1", "q3", "q4"])),
+    "cells 2/2 beside 1 and 0, long": reads(COUNTED.melt("model", var_name="item"), BOTH),
+    "cells 2/2 beside 1 and 0, in columns of items": reads(
+        COUNTED.set_index("model").T.reset_index(names="item"), BOTH, transpose=True),
+    **{f"cells 2/2 and {word}, {kind}": asks(
+        "no-counts", table, irtkit.ResponseMatrix.from_counts(
+            2 * np.maximum(HOLES, 0), 2 * (HOLES >= 0), MODELS, ITEMS), missing=word)
+       for word in ("error", "#N/A") for kind, table in (
+           ("wide", holed(word, "2/2", "0/2")),
+           ("long", holed(word, "2/2", "0/2").melt("model", var_name="item")))},
+    "cells 2/2 beside an accuracy": asks("not-items", marks("2/2", "0/2").assign(
+        acc=[0.25, 0.5, 0.75, 0.5, 0.25, 0.1]), DOUBLED, ignore=["acc"]),
     "more right than trials": refuses("file", csv(
         LONG[["model", "item"]].assign(n_correct=3, n_samples=2))),
     "cells 2/2": reads(LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), DOUBLED),
