@@ -246,9 +246,10 @@ def _with_signs(array: Any) -> Any:
 def _array(data: Any) -> Any:
     """Array of lists, of NumPy, SciPy, JAX or another library; None if the data are none."""
     if hasattr(data, "toarray"):
-        if not (data.tocoo().data != 0).all():
+        stored = data.tocoo().data
+        if not (stored != 0).all():
             raise failed("sparse-zeros")
-        return data.toarray()
+        return data.toarray().astype(_with_signs(stored).dtype)
     if hasattr(data, "ndim") and not hasattr(data, "iloc"):
         return data if isinstance(data, np.ndarray) else np.asarray(data)
     is_list = isinstance(data, list | tuple) and not _is_list_of(data, dict)

@@ -390,6 +390,8 @@ FORMS: dict[str, Form] = {
         "NumPy": SIGNS, "bytes": SIGNS.astype("i1"), "lists": SIGNS.tolist(),
         "JAX": jnp.asarray(SIGNS), "SciPy": scipy.sparse.csr_array(SIGNS),
         "file": saved("r.npy", lambda path: np.save(path, SIGNS))}.items()},
+    "sparse array of 1 and -1": asks("missing-word", scipy.sparse.csr_array(
+        np.where(HOLES < 0, 0, SIGNS)), irtkit.ResponseMatrix(HOLES), right=1, wrong=-1, missing=0),
     "array with -1 that is missing": reads(HOLES, irtkit.ResponseMatrix(HOLES)),
     "sparse array that stores zeros": refuses("sparse-zeros", scipy.sparse.coo_array(
         ([1, 0], ([0, 1], [0, 1])), shape=(2, 2))),
