@@ -54,10 +54,10 @@ def proposals(
     rare = (seen.few or bool(numbers)) and len(words) <= 3 and RIGHT.isdisjoint(words)
     if not is_long and (rare or marking.threshold is not None):
         return "missing-word", _of_rare_words([*words.values()], marking, seen)
-    return _of_words(words, is_long=is_long)
+    return _of_words(words, seen, is_long=is_long)
 
 
-def _of_words(words: dict[str, str], *, is_long: bool) -> tuple[str, list[Remedy]]:
+def _of_words(words: dict[str, str], seen: Seen, *, is_long: bool) -> tuple[str, list[Remedy]]:
     """Words that may be marks, levels or answers, by the plain word."""
     marks = any(set(letters).issuperset(words) for letters in MARK_LETTERS)
     letters = all(len(word) == 1 and word.isalnum() for word in words)
@@ -74,7 +74,10 @@ def _of_words(words: dict[str, str], *, is_long: bool) -> tuple[str, list[Remedy
     if not right or not wrong or (len(words) > 2 and len(others) == len(wrong)):
         order = [ask("order", order=...)] if len(words) > 2 else []
         return "words", [ask("right", right=..., wrong=...), *order]
-    remedies = [ask("right", right=_single(right), wrong=_single(wrong))]
+    beside_marks = seen.n_given > seen.n_invalid + seen.n_scores
+    of_right = [1, *right] if beside_marks else right
+    of_wrong = [0, *wrong] if beside_marks else wrong
+    remedies = [ask("right", right=_single(of_right), wrong=_single(of_wrong))]
     if marks:
         remedies.append(ask("key", key=...))
     elif others:
@@ -128,6 +131,6 @@ def _of_numbers(numbers: list[float], marking: Marking, seen: Seen) -> tuple[str
     return "numbers", [*scores, threshold]
 
 
-def _single(words: list[str]) -> Any:
+def _single(words: list[Any]) -> Any:
     """A list of one word as the word."""
     return words[0] if len(words) == 1 else words

@@ -310,6 +310,8 @@ FORMS: dict[str, Form] = {
         right="pass", wrong=["fail", "timeout"]),
     **{f"{word!r} among marks": asks("missing-word", holed(word), HOLED, missing=[word])
        for word in ("-", "ERROR", -1)},
+    "words in most columns, marks in one": asks("words", marks("pass", "fail").assign(
+        q4=VALUES[:, 3]), right=[1, "pass"], wrong=[0, "fail"]),
     "a dash among words": reads(holed("-", "ok", "no"), HOLED, right="ok", wrong="no", missing="-"),
     "answers": asks("answers", wide(LETTERS), key=KEY),
     "answers that are numbers": asks("levels", wide(np.where(VALUES == 1, 2, [1, 3, 4, 5])),
