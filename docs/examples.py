@@ -52,6 +52,8 @@ def write_files(folder: Path) -> None:
     slopes[60] = -1.0
     difficulties = np.random.default_rng(0).normal(size=120)
     items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
+    leaked = np.arange(120) % 20 == 7
+    easier = irtkit.ItemParameters.from_difficulty(slopes, difficulties - 1.5 * leaked)
     many = irtkit.ItemParameters.from_difficulty(np.linspace(0.7, 1.5, 20), difficulties[:20])
     tables = {
         "results": simulated(40, items, seed=1),
@@ -62,6 +64,8 @@ def write_files(folder: Path) -> None:
         "many": simulated(400, many, seed=6),
         "unseen": simulated(1, items, seed=7).set_axis(["newcomer"], axis=0),
         "later": simulated(40, items, seed=8),
+        "v1": simulated(60, items, seed=10),
+        "v2": simulated(60, easier, seed=11, first=61),
     }
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv")
@@ -140,8 +144,6 @@ def add_files_of_page(page: str, folder: Path) -> None:
         example_logs.write_logs(folder / "runs")
     if page == "help":  # of commands that compare an old and a new run
         shutil.copy(folder / "old.csv", folder / "new.csv")
-        for version in ("v1.csv", "v2.csv"):
-            shutil.copy(folder / "results.csv", folder / version)
 
 
 def with_output(text: str, folder: Path) -> str:

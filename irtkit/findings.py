@@ -212,11 +212,11 @@ class _Formatter(Formatter):
     """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun.
 
     ``{n:has|have}`` is a word for one or for several, and ``{rate:%}`` a rate as it was given. A
-    format that begins with a point is Python's own, as in ``{share:.0%}``.
+    format that begins with a point or a plus is Python's own, as in ``{share:.0%}``.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec.startswith("."):
+        if format_spec.startswith((".", "+")):
             return format(value, format_spec)
         if format_spec == "%":
             return f"{100 * value:.9g}%"

@@ -73,7 +73,7 @@ class Audit(Printed):
         labels = pd.Index(self.result.item_labels)
         kinds: dict[str, Any] = {
             "n_items": labels,
-            "suspect": self.suspects.index[self.suspects["reasons"].map(bool)],
+            "suspect": self.suspects.index[self.suspects["reasons"].map(len) > 0],
             "negative": self.items.index[negatives(self.items)],
             "uninformative": self.uninformative.index,
             "all_wrong": self.all_wrong,

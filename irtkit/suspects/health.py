@@ -206,7 +206,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
         return _row(result, items, error, best, which)
 
     listed, _, _ = flagged(result, FALSE_DISCOVERY_RATE, EXTREME, None)
-    suspects = listed.index[listed["suspect"] & listed["reasons"].map(bool)]
+    suspects = listed.index[listed["suspect"] & (listed["reasons"].map(len) > 0)]
     items.loc[suspects, "drop"] = ""
     rows = {}
     for name, which in sections_of(result).items():
