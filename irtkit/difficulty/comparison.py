@@ -98,6 +98,8 @@ class DifficultyComparison(Printed):
             further.append(Shown("Held-out responses, predicted", predicted, [LEGENDS["held_out"]]))
         if self.systems is not None:
             moved = most_moved(self.systems, _SHOWN)[_SYSTEMS]
+            for ranks in ("rank_by_accuracy", "rank_by_ability"):
+                moved[ranks] = moved[ranks].map("{:g}".format, na_action="ignore")
             legend = [LEGENDS["passes"]]
             further.append(Shown("Systems by accuracy and by ability", moved, legend))
         further.append(Shown(findings=self.findings))
