@@ -2,8 +2,8 @@
 
 Systems of both versions are fitted together on the common items. Given abilities θ, the answers to
 item j have the logit aθ + d + δx, where x is 1 for systems of the new version, and z is the signed
-root of the likelihood ratio of δ. Abilities come from the items that are not found to drift, in
-rounds, with a mean of their own in each version.
+root of the likelihood ratio of δ (Swaminathan & Rogers 1990). Abilities come from the items that
+are not found to drift, in rounds, with a mean of their own in each version.
 
 z is N(0, 1) of items that stayed. Items that drift are learned as one normal distribution above and
 one below 0 (Efron 2008), which gives each item a probability of having stayed. If the procedure of
@@ -164,6 +164,7 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     References
     ----------
     Efron (2008), *Statistical Science* 23, 1–22.
+    Swaminathan & Rogers (1990), *Journal of Educational Measurement* 27, 361–370.
 
     Examples
     --------
@@ -230,7 +231,7 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     order = np.lexsort((mixture.stayed, ~called))
     return Drift(
         items=table.iloc[order],
-        shift=_shift(called, tests, mixture, np.outer(ability[is_new], slope)),
+        shift=_shift(called, tests, mixture, ability[is_new]),
         improvement=_improvement(before[common[~called]], after[common[~called]], copies),
         removed=tuple(before.columns.difference(common, sort=False)),
         added=tuple(after.columns.difference(common, sort=False)),
@@ -266,6 +267,7 @@ class ItemTests(NamedTuple):
     z: Array
     change: Array
     error: Array
+    slope: Array
     intercept: Array
 
 
@@ -289,16 +291,17 @@ def changed_items(
     kept = np.ones(len(slope), bool)
     for _ in range(_MOST_ROUNDS):
         ability = _abilities(answers, slope, intercept, kept)
-        tests = _tested(answers, slope, intercept, ability)
+        tests = _tested(answers, slope, intercept, ability, free_slopes=False)
         mixture = _mixture(tests.z)
         differs = false_discovery_control(2 * ndtr(-np.abs(tests.z))) <= fdr
         if (kept == ~differs).all() or (~differs).sum() < _LEAST_ITEMS:
             break
         kept = ~differs
+    estimates = _tested(answers, slope, intercept, ability, free_slopes=True)
     order = np.argsort(mixture.stayed)
     rate = np.cumsum(mixture.stayed[order]) / np.arange(1, len(order) + 1)
     called[order[rate <= fdr]] = differs.any()
-    return tests, called, mixture, ability
+    return estimates._replace(z=tests.z), called, mixture, ability
 
 
 def _abilities(answers: Answers, slope: Array, intercept: Array, kept: Marks) -> Array:
@@ -320,41 +323,49 @@ def _abilities(answers: Answers, slope: Array, intercept: Array, kept: Marks) ->
     return ability
 
 
-def _tested(answers: Answers, slope: Array, intercept: Array, ability: Array) -> ItemTests:
-    """Signed roots of likelihood ratios of δ, given abilities."""
+def _tested(
+    answers: Answers, slope: Array, intercept: Array, ability: Array, *, free_slopes: bool
+) -> ItemTests:
+    """Signed roots of likelihood ratios of δ, given abilities, by logistic regressions.
+
+    With ``free_slopes`` slopes are estimated anew: where one group is abler, that of an item that
+    changed is wrong in a fit to both groups. Tests of many items hold slopes, which leaves out the
+    error of abilities.
+    """
     from scipy.special import expit, log_expit
 
     answered = ~np.isnan(answers.share)
     share = np.nan_to_num(answers.share)
-    second = answers.second[:, None] * answered
     offset = np.outer(ability, slope)
+    columns = [np.ones_like(ability), answers.second.astype(float)]
+    if free_slopes:
+        columns.insert(0, ability)
+    design = np.stack(columns, axis=1)
+    start = np.zeros((design.shape[1], len(slope)))
+    start[-2] = intercept
+    precision = np.full(len(start), 1e-6)
+    precision[-1] = _DELTA_SD**-2
     deviance = []
-    for free in (False, True):
-        level = intercept.copy()
-        change = np.zeros(len(slope))
+    for n_free in (len(start) - 1, len(start)):
+        columns_free = design[:, :n_free]
+        weights = start[:n_free].copy()
         for _ in range(_STEPS):
-            p = expit(offset + level + change * answers.second[:, None])
+            p = expit(offset + columns_free @ weights)
             weight = answered * p * (1 - p)
             residual = answered * (share - p)
-            whole = weight.sum(axis=0) + 1e-6
-            of_second = (weight * second).sum(axis=0)
-            about_change = of_second + 1 / _DELTA_SD**2
-            by_level = residual.sum(axis=0)
-            by_change = (residual * second).sum(axis=0) - change / _DELTA_SD**2
-            determinant = whole * about_change - of_second**2
-            if free:
-                step = (about_change * by_level - of_second * by_change) / determinant
-                by_change = (whole * by_change - of_second * by_level) / determinant
-                change = change + np.clip(by_change, -1, 1)
-            else:
-                step = by_level / whole
-            level = level + np.clip(step, -1, 1)
-        logit = offset + level + change * answers.second[:, None]
+            gradient = columns_free.T @ residual - precision[:n_free, None] * weights
+            information = np.einsum("ij,ip,iq->jpq", weight, columns_free, columns_free)
+            information += np.diag(precision[:n_free])
+            step = np.linalg.solve(information, gradient.T[:, :, None])[:, :, 0].T
+            weights = weights + np.clip(step, -1, 1)
+        logit = offset + columns_free @ weights
         value = share * log_expit(logit) + (1 - share) * log_expit(-logit)
         deviance.append(-2 * (value * answered).sum(axis=0))
+    level, change = weights[-2:]
     z = np.sign(change) * np.sqrt(np.maximum(deviance[0] - deviance[1], 0.0))
     # systems that are in both groups: their answers correlate
-    contrast = second - answered * (of_second / whole)
+    on_others = np.linalg.solve(information[:, :-1, :-1], information[:, :-1, -1:])[:, :, 0]
+    contrast = answered * (design[:, -1:] - design[:, :-1] @ on_others.T)
     scale = np.sqrt(weight)
     first, then = answers.pairs
     product = (scale[first] * scale[then]).sum()
@@ -363,8 +374,10 @@ def _tested(answers: Answers, slope: Array, intercept: Array, ability: Array) ->
     shared = (contrast[first] * contrast[then] * scale[first] * scale[then]).sum(axis=0)
     alone = (contrast**2 * weight).sum(axis=0)
     variance = answers.copies * (1 + 2 * alike * shared / np.maximum(alone, 1e-9))
-    error = np.sqrt(variance * whole / determinant)
-    return ItemTests(z / np.sqrt(variance), change, error, level)
+    error = np.sqrt(variance * np.linalg.inv(information)[:, -1, -1])
+    if free_slopes:
+        slope = slope + weights[0]
+    return ItemTests(z / np.sqrt(variance), change, error, slope, level)
 
 
 def _mixture(z: Array) -> Mixture:
@@ -398,7 +411,7 @@ def _mixture(z: Array) -> Mixture:
     return Mixture(stayed, np.sign(z) * expected, reliable, of_side_mean)
 
 
-def _shift(called: Marks, tests: ItemTests, mixture: Mixture, offset: Array) -> Change:
+def _shift(called: Marks, tests: ItemTests, mixture: Mixture, ability: Array) -> Change:
     """Mean score of the new systems that the called items add, with changes shrunk."""
     from scipy.special import expit, stdtrit
 
@@ -409,7 +422,7 @@ def _shift(called: Marks, tests: ItemTests, mixture: Mixture, offset: Array) -> 
     error = tests.error[called]
     drifts = 1 - mixture.stayed[called]
     change = mixture.mean[called] * error
-    at = offset[:, called] + level
+    at = np.outer(ability, tests.slope[called]) + level
     effect = (expit(at + change) - expit(at)).mean(axis=0) / n_items
     p = expit(at + change)
     by_z = error * (p * (1 - p)).mean(axis=0) / n_items
