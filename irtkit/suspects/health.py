@@ -258,7 +258,7 @@ def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
     right, tried = result.patterns.dense(best)
     with np.errstate(invalid="ignore"):
         scores = pd.DataFrame((right / tried).T)
-    covariance = scores.cov().to_numpy()
+    covariance = scores.cov(min_periods=2).to_numpy()
     variance = np.diag(covariance)
     of_pairs = variance[:, None] + variance - 2 * covariance
     needed = (ndtri(1 - _LEVEL / 2) + ndtri(_POWER)) ** 2
