@@ -73,9 +73,12 @@ def cells(notebook: NotebookNode) -> list[tuple[str, str]]:
     return [(cell.cell_type, cell.source) for cell in notebook.cells]
 
 
-def outputs(notebook: NotebookNode) -> list[list[str]]:
-    """Text of the outputs of every cell. A picture is the same whatever its bytes."""
-    return [[text_of(one) for one in cell.get("outputs", [])] for cell in notebook.cells]
+def outputs(notebook: NotebookNode) -> list[str]:
+    """Text of the outputs of every cell. A picture is the same whatever its bytes.
+
+    Where the kernel splits what is printed depends on its timing.
+    """
+    return ["".join(map(text_of, cell.get("outputs", []))) for cell in notebook.cells]
 
 
 def is_current(script: Path, made: NotebookNode) -> bool:
