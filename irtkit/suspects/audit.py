@@ -127,10 +127,15 @@ class Audit(Printed):
         return [f"{finding}." for finding in sentences]
 
     @property
+    def opening(self) -> list[str]:
+        """The sentences before the table."""
+        chance = [f"{finding}." for finding in self.result.findings if finding.code == AT_CHANCE]
+        return [*chance, self.headline, *self.limits]
+
+    @property
     def summary(self) -> list[str]:
         """The sentences that are printed."""
-        first = [f"{finding}." for finding in self.result.findings if finding.code == AT_CHANCE]
-        return [*first, self.headline, *self.limits, *self.details]
+        return [*self.opening, *self.details]
 
     def shown(self, top: int = TOP) -> Shown:
         """Return the items to read, and what limits the audit; ``top`` of them."""
@@ -146,8 +151,7 @@ class Audit(Printed):
             further.append(Shown("", headed, self.legend, _asked(rows.head(top))))
         tasks = self.by_task.query("suspect > 0").rename(columns={"n_items": "items"})
         further += [Shown("", tasks), Shown(findings=self.details)]
-        sentences = self.summary[: -len(self.details) or None]
-        return Shown(findings=sentences, further=further)
+        return Shown(findings=self.opening, further=further)
 
     @property
     def legend(self) -> list[str]:

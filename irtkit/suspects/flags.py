@@ -124,7 +124,7 @@ def flag_items(
     together estimate the distribution of slopes (empirical Bayes: Efron 2008). So p_negative is the
     same for every model. Missing cells take no part.
 
-    Items with p_wrong_key above 0.02 are read, at least 5 and at most 20, in the order of
+    If any p_wrong_key is above 0.02, at least 5 and at most 20 items are read, in the order of
     :func:`irtkit.wrong_keys`. Of these are called the first whose mean of 1 − p_wrong_key is at
     most ``fdr``. If more keys look wrong than can be, there are no probabilities, and those with a
     log Bayes factor above 3 are read.

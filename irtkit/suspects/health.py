@@ -287,8 +287,8 @@ def _idle_levels(result: FitResult) -> NDArray[np.intp]:
     likeliest = p.argmax(axis=2)
     n_levels = (~np.isnan(result.parameters.steps)).sum(axis=1)
     n_likeliest = np.array([len(np.unique(levels)) for levels in likeliest.T])
-    several = result.parameters.known & (n_levels > 2)
-    return np.where(several, n_levels - n_likeliest, 0)
+    rubrics = result.parameters.known & (result.parameters.top > 1)
+    return np.where(rubrics, n_levels - n_likeliest, 0)
 
 
 def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
@@ -300,8 +300,8 @@ def _of_rubrics(result: FitResult, items: pd.DataFrame) -> list[Finding]:
     if len(idle):
         values = {"n": len(idle), "n_items": len(items), "items": list(idle)}
         findings.append(Finding("idle-levels", "note", values))
-    several = np.flatnonzero((~np.isnan(result.parameters.steps)).sum(axis=1) > 2)
-    right, tried = result.patterns.dense(np.flatnonzero(result.answering), several)
+    rubrics = np.flatnonzero(result.parameters.top > 1)
+    right, tried = result.patterns.dense(np.flatnonzero(result.answering), rubrics)
     low, high = (right == 0) & (tried > 0), (right == tried) & (tried > 0)
     values = {"low": low.sum() / (tried > 0).sum(), "high": high.sum() / (tried > 0).sum()}
     findings.append(Finding("marks-at-ends", "note", values))
