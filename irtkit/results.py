@@ -7,6 +7,7 @@ module adds them to the class of results, so that ``result.leaderboard()`` works
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from irtkit.printed import Shown
     from irtkit.suspects.health import Health
+    from irtkit.suspects.wrong_keys import KeyVerdict
 
 __all__ = ["EM", "FitResult", "Variational", "fit", "load"]
 
@@ -41,6 +43,13 @@ class Questions:
         from irtkit.suspects.health import health
 
         return health(self, n_best=n_best)
+
+    @cached_property
+    def key_verdict(self: Any) -> KeyVerdict:
+        """How likely it is that each key is wrong, by the responses and their answers."""
+        from irtkit.suspects.wrong_keys import keyed
+
+        return keyed(self, self.saved_responses.predictions)
 
     def leaderboard(
         self: Any,
@@ -241,5 +250,5 @@ def load(path: str | PathLike[str]) -> FitResult:
 
 
 for _name, _question in vars(Questions).items():
-    if callable(_question) or isinstance(_question, property):
+    if callable(_question) or isinstance(_question, property | cached_property):
         setattr(FitResult, _name, _question)

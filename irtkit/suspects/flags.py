@@ -197,14 +197,13 @@ def flagged(
     }
     for setting in (name for name, used in settings.items() if used):
         require(setting, result)
-    if predictions is None and result.responses is not None:
-        predictions = result.responses.predictions
     p_negative, findings = _p_negative(result, fdr, families)
     names = pd.Index(result.item_labels, name="item")
     keys = pd.DataFrame(np.nan, names, ["log_bayes_factor", "p_wrong_key"])
     share = None
     if limit_of("wrong_keys", result) is None:
-        keys, share, limits = keyed(result, predictions)
+        verdict = result.key_verdict if predictions is None else keyed(result, predictions)
+        keys, share, limits = verdict
         findings += limits
     likely = (keys["p_wrong_key"] > _WORTH_READING) | (
         keys["p_wrong_key"].isna() & (keys["log_bayes_factor"] > _STRONG_EVIDENCE)
@@ -256,6 +255,8 @@ def flagged(
     }
     kept = [name for name in _COLUMNS if name in items]
     table = items.iloc[listed][kept].assign(**added)[[*added, *kept]]
+    if predictions is None and result.responses is not None:
+        predictions = result.responses.predictions
     answers = None if predictions is None else strong_answers(result, predictions)
     for further in (answers, item_texts(result.responses)):
         if further is not None:

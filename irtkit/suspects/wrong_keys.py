@@ -225,22 +225,26 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     """
     check_type("result", result, FitResult)
     require("wrong_keys", result)
-    table, _, findings = keyed(result, predictions)
-    for finding in findings:
+    verdict = result.key_verdict if predictions is None else keyed(result, predictions)
+    for finding in verdict.findings:
         if finding.severity == "warning":
             warn(finding)
-    return table
+    return verdict.table.copy()
 
 
-def keyed(
-    result: FitResult, predictions: pd.DataFrame | None = None
-) -> tuple[pd.DataFrame, float, list[Finding]]:
-    """The table of `wrong_keys`, the estimated share of wrong keys, and what limits the table."""
+class KeyVerdict(NamedTuple):
+    """How likely it is that keys are wrong; made by `keyed`, once for a result."""
+
+    table: pd.DataFrame  # That of `wrong_keys`.
+    share: float  # Of wrong keys, estimated.
+    findings: list[Finding]  # What limits the table.
+
+
+def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
+    """Judge every key by the responses, and by the answers where they are known."""
     import pandas as pd
 
     responses = result.saved_responses
-    if predictions is None:
-        predictions = responses.predictions
     groups = _Groups.of(result)
     right, tried, curves = _grouped(result, groups)
     ways = None if predictions is None else _ways(result, predictions, groups)
@@ -261,9 +265,11 @@ def keyed(
         weight=np.append(np.ones(n_curves), np.full(n_further, 1 / n_further)),
         precision=np.inf,
     )
-    counts = _Counts.of(right, tried, kind)
-    every = slice(None, None, -(-len(right) // _TUNED.items))
-    bank = bank.likeliest(_Counts.of(right[every], tried[every], kind[every]))
+    counts = sample = _Counts.of(right, tried, kind)
+    if len(right) > _TUNED.items:
+        every = slice(None, None, -(-len(right) // _TUNED.items))
+        sample = _Counts.of(right[every], tried[every], kind[every])
+    bank = bank.likeliest(sample)
     likely = np.full(len(right), None, dtype=object)
     for _ in range(2):  # The second time, items whose key is likely wrong are no ordinary ones.
         factor = bank.moved(counts) - bank.likelihood(counts)
@@ -285,7 +291,7 @@ def keyed(
     columns = {"log_bayes_factor": factor, "p_wrong_key": p, "likely_answer": likely}
     table = pd.DataFrame(columns, pd.Index(result.item_labels, name="item"))
     table = table.sort_values("log_bayes_factor", ascending=False, kind="stable")
-    return table, min(share, _TUNED.most_wrong), findings
+    return KeyVerdict(table, min(share, _TUNED.most_wrong), findings)
 
 
 def _further_curves(curves: Array) -> Array:
