@@ -254,9 +254,7 @@ def _of_systems(
     """What one ability says of systems too. Abilities that are reliable are no chance."""
     counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
     table = None if result.responses is None else result.responses.item_table
-    guessing = at_chance(counted, table)
-    if guessing is not None:
-        yield of_guessing(result, guessing)
+    yield from of_guessing(result, at_chance(counted, table))
     by_chance = no_ability_differences(counted, duplicates.n_eff)
     unclear = bool((result.several.fitted.ability.var(axis=0) < _CLEAR).all())
     has_levels = result.responses is not None and "levels" in kinds_of(result.responses)

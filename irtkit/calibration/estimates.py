@@ -16,6 +16,7 @@ from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensi
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
 from irtkit.irf import OF_LEVELS, Z95, ItemParameters, Items, ModelName, logistic
+from irtkit.responses.guessing import near_chance
 from irtkit.storage import fields_of
 
 if TYPE_CHECKING:
@@ -435,7 +436,7 @@ def concluded(
         counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
     structure = connectivity_of(counted, result.parameters, ability, result.latent_sd, fixed)
     chances = {"by_chance": by_chance, "counted_anew": counted_anew}
-    findings = [] if guessing is None else [of_guessing(result, guessing)]
+    findings = of_guessing(result, guessing)
     findings += _of_items(result, patterns)
     findings += _of_systems(result, patterns, counted, structure, **chances)
     if levels is not None:
@@ -475,15 +476,18 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
     return Finding(code, "warning", values, remedies)
 
 
-def of_guessing(result: FitResult, guessers: AtChance) -> Finding:
-    """Systems that score no better than guessing."""
+def of_guessing(result: FitResult, guessers: AtChance | None) -> list[Finding]:
+    """Systems that score no better than guessing, or seem to, between options not declared."""
+    if guessers is None:
+        seeming = [] if result.responses is None else near_chance(result.responses)
+        return [replace(finding, severity="warning") for finding in seeming]
     systems = [result.respondent_labels[row] for row in guessers.rows]
     of = result.n_answering
     values = {"systems": systems, "level": guessers.level, "highest": guessers.highest}
     values |= {"n_options": 2} if guessers.opposite else {}
     code = "result.responses.drop(result.at_chance)"
     others = [Remedy({"drop": "at-chance"}, "leave-out", code=code)] if len(systems) < of else []
-    return _warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)
+    return [_warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)]
 
 
 def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:

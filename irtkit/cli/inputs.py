@@ -15,7 +15,7 @@ from irtkit.checks import counted
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
 from irtkit.files import TO_WRITE, ordinary_file
-from irtkit.findings import Finding, Remedy, warn
+from irtkit.findings import Finding, warn
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
@@ -101,10 +101,15 @@ def _read(given: SimpleNamespace) -> ResponseMatrix:
 
 def _none_at_chance(responses: ResponseMatrix) -> Finding:
     """Say why no system is taken to be at chance."""
+    from irtkit.responses.guessing import near_chance
+    from irtkit.responses.proposals import ask
+
     if responses.item_table is not None and "n_options" in responses.item_table:
         return Finding("none-at-chance", "warning", {"least": 2})
-    remedy = Remedy({"options": ...}, "options", safe=False)
-    return Finding("none-at-chance", "warning", {"assumed": 2}, (remedy,))
+    remedies = (ask("options", options=...),)
+    for seeming in near_chance(responses):
+        remedies = seeming.remedies
+    return Finding("none-at-chance", "warning", {"assumed": 2}, remedies)
 
 
 def fitted(

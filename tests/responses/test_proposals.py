@@ -224,9 +224,13 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
     for n_options in (1, 2.5, "four"):
         with pytest.raises(ValueError, match="options must be a whole number"):
             read_responses(frame, options=n_options)
+    with pytest.warns(irtkit.IRTWarning, match="as if they guessed between 4 options"):
+        seeming = irtkit.fit(frame, standard_errors=False)
+    assert "near-chance" in {finding.code for finding in seeming.findings}
     saved(frame, tmp_path)
-    assert "numbers of options are unknown" in run(
-        "leaderboard results.csv --drop at-chance", tmp_path).stderr  # fmt: skip
+    said = run("leaderboard results.csv --drop at-chance", tmp_path).stderr
+    assert "numbers of options are unknown" in said
+    assert "Add --options 4 if" in said
     shown = run("leaderboard results.csv --drop at-chance --options 4", tmp_path).stdout
     assert "m9" in shown
     assert "m0 " not in shown
