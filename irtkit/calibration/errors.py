@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from irtkit.calibration.levels import level_cells
 from irtkit.calibration.standard_errors import item_errors
-from irtkit.data.patterns import float_blocks
-from irtkit.irf import NORMAL_POINTS, logistic
+from irtkit.data.patterns import blocks, float_blocks
+from irtkit.irf import NORMAL_POINTS, level_curves, level_information, logistic
+from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import Calibration, FitResult
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.patterns import Patterns, Places
-    from irtkit.irf import Array
+    from irtkit.irf import Array, Items
 
 Calibrated = TypeVar("Calibrated", bound="Calibration")
 _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
 _LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
+_AT_ONCE = 2**21  # Numbers of levels that are worked on at once.
 _POINT = 3**0.5  # Of the Gauss–Hermite rule of three, where weights are 1/6, 2/3, 1/6.
 
 
@@ -90,12 +91,47 @@ class _Cells(NamedTuple):
         return score, self.table(rate**2 * self.answered * p * (1 - p))
 
 
+class _LevelCells(NamedTuple):
+    """Levels that some respondents reached, and their abilities."""
+
+    rows: slice
+    engine: LevelEngine
+    items: Items
+    ability: Array
+    sd: Array
+
+    def scores(self, point: float, size: int) -> list[Array]:
+        """Scores by slope and steps at θ + point · SD, as tables."""
+        theta = self.ability + point * self.sd
+        _, by_logit, by_step = level_curves(self.items, theta)
+        of_levels = theta * by_logit, *np.moveaxis(by_step, 2, 0)
+        return [self.engine.reached_of(values, self.rows) for values in of_levels][:size]
+
+    def by_ability(self) -> tuple[Array, Array]:
+        """Scores and information by ability, as tables."""
+        by_logit = level_curves(self.items, self.ability)[1]
+        score = self.engine.reached_of(by_logit, self.rows) * self.items.slope
+        information = level_information(self.items, self.ability).T
+        return score, information * self.engine.tried[self.rows]
+
+
+def _level_cells(result: Calibration, patterns: Patterns) -> Iterator[_LevelCells]:
+    """Go over the levels that were reached, some respondents at a time."""
+    parameters = result.parameters
+    counted = patterns.with_trial_correlation(result.correlation_by_item)
+    reached = ~np.isnan(parameters.steps)
+    engine = LevelEngine(counted, parameters.model or "GPCM", reached, parameters.top == 1)
+    items = parameters.items
+    for rows in blocks(patterns.n, len(items.slope) * engine.scores.shape[1] ** 2, _AT_ONCE):
+        abilities = result.ability[rows], result.posterior_sd[rows]
+        yield _LevelCells(rows, engine, items, *abilities)
+
+
 def _cells(result: Calibration, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
     if result.parameters.steps is not None:
-        yield from level_cells(result, result.parameters, patterns)
+        yield from _level_cells(result, patterns)
         return
-
     correlation = result.settings.trial_correlation or 0.0
     patterns = patterns.with_most_trials().with_trial_correlation(correlation)
     of = result.parameters

@@ -27,7 +27,6 @@ from irtkit.calibration.estimates import (
     result_of,
     unbounded_items,
 )
-from irtkit.calibration.levels import LevelScores, level_problem
 from irtkit.calibration.likelihood import MarginalLikelihood, Parameterisation, synthetic_sd
 from irtkit.calibration.priors import (
     USUAL_CHANCE,
@@ -299,9 +298,7 @@ def maximum_likelihood(
     endless = unbounded_items(problem.prior, at.in_sds, information)
     if fixed is not None:
         endless &= parameters.free
-    whole_prior = problem.prior
-    if fixed is None and levels is None:
-        whole_prior = of_some(problem.prior, columns)
+    whole_prior = problem.prior if fixed is not None else of_some(problem.prior, columns)
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
@@ -360,11 +357,10 @@ def _covariances(
         density = schedule.density(items, patterns, half_width, at.populations)
         nodes = density.nodes(2, interpolates=False)
     grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
-    levels = None
-    if items.levels is not None:
-        levels = LevelScores(problem.engine, items, grid)  # type: ignore[arg-type]
+    prior = problem.prior
     if patterns.multiplicity is None or not formed_as_a_whole(items, patterns.n_items):
-        of_population, joint = covariances(patterns, parameters, at, grid, problem.prior, levels)
+        levels: Any = None if items.levels is None else problem.engine
+        of_population, joint = covariances(patterns, parameters, at, grid, prior, levels)
         return joint.of_items()[columns], of_population, joint.chosen(columns)
     # copies share their estimates, not their errors: each has a place of its own
     every = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
@@ -373,7 +369,7 @@ def _covariances(
         every,
         at._replace(items=items.chosen(columns)),
         grid,
-        of_some(problem.prior, columns),
+        of_some(prior, columns),
     )
     # inverting leaves copies with errors that differ by rounding: all have the first's
     first = np.unique(columns, return_index=True)[1]
@@ -404,14 +400,10 @@ def maximum_of(
         correlation = first_correlation(patterns, cells)
     tried: list[tuple[float, float]] = []
     while True:
-        if levels is None:
-            counted = patterns.with_trial_correlation(correlation)
-            problem = problem_of(counted, model, prior, mesh, fixed=fixed)
-            search = start(problem, control, start_items)
-        else:
-            counted = patterns.with_trial_correlation(correlation * ~levels)
-            problem, search = level_problem(counted, model, prior, levels)  # type: ignore[arg-type]
-        maximum = maximise(problem, search, control)
+        by_item: Any = correlation if levels is None else correlation * ~levels
+        counted = patterns.with_trial_correlation(by_item)
+        problem = problem_of(counted, model, prior, mesh, fixed=fixed, levels=levels)
+        maximum = maximise(problem, start(problem, control, start_items), control)
         exhausted = control.n_evaluations >= control.max_evaluations
         if cells is None or given is not None or exhausted or len(tried) == 6:
             break
@@ -438,6 +430,8 @@ def start(
     An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
     that were ``start_items`` with, and are not NaN, start from there.
     """
+    if problem.parameters.levels is not None:
+        return PreconditionedLBFGS(_at_frequencies(problem))
     patterns = problem.engine.patterns
     model = problem.parameters.model
     prior: Prior | None = problem.prior
@@ -518,6 +512,23 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         typical = 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
+
+
+def _at_frequencies(problem: Problem) -> Array:
+    """Start from the frequencies of levels and from the correlation of points with the total."""
+    engine: Any = problem.engine
+    levels: Any = problem.parameters.levels
+    slope: Any = starting_slopes(engine.patterns, shrunk=problem.prior is not None)
+    number = np.where(levels.real, engine.counts + 0.5, 0.0)
+    if levels.model == "GPCM":
+        slope = slope * 2 / (levels.shifts.max(axis=1) + 1)
+        odds = number[:, 1:] / number[:, :1]
+        steps = np.log(np.where(levels.free, odds, 1.0))
+    else:
+        above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1] / number.sum(axis=1, keepdims=True)
+        steps = intercept_of(np.where(levels.free, above, 0.5), slope[:, None])
+    hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
+    return problem.parameters.vector(engine.items(slope, steps), hyper)
 
 
 def with_chance(

@@ -33,11 +33,13 @@ from irtkit.calibration.priors import Hyper, WeakPrior, of_some
 from irtkit.data.patterns import REAL
 from irtkit.irf import Items
 from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
+from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jax.sharding import Mesh
+    from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
@@ -266,14 +268,19 @@ def problem_of(
     mesh: Mesh | None = None,
     *,
     fixed: ItemParameters | None = None,
+    levels: NDArray[np.bool_] | None = None,
 ) -> Problem:
     """Return the problem of fitting a model.
 
     ``fixed`` has the parameters that items keep, NaN where they are free. On their scale the
     population is free. The weak prior of free items then does not learn. The fixed items set its
-    scale and location.
+    scale and location. ``levels`` are the items with ordered levels, of a model that has these.
     """
-    engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
+    engine: Any
+    if levels is None:
+        engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
+    else:
+        engine = LevelEngine(patterns, model, marks=~levels)
     learns = prior is not None and prior.learns
     hyper = None
     if fixed is not None:
@@ -286,7 +293,12 @@ def problem_of(
             items = Items(held.discrimination, held.intercept)
             hyper = prior.learned_from(items, common_slope=model == "1PL")
     parameters = Parameterisation(
-        model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper
+        model,
+        patterns.cells.shape[1],
+        learns=learns,
+        fixed=fixed,
+        hyper=hyper,
+        levels=None if levels is None else engine.levels,
     )
     return Problem(engine, parameters, prior, mesh)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, complete_data_information, curvatures, curves_of
+from irtkit.irf import Items, complete_data_information, curvatures, curves_of, level_curves
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.levels import LevelScores
     from irtkit.calibration.likelihood import Parameterisation, Values
     from irtkit.calibration.priors import Prior
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Grid
     from irtkit.quadrature.engines import Part
+    from irtkit.quadrature.levels import LevelEngine
 
     Floats = NDArray[np.floating[Any]]
 
@@ -266,12 +266,12 @@ def covariances(
     at: Values,
     grid: Grid,
     prior: Prior | None,
-    levels: LevelScores | None = None,
+    levels: LevelEngine | None = None,
 ) -> tuple[Array, ItemCovariance]:
     """Covariances of log SD and mean of ability that are free, and of all items together.
 
-    Those of items are by slope, intercept (and logit of guessing), or slope and every step, whose
-    scores are ``levels``. NaN where items are fixed; a common slope has its own beside every
+    Those of items are by slope, intercept (and logit of guessing), or slope and every step, with
+    an engine of ``levels``. NaN where items are fixed; a common slope has its own beside every
     intercept. That the SD of synthetic ability follows items is left out.
     """
     items = at.items
@@ -283,7 +283,7 @@ def covariances(
         expected = expected_of(patterns, items, grid, right_too=size == 3)
         system = system_of(items, expected)
     else:
-        system = levels.system(by_itself=not whole)
+        system = _system_of_levels(levels, items, grid, by_itself=not whole)
     common = int(parameters.common_slope)
     chosen = parameters.estimated
     if whole:
@@ -306,12 +306,10 @@ def covariances(
         alone[:, 0] = alone[:, :, 0] = 0.0
 
     scored = patterns.copies(moves[:, :, :n_scored])
-    if levels is not None:
-        missing = levels.missing_information(scored)
-    elif patterns.complete and size == 2 and not population.n:
+    if levels is None and patterns.complete and size == 2 and not population.n:
         missing = _missing_of_complete_data(scored, patterns, items, grid)
-    elif formed_as_a_whole(items, patterns.n_items):
-        missing = _missing_of_incomplete_data(scored, patterns, items, grid, population)
+    elif levels is not None or whole:
+        missing = _missing_of_incomplete_data(scored, patterns, items, grid, population, levels)
     else:
         missing = _missing_along(scored, patterns, items, grid, population)
     by_data = patterns.copies(system.item_blocks)
@@ -486,39 +484,89 @@ def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, gr
     return np.asarray(missing)
 
 
-def _missing_of_incomplete_data(
-    moves: Array, patterns: Patterns, items: Items, grid: Grid, population: _Population
-) -> Array:
-    """The same where cells are missing or repeated, items are guessed, or the population is free.
+def _score_functions(items: Items, theta: Array) -> list[Array]:
+    """Functions of θ that scores are sums of, each times a count of every cell.
 
-    The score of an item is responses · B(θ) + right · A(θ): with z = aθ + d it is (right/P −
-    responses) times θs, s and c. What is constant in θ has no covariance: B is left out for c.
-    Without guessing A is (θ, 1).
+    Shape (n_nodes, k, n_items), by slope, intercept (and logit of guessing), or slope and steps.
+    The counts are responses, and with guessing also right ones; of the GRM whether every level was
+    reached. The score of an item is (right/P − responses) times θs, s and c. Of the 2PL and the
+    GPCM it has score · θ beside, and −responses times θ · expected score and P of every level. What
+    is constant in θ has no covariance, and is left out.
     """
-    (n_items, size, n_moves), theta = moves.shape, grid.nodes.theta
-    n_parameters = n_items * size
-    dtype = _number_type(patterns, items)
-    narrow = theta.astype(dtype)
-    of_population = population.scores(theta).T.astype(dtype)
-    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves_of(items, theta))
-    column = narrow[:, None]
+    levels = items.levels
+    column = theta[:, None]
+    if levels is not None:
+        _, by_logit, by_step = level_curves(items, theta)
+        by_slope = theta * by_logit
+        of_levels = np.concatenate([by_slope[:, :, None], by_step], axis=2)
+        if levels.model == "GPCM":
+            of_levels[:, 0, 0] -= levels.scores[:, :1] * theta
+            of_levels = of_levels[:, :1]
+        return [*of_levels.transpose(1, 3, 2, 0)]
+    s, p, c = (curve.T for curve in curves_of(items, theta))
     by_response = np.stack([-column * s, -s], axis=1)
-    by_right = None
-    if size == 3:
-        by_right = np.stack([column * s / p, s / p, c / p], axis=1)
+    if items.logit_guessing is None:
+        return [by_response]
+    return [by_response, np.stack([column * s / p, s / p, c / p], axis=1)]
 
-    def expected(weighted: Floats, by_node: Floats, counts: Any) -> Floats:
-        products = np.tensordot(weighted, by_node, (0, 0))
-        return np.asarray(products if counts is None else products * counts[:, None])
+
+def _system_of_levels(engine: LevelEngine, items: Items, grid: Grid, *, by_itself: bool) -> System:
+    """Information about each item, and (``by_itself``) what it misses along θ."""
+    information = engine.sums(items, grid).information
+    absent = ~items.levels.real
+    missing = np.zeros_like(information)
+    theta = grid.nodes.theta
+    scores = _item_scores(items, theta, engine)
+    for part in engine.parts(items, grid) if by_itself else ():
+        linear = next(orthonormal(part.weights, theta))
+        by_item = scores(part, linear, linear=True).transpose(2, 1, 0)
+        missing += by_item @ by_item.swapaxes(1, 2)
+    filled = information + np.eye(absent.shape[1]) * absent[:, :, None]
+    return System(filled, missing, np.empty(0), np.empty(0))
+
+
+def _item_scores(items: Items, theta: Any, levels: Any) -> Callable[..., Floats]:
+    """Scores of items summed over nodes with some weights, (n, k, n_items)."""
+    functions = [table.astype(theta.dtype) for table in _score_functions(items, theta)]
+    of_grm = levels is not None and len(functions) > 1
+    has_linear = items.logit_guessing is None and not of_grm
 
     def scores(part: Part, weighted: Floats, *, linear: bool) -> Floats:
-        of_items = expected(weighted, by_response, part.answered)
-        if by_right is not None:
-            of_responses = of_items
-            of_items = expected(weighted, by_right, part.right)
-            of_items[:, :2] += of_responses
-        elif linear:  # the score of a slope has right · θ
-            of_items[:, 0] += part.right * (narrow @ weighted)[:, None]
+        size = functions[-1].shape[1]
+        total = np.zeros((weighted.shape[1], size, len(items.slope)), theta.dtype)
+        for k, by_node in enumerate(functions):
+            count = part.right if k else part.answered
+            if of_grm:
+                count = levels.at(k, part.respondents)
+            product = np.tensordot(weighted, by_node, (0, 0))
+            if count is not None:
+                product *= count[:, None]
+            total[:, : by_node.shape[1]] += product
+        if linear and has_linear:
+            total[:, 0] += part.right * (theta @ weighted)[:, None]
+        return total
+
+    return scores
+
+
+def _missing_of_incomplete_data(
+    moves: Array,
+    patterns: Patterns,
+    items: Items,
+    grid: Grid,
+    population: _Population,
+    levels: LevelEngine | None,
+) -> Array:
+    """The same with missing or repeated cells, guessing, ordered levels or a free population."""
+    (n_items, size, n_moves), theta = moves.shape, grid.nodes.theta
+    n_parameters = n_items * size
+    dtype = np.float64 if levels is not None else _number_type(patterns, items)
+    narrow = theta.astype(dtype)
+    of_population = population.scores(theta).T.astype(dtype)
+    of_cells = _item_scores(items, narrow, levels)
+
+    def scores(part: Part, weighted: Floats, *, linear: bool) -> Floats:
+        of_items = of_cells(part, weighted, linear=linear)
         real = population.real[part.respondents].astype(dtype)[:, None]
         flat = of_items.reshape(len(of_items), -1)
         return np.hstack([flat, real * (weighted.T @ of_population)])
@@ -526,12 +574,15 @@ def _missing_of_incomplete_data(
     turn = np.zeros((n_parameters + population.n, n_moves), dtype=dtype)
     turn[:n_parameters] = moves.swapaxes(0, 1).reshape(n_parameters, -1)
     turn[n_parameters:, n_moves - population.n :] = np.eye(population.n)
-    parts = (
-        part._replace(right=part.right.toarray(), answered=part.answered.toarray())
-        if patterns.sparse
-        else part
-        for part in posterior_weights(patterns, items, grid, dtype)
-    )
+    if levels is not None:
+        parts = levels.parts(items, grid)
+    else:
+        parts = posterior_weights(patterns, items, grid, dtype)
+    if patterns.sparse:
+        parts = (
+            part._replace(right=part.right.toarray(), answered=part.answered.toarray())
+            for part in parts
+        )
     return missing_on_polynomials(parts, narrow, scores, turn, patterns.n)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items, Levels, level_curves, log_probability
-from irtkit.quadrature.engines import Posteriors, Sums
+from irtkit.quadrature.engines import Part, Posteriors, Sums
 from irtkit.quadrature.posterior import Posterior, normalised
 
 if TYPE_CHECKING:
@@ -93,11 +93,13 @@ class LevelEngine:
         self.score = np.where(self.marks, score, of_levels * observed)
         """Score of every cell, 0 where it is missing."""
         self.complete = bool((self.tried == 1).all())
+        no_steps = np.where(self.free, 0.0, -np.inf)
+        self.levels = Levels(no_steps, self.scores, model, self.answered)
 
     def items(self, slope: Array, steps: Array) -> Items:
         """Items with some slopes and steps; those that an item does not have are −∞."""
         steps = np.where(self.free, steps, -np.inf)
-        return Items.of_levels(slope, Levels(steps, self.scores, self.model, self.answered))
+        return Items.of_levels(slope, self.levels._replace(steps=steps))
 
     def sums(self, items: Any, grid: Grid, *, exact: bool = True) -> Sums:
         """Marginal log-likelihood and its derivatives by slope and every step, in 64 bits."""
@@ -205,6 +207,12 @@ class LevelEngine:
                     joint = joint + self.at(k, rows) @ (log_p[:, k] - lowest)
             log_mass, weights = normalised(joint)
             yield rows, weights, log_mass
+
+    def parts(self, items: Any, grid: Grid) -> Iterator[Part]:
+        """Scores and observed cells of some respondents, and their posteriors."""
+        for rows, weights, _ in self.weights(items, grid):
+            by_node = np.ascontiguousarray(weights.T)
+            yield Part(rows, self.score[rows], self.tried[rows], by_node, by_node)
 
     def at(self, k: int, rows: slice) -> Array:
         """Whether some cells have the level k, or its weight."""

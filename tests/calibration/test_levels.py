@@ -14,12 +14,11 @@ from scipy.stats import binom
 
 import irtkit
 from irtkit import ResponseMatrix, fit, load, score, simulate_responses
-from irtkit.calibration import levels as of_levels
 from irtkit.calibration import standard_errors
-from irtkit.calibration.estimation import maximum_likelihood, maximum_of
+from irtkit.calibration.estimation import maximum_likelihood, maximum_of, start
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.search import Control, GridSchedule
+from irtkit.calibration.search import Control, GridSchedule, problem_of
 from irtkit.data.patterns import patterns_of
 from irtkit.fitting import refitted
 from irtkit.irf import ItemParameters, level_curves
@@ -139,8 +138,8 @@ def test_the_gradient_is_that_of_the_objective(model: ModelName, missing: float)
     levels[np.random.default_rng(2).random(levels.shape) < missing] = np.nan
     responses = irtkit.read_responses(levels, levels=True)
     patterns = patterns_of(responses, synthetic_is_real=False)
-    problem, _ = of_levels.level_problem(patterns, model, WeakPrior(), np.ones(5, bool))
-    x = of_levels._start(problem)
+    problem = problem_of(patterns, model, WeakPrior(), levels=np.ones(5, bool))
+    x = start(problem, Control()).x
     x = x + 0.05 * np.arange(len(x)) % 0.2
     check_gradient(problem.at(fixed_nodes(41, 5.0), exact=True), x)
 
@@ -355,12 +354,10 @@ def test_weights_of_levels_have_the_gradient_of_the_objective(model: ModelName) 
     whole = mixed(40, 2)[2]
     patterns = patterns_of(whole, synthetic_is_real=False)
     levels = np.arange(8) >= 6
-    problem, _ = of_levels.level_problem(
-        patterns.with_trial_correlation(0.1 * ~levels), model, WeakPrior(), levels
-    )
+    counted = patterns.with_trial_correlation(0.1 * ~levels)
+    problem = problem_of(counted, model, WeakPrior(), levels=levels)
     objective = problem.at(fixed_nodes(41, 5.0), exact=True)
-    x = of_levels._start(problem) + 0.1
-    check_gradient(objective, x)
+    check_gradient(objective, start(problem, Control()).x + 0.1)
 
 
 def test_what_follows_from_a_fit_of_items_of_all_kinds(
