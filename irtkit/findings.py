@@ -372,6 +372,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "sparse-zeros": "the sparse array stores zeros. Pass its .toarray() if cells that are not "
     "stored are wrong too, or a long table of respondent, item and response if they are missing",
     "transposed": "rows look like items ({item}) and columns like systems ({respondent})",
+    "orientation": "rows are named by the column {corner} ({row}), and may be systems or items",
     # From reading files
     "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",
     "nothing-read": "none of {n:file} can be read",

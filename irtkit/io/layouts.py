@@ -22,10 +22,11 @@ from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.text import naming
 from irtkit.io.writing import side_tables, with_side_tables
 from irtkit.responses.columns import (
-    labels_items,
+    are_numbered,
     listed,
     long_roles,
     matched,
+    named_by_corner,
     plain_name,
     task_position,
     transposed,
@@ -33,7 +34,7 @@ from irtkit.responses.columns import (
 )
 from irtkit.responses.labels import in_task
 from irtkit.responses.long import read_long
-from irtkit.responses.marking import COUNTS, MISSING
+from irtkit.responses.marking import COUNTS, MISSING, plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import Table, frame_table
 from irtkit.responses.vocabulary import RESULTS
@@ -56,6 +57,12 @@ _TABLE_NAME = re.compile(
 """Names of files that may be tables, with the name without its endings."""
 DESCRIPTIONS = {"dataset_info.json", "state.json", "dataset_dict.json"}
 """Files that describe the Arrow files of a data set that was saved."""
+SETTINGS_OF_RUN = re.compile(
+    r"(?:.*[-_. ])?(?:config|configuration|settings|args|arguments|params|parameters|"
+    r"hyperparameters|metadata|manifest|info)\.\w+",
+    re.IGNORECASE,
+)
+"""Names of files that hold settings of the run whose results lie beside them."""
 _N_RIGHT = {"ncorrect", "numcorrect", "npassed", "nright", "nsolved", "nsuccesses", "successes"}
 _N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns", "ntotal", "total"}
 _ROUNDING = 0.01  # Of a share in percent.
@@ -112,13 +119,17 @@ def of_table(
     matrix = _read([table], settings, findings)
     if is_long or settings.transpose:
         return matrix, "long table" if is_long else "wide table, transposed"
-    items_first = settings.respondent is None and labels_items(table.header)
-    if transposed(matrix.respondents, matrix.items) or (
-        items_first and not transposed(matrix.items, matrix.respondents)
-    ):
+    corner = named_by_corner(table.header) if settings.respondent is None else "respondent"
+    like_items = transposed(matrix.respondents, matrix.items)
+    like_systems = transposed(matrix.items, matrix.respondents)
+    turn = ask("transpose", transpose=True)
+    if like_items or (corner == "item" and not like_systems):
         labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
-        remedy = Remedy({"transpose": True}, "transpose", safe=False)
-        findings.append(Finding("transposed", "warning", labels, (remedy,)))
+        findings.append(Finding("transposed", "warning", labels, (turn,)))
+    elif corner is None and not (like_systems or are_numbered(matrix.items)):
+        upright = ask("labels", respondent=table.header[0])
+        labels = {"corner": table.header[0], "row": matrix.respondents[0]}
+        findings.append(Finding("orientation", "warning", labels, (turn, upright)))
     return matrix, "wide table"
 
 
@@ -302,7 +313,8 @@ def _are_shares(table: Table, positions: list[int]) -> bool:
         return True
     block, _ = next(table.columns(positions), ([pd.Series()] * len(positions), 0))
     series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
-    right, tried, *shares = (pd.to_numeric(column, errors="coerce") for column in series)
+    plain = (column.map(plain_value) for column in series)  # a share may have a decimal comma
+    right, tried, *shares = (pd.to_numeric(column, errors="coerce") for column in plain)
     errors = [(right / tried - share)[tried > 0].abs() for share in shares]
     return all((error <= _ROUNDING).all() for error in errors)
 
@@ -324,6 +336,8 @@ def _trials_of_cells(table: Table, settings: Settings) -> Table:
     code = settings.marking.literal().code
     others = [k for k in cells if k not in counted]
     strange = [header[k] for k in others if not _MARKS.issuperset(map(code, frame[k]))]
+    if not strange and 2 * len(counted) < len(cells):  # such as days, 2/6
+        strange = [header[k] for k in counted]
     if strange:
         ignore = ask("ignore", ignore=[*listed(settings.ignore), *strange])
         raise failed("not-items", ignore, columns=strange)

@@ -121,7 +121,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
             turned = (by_code["transposed"],)
             settings = settings | {"transpose": True}
             continue
-        doubt = by_code.get("only-right")
+        doubt = by_code.get("only-right", by_code.get("orientation"))
         if doubt is not None:
             others = tuple(finding for finding in notes if finding is not doubt)
             problem = ReadingError(replace(doubt, severity="error"))

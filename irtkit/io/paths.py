@@ -11,7 +11,14 @@ from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, ReadingError, failed
 from irtkit.io import logs, table_files
 from irtkit.io.json_text import json_document
-from irtkit.io.layouts import DESCRIPTIONS, is_table, leave_out, of_table, of_tables
+from irtkit.io.layouts import (
+    DESCRIPTIONS,
+    SETTINGS_OF_RUN,
+    is_table,
+    leave_out,
+    of_table,
+    of_tables,
+)
 from irtkit.io.reading import FOR_LOGS, FOR_TABLES, TABLE_FORMATS, of_memory
 from irtkit.io.text import naming, read_text_table, text_table
 from irtkit.io.writing import is_side_table, with_side_tables
@@ -128,8 +135,9 @@ def _of_files(
         return of_logs(read, settings, findings)
     beside = {file for file in read.skipped if is_side_table(file) or file.name in DESCRIPTIONS}
     others = [file for file in read.skipped if file not in beside]
-    tables = [file for file in others if is_table(file)]
-    tables = tables or [file for file in others if file.suffix.lower() == ".json"]
+    results = [file for file in others if not SETTINGS_OF_RUN.fullmatch(file.name)]
+    tables = [file for file in results if is_table(file)]
+    tables = tables or [file for file in results if file.suffix.lower() == ".json"]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")

@@ -17,9 +17,11 @@ from irtkit.responses.marking import MISSING, plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.vocabulary import (
     COLUMNS,
+    IDS,
     INVERTED,
     LABELS,
     METADATA,
+    OUTCOMES,
     REPEATS,
     RESULTS,
     RUNS,
@@ -82,8 +84,8 @@ def is_long(header: Sequence[str], respondent: Names, item: Names, response: str
     plain = {plain_name(name) for name in header}
     if respondent:
         plain.add("respondent")
-    roles = {role for role in ("respondent", "item", "response") if plain & COLUMNS[role]}
-    if "item" in roles and len(roles) > 1:
+    others = COLUMNS["respondent"] | COLUMNS["response"] | OUTCOMES
+    if plain & COLUMNS["item"] and plain & others:
         return True
     marked = bool(plain & (COLUMNS["response"] | RESULTS))
     return marked and bool(_items_by_meaning(header, listed(respondent)))
@@ -158,10 +160,17 @@ def respondent_position(header: Sequence[str]) -> int | None:
     return 0 if labelled or is_nameless(header[0]) else None
 
 
-def labels_items(header: Sequence[str]) -> bool:
-    """Whether the name of the column of labels of a wide table says that the rows are items."""
+def named_by_corner(header: Sequence[str]) -> str | None:
+    """What the name of the column of labels says that rows are, None if it may be both: an id."""
     corner = plain_name(header[respondent_position(header) or 0])
-    return corner in COLUMNS["item"].union(TASKS) - COLUMNS["respondent"]
+    if corner in COLUMNS["item"].union(TASKS) - COLUMNS["respondent"]:
+        return "item"
+    return None if corner in IDS else "respondent"
+
+
+def are_numbered(labels: Sequence[str]) -> bool:
+    """Whether most labels end in a number, as those of items do."""
+    return 2 * sum(label[-1:].isdigit() for label in labels) > len(labels)
 
 
 def is_nameless(name: str) -> bool:

@@ -60,8 +60,10 @@ INVERTED = {
     "isfailed", "failure",
 }
 """Names of columns in which 1 is likely wrong."""
-RESULTS = INVERTED | RATINGS | {"result", "outcome", "label", "grade", "verdict", "pass"}
-"""Names of columns that are results beside systems and items, whose meaning is asked for."""
+OUTCOMES = INVERTED | {"result", "outcome", "grade", "verdict", "pass"}
+"""Names of columns that are results beside items, whose meaning is asked for."""
+RESULTS = OUTCOMES | RATINGS | {"label"}
+"""Names of columns that are results where all other columns are systems, items and trials."""
 TASKS = (
     "task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset",
     "category", "domain", "subject", "topic", "split",
@@ -79,9 +81,9 @@ METADATA = {
     "opensource", "chat", "ischat", "moe", "ismoe", "reasoning", "isreasoning", "thinking",
     "proprietary", "closed", "finetuned", "isfinetuned", "merged", "ismerged", "multimodal",
     "quantized", "rlhf", "base", "isbase", "api", "flagged", "vision", "hastools", "tools",
-    "fewshot",
+    "fewshot", "date", "day", "releasedate", "created",
 }
-"""Columns of 0 and 1 that describe systems."""
+"""Columns of 0 and 1, or of days such as 2/6, that describe systems."""
 SUMMARIES = {
     "total", "sum", "mean", "average", "avg", "median", "overall", "macroavg", "microavg",
     "subtotal", "grandtotal", "overallscore", "totalscore", "meanscore", "averagescore",
@@ -89,8 +91,9 @@ SUMMARIES = {
 """Plain names of a row or column that sums up the others."""
 KEY_ROWS = {"key", "answerkey", "answers", "correctanswer", "solution", "target"}
 """Plain labels of a row that holds the right answers."""
-LABELS = {"id", "index", "name"}
-"""Names of a first column that holds labels."""
+IDS = {"id", "index"}
+LABELS = IDS | {"name"}
+"""Names of a first column that holds labels; ids are of items as often as of systems."""
 # fmt: on
 RIGHT = frozenset().union(*(right for right, _ in MARKS))
 WRONG = frozenset().union(*(wrong for _, wrong in MARKS))

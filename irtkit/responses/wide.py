@@ -300,13 +300,15 @@ def _refuse_long(header: list[str]) -> None:
 
 def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
     """Refuse a header that holds responses: the first row of a table without a header."""
-    plain = [plain_value(name) for name in header[1:]]
+    plain = [*map(plain_value, header)]
+    *labels, last = plain
+    numbers = [value for value in plain[1:] if isinstance(value, float)]
     if marking.threshold is None:
         marks = marking.right | marking.wrong or {0.0, 1.0}
-        held = marks.issuperset(plain) and (marking.right or plain != [0.0, 1.0])
+        counted = not marking.right and [0.0, 1.0] in (plain, plain[1:])
+        is_row = not numbers[1:] and not isinstance(plain[0], float) and last in marks
+        held = not counted and (is_row or (len(labels) > 1 and marks.issuperset(plain[1:])))
     else:
-        held = all(isinstance(value, float) for value in plain) and any(
-            value % 1 for value in plain
-        )
-    if held and len(plain) > 1:
+        held = len(labels) > 1 and len(numbers) == len(labels) and any(n % 1 for n in numbers)
+    if held:
         raise failed("no-header", names=header[1:])

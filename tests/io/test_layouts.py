@@ -420,6 +420,18 @@ FORMS: dict[str, Form] = {
         *((f"{model}/{task}.csv", csv(CELLS.loc[[model], names].set_axis(["1", "2"], axis=1)))
           for model in MODELS for task, names in (("gsm8k", ITEMS[:2]), ("arc", ITEMS[2:])))),
         TASKS.part(BY_NAME, [2, 3, 0, 1])),
+    **{f"settings beside results: {end}": says("file-names|skipped-files", written(
+        *((f"{model}/{name}.{end}", f"{json.dumps(row)}\n") for model in MODELS for name, row in (
+            ("config", {"temperature": 0, "seed": 1}), ("results", CELLS.loc[model].to_dict())))),
+        WANT.part(BY_NAME)) for end in ("json", "jsonl")},
+    "files for each system without a header": refuses("no-header", written(
+        *((f"{model}.csv", csv(rows[["item", "score"]], header=False))
+          for model, rows in LONG.groupby("model")))),
+    "long, without a header": refuses("no-header", csv(LONG, header=False)),
+    "errors and seconds in a file for each system": asks("no-response-column", written(
+        *((f"{model}.csv", csv(pd.DataFrame({"id": ITEMS, "error": 1 - CELLS.loc[model].to_numpy(),
+                                             "latency": [1.5, 2, 0.5, 1]})))
+          for model in MODELS)), WANT.part(BY_NAME), response="error", right=0, wrong=1),
     "rows in a file for each system": asks("repeated", written(
         *((f"{model}.csv", csv(CELLS.loc[[model, model]])) for model in MODELS)),
         DOUBLED.part(BY_NAME), repeats="count"),
@@ -436,6 +448,15 @@ FORMS: dict[str, Form] = {
     "counts beside marks": reads(LONG.assign(n_passed=5 * LONG["score"], total=7)),
     "columns of counts and their shares": reads(LONG.assign(
         n_correct=2 * LONG["score"], n_samples=2), DOUBLED),
+    "columns of counts and their shares with commas": reads(LONG.assign(
+        n_correct=2 * LONG["score"], n_samples=4, score=LONG["score"].map({0: "0", 1: "0,5"})),
+        irtkit.ResponseMatrix.from_counts(2 * VALUES, np.full((6, 4), 4), MODELS, ITEMS)),
+    **{f"days such as 2/6 in a column {name}": asks(code, WIDE.assign(
+        **{name: ["2/6", "3/11", "1/5", "4/9", "5/5", "12/24"]}), ignore=[name])
+       for name, code in (("date", "metadata-columns"), ("evaluated", "not-items"))},
+    "ids of rows": says("orientation", CELLS.set_axis([*"ABCD"], axis=1)
+        .set_axis([*"uvwxyz"]).reset_index(names="id"),
+        irtkit.ResponseMatrix(VALUES, [*"uvwxyz"], [*"ABCD"])),
     "cells 2/2 beside 1 and 0": reads(COUNTED, BOTH),
     "cells 2/2 beside 1 and 0, without systems": reads(
         COUNTED[["q2", "q1", "q3", "q4"]], irtkit.ResponseMatrix.from_counts(
@@ -538,7 +559,8 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
         return
     responses, said = read(given, **settings)
     assert responses == want
-    assert said - {"file-names"} == ({codes} if kind == "says" else set()) - {"file-names"}
+    expected = {*codes.split("|")} if kind == "says" else set()
+    assert said - {"file-names"} == expected - {"file-names"}
     if isinstance(given, Path) and (kind == "asks" or not settings) and "threshold" not in settings:
         proposed = overview(given).matrix
         assert proposed is None or proposed == want
