@@ -348,6 +348,10 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "as one[[ (and {more:more label})]][[. Both have answers to the same item: {item}]]",
     "no-respondent-column": "no column is recognised as the respondents among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
+    "no-judge-column": "no column is recognised as the judges among {columns}",
+    "judge-column": "the column {column} names {n:judge}, and a mark depends on its judge. Adjust "
+    "marks for severity by irtkit.judges(FILE) (irtkit judges FILE)",
+    "two-values": "{label} has two values in {column}: {values}",
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may hold the {role!s}: {columns}",
     "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
@@ -400,7 +404,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "is {error}]]",
     "runs": "{respondent} ran several times on task {task}, and the logs do not say which run "
     "counts: {files!s}[[. The newest run did not end well (status {status!s})]]",
-    "several-metrics": "task {task} has several metrics: {names!s}",
+    "several-metrics": "task {task} has several metrics: {names!s}[[. Marks of several judges "
+    "({judges!s}) are adjusted by irtkit.judges(FILE) (irtkit judges FILE)]]",
     "several-filters": "metric {of} of task {task} has several filters: {names!s}",
     "doubtful-mark": "{file!s}: sample {sample} has {metric!s} {mark} and a score of {score}, "
     "which do not agree",

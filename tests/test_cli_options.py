@@ -51,9 +51,10 @@ def test_help_fits_80_columns_and_breaks_no_word(name: str, tmp_path: Path) -> N
 
 def test_the_help_explains_options_of_reading_and_names_commands_for_words(tmp_path: Path) -> None:
     told = printed("help reading", tmp_path)
-    assert {f"--{name.replace('_', '-')}" for name in Settings.names()} - {"--sparse"} <= {
-        *told.split()
-    }
+    assert {f"--{name.replace('_', '-')}" for name in Settings.names()} - {
+        "--sparse",
+        "--family",
+    } <= {*told.split()}
     assert printed("help audit", tmp_path) == printed("audit --help-all", tmp_path)
     assert "got 'nothing'" in refused("help nothing", tmp_path)
     for word, answer in ASKED.items():

@@ -195,6 +195,7 @@ _KINDS = {
     "all": "All sources",
     "labels": "Tables",
     "marks": "Tables and arrays",
+    "ratings": "Ratings by judges",
     "logs": "Evaluation logs",
 }
 """Sources by the kind of the settings that are for them."""

@@ -83,6 +83,7 @@ _RUN = (
 _SYSTEM, _KIND = ["respondent", "task"], ["format", "task"]
 _REPEATS = {"count": "count", "first": "first", "last": "last", "majority": "mean>=0.5"}
 _CHOICES = tuple(Remedy({"repeats": rule}, purpose) for purpose, rule in _REPEATS.items())
+_JUDGE = re.compile("judge|grade|rater|rating")  # Metrics that models or people give.
 _SHOWN = 20  # Metrics, filters or tasks that a message lists.
 
 
@@ -324,6 +325,18 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     rows = logs.rows[logs.rows["mark"].isin(marks.index)]
     row = row_of[logs.marks["run"]][rows["mark"]]
     column, values = column_of[rows["item"]], rows["value"].to_numpy()
+    described = list(logs.described.items())
+    table = _table([_description(*described[k]) for k in items.index], labels)
+    metrics = None
+    if settings.judge is None:
+        metrics = _metrics(logs, runs, (row_of, respondents), (column_of, labels))
+    else:
+        number, judges = marks["name"].reindex(logs.marks.index).factorize()
+        column = column * len(judges) + number[rows["mark"]]
+        table = table.loc[np.repeat(labels, len(judges))].rename_axis("judged_item").reset_index()
+        table["judge"] = np.tile(judges, len(labels))
+        labels = tuple(table["judged_item"] + "/" + table["judge"])
+        table = table.set_axis([*labels])
     if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
     codes, coder = coded(values, row, column, (respondents, labels), settings.marking)
@@ -337,15 +350,11 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
     except ReadingError as error:  # rows of one run are epochs
         error.finding = replace(error.finding, remedies=_CHOICES)
         raise
-    described = list(logs.described.items())
     details: dict[str, dict[str, Any]] = {name: {} for name in respondents}
     for run in runs.index:
         details[logs.samples[run].respondent] |= logs.samples[run].details
-    return matrix.with_tables(
-        _table([_description(*described[k]) for k in items.index], labels),
-        _table([*details.values()], respondents) if any(details.values()) else None,
-        _metrics(logs, runs, (row_of, respondents), (column_of, labels)),
-    )
+    systems = _table([*details.values()], respondents) if any(details.values()) else None
+    return matrix.with_tables(table, systems, metrics)
 
 
 def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
@@ -449,9 +458,17 @@ def _newest(logs: Logs, runs: pd.DataFrame, findings: list[Finding]) -> pd.DataF
 
 
 def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Row of `Logs.marks` of each run. If several can be meant, the error lists them."""
+    """Row of `Logs.marks` of each run. If several can be meant, the error lists them.
+
+    Of ratings by judges, these are all marks, or those of the metrics that are named.
+    """
     import pandas as pd
 
+    if settings.judge is not None:
+        marks = logs.marks[logs.marks["run"].isin(runs.index)]
+        _check_known("metric", settings.metric, marks["metric"])
+        metrics = listed(settings.metric)
+        return marks[marks["metric"].isin(metrics) if metrics else marks["is_mark"].astype(bool)]
     kinds = [(group, _common(logs, group)) for _, group in runs.groupby(_KIND, sort=False)]
     for argument in ("metric", "filter"):
         names = pd.concat(common[argument] for _, common in kinds)
@@ -504,7 +521,9 @@ def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str
             )
             values |= {"task": task, "metric": default, "mark": mark}
             raise failed("doubtful-mark", *remedies, **values)
-    return _choice("metric", given, named or names or [*common["metric"].unique()], task=task)
+    judges = [name for name in names if _JUDGE.search(name)]
+    values = {"task": task, "judges": judges if len(judges) > 1 else []}
+    return _choice("metric", given, named or names or [*common["metric"].unique()], **values)
 
 
 def _choice(argument: str, given: list[str], names: list[str], **values: Any) -> str:

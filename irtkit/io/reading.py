@@ -41,6 +41,8 @@ def read_responses(
     respondent: Names = None,
     item: Names = None,
     response: str | None = None,
+    judge: str | None = None,
+    family: str | None = None,
     key: Any = None,
     threshold: float | None = None,
     score_range: Any = None,
@@ -228,7 +230,7 @@ def of_memory(data: Any, settings: Settings, findings: list[Finding]) -> tuple[R
         raise ValueError(f"format must be wide or long for data in memory, got {settings.format!r}")
     array = _array(data)
     if array is not None:
-        others = (*Settings.names("labels"), "sparse")
+        others = (*Settings.names("labels", "ratings"), "sparse")
         settings.refuse(others, "tables with labels, and this is an array")
         names = ("threshold", "right", "wrong", "score_range")
         words = {name: getattr(settings, name) for name in names}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Names: TypeAlias = str | Iterable[str] | None
 """The name of a column, or several names."""
 
+USUAL = "*"  # Instead of the name of a column: the column with a usual name.
 _LOOKED_AT = 100  # Labels that are compared with patterns, evenly spaced.
 _ITEM_LABEL = re.compile(
     r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+|.{8,}\?",
@@ -61,10 +62,20 @@ class Roles(NamedTuple):
     """Column whose value comes first in the label of an item."""
     target: int | None = None
     """Column of right answers, with which the responses are compared."""
+    judge: int | None = None
+    """Column whose value comes last in the label of an item."""
+    family: int | None = None
+    """Column that describes respondents."""
+
+    @property
+    def systems(self) -> list[int]:
+        """Columns of the label of a respondent, and the one that describes it."""
+        return [k for k in (*self.respondent, self.family) if k is not None]
 
     def all_items(self, by_task: bool) -> list[int]:  # noqa: FBT001 - the one argument
-        """Columns of the label of an item, perhaps with the task first."""
-        return [*([self.task] if by_task and self.task is not None else []), *self.item]
+        """Columns of the label of an item, perhaps with the task first, and the judge last."""
+        task = self.task if by_task else None
+        return [k for k in (task, *self.item, self.judge) if k is not None]
 
 
 def plain_name(name: str) -> str:
@@ -97,12 +108,18 @@ def long_roles(
     item: Names = None,
     response: str | None = None,
     *,
+    judge: str | None = None,
+    family: str | None = None,
     keyed: bool = False,
 ) -> Roles:
     """Columns of a long table; a column that is not named is recognised by its usual names.
 
     With a key of the items (`keyed`) the response is the column of answers.
     """
+    judges = named(header, "judge", None if judge == USUAL else judge)
+    judges = [recognised(header, "judge")] if judge == USUAL else judges
+    families = named(header, "family", family)
+    header = ["" if k in judges + families else name for k, name in enumerate(header)]
     rows = named(header, "respondent", respondent)
     items = named(header, "item", item)
     cells = named(header, "response", response)
@@ -121,7 +138,8 @@ def long_roles(
         raise ValueError("respondent, item and response must name different columns")
     task = None if item is not None else task_position(header, {*rows, *items, *cells})
     targets = usual_columns(header, "target", taken) if compared and not keyed else []
-    return Roles(rows, items, cells[0], task, targets[0] if targets else None)
+    others = [next(iter(places), None) for places in (targets, judges, families)]
+    return Roles(rows, items, cells[0], task, *others)
 
 
 def _items_by_meaning(header: Sequence[str], taken: Sequence[str]) -> list[int]:

@@ -10,7 +10,7 @@ from unicodedata import normalize
 import numpy as np
 
 from irtkit.checks import check_unique, did_you_mean, first_names, short
-from irtkit.findings import Finding, ReadingError
+from irtkit.findings import Finding, ReadingError, failed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -131,13 +131,19 @@ class Labels:
     """Numbers of the labels in one column, or in several that are joined with "/".
 
     Labels that differ only by blanks or Unicode form are one label. Labels to be left out have a
-    number below 0. If the labels are `prefixed`, the first column is their task.
+    number below 0. If the labels are `prefixed`, the first column is their task. If they are
+    `described`, the last column says something about them and is no part of the label.
     """
 
     def __init__(
-        self, columns: Sequence[str], ignored: Iterable[str], *, prefixed: bool = False
+        self,
+        columns: Sequence[str],
+        ignored: Iterable[str],
+        *,
+        prefixed: bool = False,
+        described: bool = False,
     ) -> None:
-        self.columns, self.prefixed = columns, prefixed
+        self.columns, self.prefixed, self.described = columns, prefixed, described
         self.ignored = dict.fromkeys(ignored, False)
         """Labels to be left out, and whether they occurred."""
         self.names: list[str] = []
@@ -172,12 +178,17 @@ class Labels:
                 raise ReadingError(Finding("no-label", "error", values), place)
         return numbers
 
+    def joined(self, parts: Sequence[str]) -> str:
+        """Label of values of the columns."""
+        return in_task(*parts) if self.prefixed else "/".join(parts)
+
     def _number(self, value: Any) -> int:
         given = value if isinstance(value, tuple) else (value,)
-        if any(map(is_missing_label, given)):
-            return _NO_LABEL
         parts = tuple(map(str, given))
-        written = in_task(*parts) if self.prefixed else "/".join(parts)
+        named = parts[:-1] if self.described else parts
+        if any(map(is_missing_label, given[: len(named)])):
+            return _NO_LABEL
+        written = self.joined(named)
         if written in self.ignored:
             self.ignored[written] = True
             return _IGNORED
@@ -188,6 +199,9 @@ class Labels:
             self.parts.append(parts)
         elif written != self.names[number]:
             self.merged[written] = self.names[number]
+        if self.described and parts[-1] != self.parts[number][-1]:
+            values = [self.parts[number][-1], parts[-1]]
+            raise failed("two-values", column=self.columns[-1], label=written, values=values)
         return number
 
 
@@ -218,11 +232,15 @@ def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
     """Place of every row's tuple of values among the distinct tuples, and these."""
     import pandas as pd
 
-    arrays = [column.to_pandas() if hasattr(column, "to_pandas") else column for column in columns]
-    plain = [np.asarray(array, dtype=object) for array in arrays]
-    rows = [*zip(*plain, strict=True)]
-    which, distinct = pd.factorize(np.fromiter(rows, object, len(rows)))
-    return which, pd.Index(distinct, tupleize_cols=False)
+    which = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        places, values = _factorised(column)
+        which = pd.factorize(which * (len(values) + 1) + places)[0]
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
+    parts = [column.take(first) for column in columns]
+    parts = [part.to_pandas() if hasattr(part, "to_pandas") else part for part in parts]
+    rows = [*zip(*(np.asarray(part, dtype=object) for part in parts), strict=True)]
+    return which, pd.Index(rows, tupleize_cols=False)
 
 
 def by_label(

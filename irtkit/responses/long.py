@@ -25,6 +25,7 @@ from irtkit.responses.columns import (
     no_column,
     plain_name,
     several_columns,
+    usual_columns,
 )
 from irtkit.responses.labels import Labels
 from irtkit.responses.marking import (
@@ -101,6 +102,8 @@ class LongFrame:
 
     def matrix(self) -> tuple[ResponseMatrix, list[Finding], int]:
         """Response matrix, findings about values, and the number of responses."""
+        import pandas as pd
+
         if self._compared:
             block = tuple(map(np.concatenate, zip(*self._answers, strict=True)))
             matrix, notes, n_given = of_answers(block, self.names, self.settings)
@@ -114,8 +117,17 @@ class LongFrame:
                 wrong = ask("blank-wrong", right=1, wrong="")
                 choices = wrong, ask("blank-missing", missing="")
                 notes.append(Finding("only-right", "note", {"n": matrix.n_missing}, choices))
+        parts = self.items.parts
         if self.items.prefixed:
-            matrix = matrix.with_columns(task=[parts[0] for parts in self.items.parts])
+            matrix = matrix.with_columns(task=[names[0] for names in parts])
+        if self.settings.judge is not None:
+            judged = [self.items.joined(names[:-1]) for names in parts]
+            matrix = matrix.with_columns(judged_item=judged, judge=[names[-1] for names in parts])
+        if self.settings.family is not None:
+            families = [names[-1] for names in self.respondents.parts]
+            described = {self.settings.family: families}
+            table = pd.DataFrame(described, [*matrix.respondents])
+            matrix = matrix.with_tables(matrix.item_table, table)
         return matrix, notes, n_given
 
 
@@ -131,6 +143,8 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
         if getattr(settings, name):
             raise ValueError(f"{name} is for a wide table, but this table is long")
     roles = [_roles(table, settings) for table in tables]
+    if settings.judge is None:
+        _refuse_judges(tables, roles, settings)
     by_task = all(role.task is not None for role in roles)
     for table, role in zip(tables, roles, strict=True):
         if role.task is not None and not by_task:
@@ -160,12 +174,28 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
     return matrix, findings + summaries + notes
 
 
+def _refuse_judges(tables: Sequence[Table], roles: Sequence[Roles], settings: Settings) -> None:
+    """Refuse a column of several judges, which no setting names."""
+    judges: dict[str, str] = {}
+    for table, role in zip(tables, roles, strict=True):
+        taken = {*role.systems, *role.all_items(by_task=True), role.response, role.target}
+        taken |= matched(table.header, settings.ignore)[0]
+        for k in usual_columns(table.header, "judge", taken):
+            for (column,), _ in table.columns([k]):
+                judges |= dict.fromkeys(map(str, distinct(_values(column))[1]), table.header[k])
+    if len(judges) > 1:
+        column = next(iter(judges.values()))
+        ignore = Remedy({"ignore": [*listed(settings.ignore), column]}, "ignore", safe=False)
+        raise failed("judge-column", ignore, column=column, n=len(judges))
+
+
 def _roles(table: Table, settings: Settings) -> Roles:
     """Columns of a long table. Those to ignore have no name."""
     out, _ = matched(table.header, settings.ignore)
     header = ["" if k in out else name for k, name in enumerate(table.header)]
-    named = settings.respondent, settings.item, settings.response
-    roles = long_roles(header, *named, keyed=settings.key is not None)
+    columns = settings.respondent, settings.item, settings.response
+    how: Any = {"judge": settings.judge, "family": settings.family}
+    roles = long_roles(header, *columns, **how, keyed=settings.key is not None)
     others = rival_columns(table, header, roles)
     if others and settings.response is None and settings.key is None:
         raise several_columns("response", [header[k] for k in (roles.response, *others)])
@@ -220,7 +250,11 @@ def _long_frame(
     header, first = tables[0].header, roles[0]
     ignored = [name for table in tables for name in matched(table.header, settings.ignore)[1]]
     labels = (
-        Labels([header[k] for k in first.respondent], ignored),
+        Labels(
+            [header[k] for k in first.systems],
+            ignored,
+            described=first.family is not None,
+        ),
         Labels([header[k] for k in first.all_items(by_task)], ignored, prefixed=by_task),
     )
     frame = LongFrame(settings, marking, labels, targets=first.target is not None)
@@ -230,8 +264,8 @@ def _long_frame(
         for table, role in zip(tables, roles, strict=True):
             items = role.all_items(by_task)
             targets = [] if role.target is None else [role.target]
-            start, n_labels = 0, len(role.respondent)
-            for block, done in table.columns([*role.respondent, *items, role.response, *targets]):
+            start, n_labels = 0, len(role.systems)
+            for block, done in table.columns([*role.systems, *items, role.response, *targets]):
                 values = [*map(_values, block[n_labels + len(items) :])]
                 rows = labels[0].numbers(block[:n_labels], table.place, start)
                 of_items = block[n_labels : n_labels + len(items)]

@@ -51,7 +51,8 @@ _INDENTED: Any = {"initial_indent": "    ", "subsequent_indent": "    ", "break_
 def _setting(word: str, text: str, *, of: str = "all", option: bool = True) -> Any:
     """Declare a setting: what it takes, its help, and the kind of source that it is for.
 
-    ``labels`` are tables with labels, ``marks`` tables and arrays, and ``logs`` evaluation logs.
+    ``labels`` are tables with labels, ``marks`` tables and arrays, ``logs`` evaluation logs, and
+    ``ratings`` long tables and logs with judges.
     """
     default = {"": False, "RULE": "error"}.get(word)
     return field(default=default, metadata={"word": word, "text": text, "of": of, "option": option})
@@ -77,6 +78,19 @@ class Settings:
         "COLUMN",
         "Column of responses in a long table. Columns with usual names need not be named.",
         of="labels",
+    )
+    judge: str | None = _setting(
+        "COLUMN",
+        "Column of judges in a long table of ratings, or * for the usual one, or for all metrics "
+        "of logs. An item is then an item as one judge marks it. irtkit judges adjusts the marks.",
+        of="ratings",
+    )
+    family: str | None = _setting(
+        "COLUMN",
+        "Column of a long table with the family of each system, kept as a column of "
+        "`respondent_table`.",
+        of="ratings",
+        option=False,
     )
     key: Any = _setting(
         "FILE|LABEL",
@@ -199,6 +213,8 @@ class Table:
 
     def is_long(self, settings: Settings) -> bool:
         """Whether the table has a row per response."""
+        if settings.judge is not None or settings.family is not None:
+            return True
         if settings.format in {"wide", "long"}:
             return settings.format == "long"
         out = matched(self.header, settings.ignore)[0] if settings.ignore else ()

@@ -45,6 +45,11 @@ COLUMNS = {
         "target", "key", "gold", "goldanswer", "label", "truth", "groundtruth", "correctanswer",
         "expected", "expectedanswer", "reference", "answerkey", "solution",
     },
+    "judge": {
+        "judge", "judgeid", "judgename", "judgemodel", "grader", "graderid", "gradermodel", "rater",
+        "raterid", "annotator", "annotatorid", "evaluator", "evaluatormodel", "assessor", "scorer",
+        "autorater",
+    },
 }
 """Names of columns by the role that they have."""
 SCORES = {"response", "score", "value", "accuracy", "acc", "reward"}

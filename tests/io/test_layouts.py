@@ -286,7 +286,7 @@ FORMS: dict[str, Form] = {
        for name, values in {"fewshot": (0, 5), "language": ("en", "de")}.items()},
     **{f"respondents by {name}": asks("repeated", again(name, values), joined(values, 0),
                                       respondent=["model", name])
-       for name, values in {"fewshot": (0, 5), "judge": ("claude", "gpt")}.items()},
+       for name, values in {"fewshot": (0, 5), "lab": ("claude", "gpt")}.items()},
     "rows twice": asks("repeated", SAME_TWICE, repeats="first"),
     # Columns that are not items
     **{f"0/1 column {name}": asks("metadata-columns", WIDE.assign(**{name: [0, 1] * 3}),

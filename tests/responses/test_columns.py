@@ -21,7 +21,7 @@ def test_usual_names_are_recognised_in_any_spelling() -> None:
     items = ["item", "question_id", "Instance-Id", "docId", "task_id"]
     for header in product(["response", "Correct", "is_correct", "acc"], items, ["?"], respondents):
         assert is_long(header, None, None, None)
-        assert long_roles(header) == ([3], [1], 0, None, None)
+        assert long_roles(header)[:5] == ([3], [1], 0, None, None)
 
 
 @pytest.mark.parametrize(("header", "settings", "roles"), [
@@ -37,7 +37,7 @@ def test_usual_names_are_recognised_in_any_spelling() -> None:
     (["model", "item", "answer", "score"], {}, ([0], [1], 3, None, None)),
 ])  # fmt: skip
 def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[Any, ...]) -> None:
-    assert long_roles(header, **settings) == roles
+    assert long_roles(header, **settings)[:5] == roles
 
 
 @pytest.mark.parametrize(("header", "code", "choices"), [
