@@ -40,6 +40,8 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     p) over the items answered. The mean of (r − M)²/V then follows χ²/ν with the same variance
     (Cochran 1950, Satterthwaite 1946).
     """
+    from scipy.special import chdtr
+
     margins = patterns.margins
     share = margins.item_right[REAL] / np.maximum(margins.item_responses[REAL], 1)
     of_items = share * (1 - share)
@@ -56,20 +58,14 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     spread_by_chance = float(spread.mean())
     usual = float(inflation.mean())
     usual_spread = float((spread * inflation**2).mean())
-    if mean_square >= usual:  # beyond the mean, which is above the median
-        return False
-    from scipy.special import chdtr
+    n = max(n_eff, 2.0)
 
-    def below(expected: float, variance: float, n: float) -> float:
+    def below(expected: float, variance: float) -> float:
         """Probability of a smaller mean square from n independent respondents."""
         freedom = 2 * expected**2 * (n - 1) / variance
         return float(chdtr(freedom, freedom * mean_square / expected))
 
-    if below(usual, usual_spread, len(variance)) >= _LEVEL:  # no fewer respondents make it less
-        return False
-    n = max(n_eff, 2.0)
-    by_chance = below(1.0, spread_by_chance, n) < 1 - _LEVEL
-    return by_chance and below(usual, usual_spread, n) < _LEVEL
+    return below(1.0, spread_by_chance) < 1 - _LEVEL and below(usual, usual_spread) < _LEVEL
 
 
 _NORMAL = NormalDist()

@@ -301,7 +301,8 @@ class Patterns:
         """
         if not self.repeated or (not np.any(correlation) and self.scored is None):
             return self
-        return self._counted(lambda n: 1 + np.maximum(n - 1, 0) * correlation)
+        worth = self.score_worth(correlation)
+        return self._times(worth, lambda n: 1 / (1 + np.maximum(n - 1, 0) * correlation))
 
     def with_scored(self, scored: NDArray[np.bool_]) -> Patterns:
         """Return the same cells, with scores for some items, those of others for one trial each."""
@@ -315,21 +316,14 @@ class Patterns:
 
     def with_item_weights(self, weights: Array) -> Patterns:
         """Return the same shares right, the numbers of every item times its weight."""
-        weights = weights.astype(np.float32)
-        if self.sparse:
-            cells, trials = self.cells.copy(), self.trials.copy()
-            cells.data = cells.data * weights[cells.indices]
-            trials.data = trials.data * weights[trials.indices]
-        else:
-            cells, trials = self.cells * weights, self.trials * weights
-        return Patterns(cells, trials, self.group, self.frequency, self.multiplicity)
+        return self._times(weights, np.ones_like)
 
-    def score_worth(self, correlation: float | None) -> Any:
+    def score_worth(self, correlation: Any) -> Any:
         """Trials that a score of every item is worth, 1 for items of right and wrong."""
         if self.scored is None:
             return 1.0
-        worth = SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * (correlation or 0.0))
-        return np.where(self.scored, worth, 1.0)
+        correlation = 0.0 if correlation is None else correlation
+        return np.where(self.scored, SCORE_TRIALS / (1 + (SCORE_TRIALS - 1) * correlation), 1.0)
 
     def with_most_trials(self, most: int = 100_000) -> Patterns:
         """Return the same proportions, with at most ``most`` trials in a cell.
@@ -339,18 +333,19 @@ class Patterns:
         """
         if self.trials is None or self.scored is not None or self.trials.max() <= most:
             return self
-        return self._counted(lambda n: np.maximum(n / most, 1))
+        return self._times(1.0, lambda n: np.minimum(most / np.maximum(n, 1), 1))
 
-    def _counted(self, effect: Callable[[Array], Array]) -> Patterns:
-        """Divide the numbers of every cell by what is a function of its trials."""
-        counted = self
-        if self.scored is not None:
-            counted = self.with_item_weights(np.where(self.scored, SCORE_TRIALS, 1))
-        right, tried = counted.cells.astype(np.float32), counted.trials.astype(np.float32)
-        numbers = (right.data, tried.data) if self.sparse else (right, tried)
-        divisor = effect(numbers[1]).astype(np.float32)
+    def _times(self, by_item: Any, by_trials: Callable[[Array], Array]) -> Patterns:
+        """Multiply the numbers of every cell by a factor of its item and one of its trials."""
+        right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
+        if self.sparse:
+            numbers = right.data, tried.data
+            by_item = np.broadcast_to(by_item, self.cells.shape[1])[tried.indices]
+        else:
+            numbers = right, tried
+        factor = (by_item * by_trials(numbers[1])).astype(np.float32)
         for values in numbers:
-            np.divide(values, divisor, out=values)
+            values *= factor
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
