@@ -192,11 +192,11 @@ def compare_systems(
         if systems is not None:
             chosen = np.zeros_like(chosen)
             names = label_names(systems, len(systems), "system")
-            chosen[[_place(result, name) for name in names]] = True
+            chosen[_places(result, names)] = True
         compared: Any = _all_pairs(result, parts, chosen, cluster, level, seed)
     else:
         names = label_names([system, other], 2, "system")
-        places = np.array([_place(result, name) for name in names])
+        places = _places(result, names)
         part = next(part for part in parts if places[0] in part.places)
         if places[1] not in part.places:
             raise ValueError(
@@ -217,18 +217,17 @@ def compare_systems(
     return compared
 
 
-def _place(result: FitResult, name: str) -> int:
-    """Row of a respondent that can be compared."""
-    if name not in result.respondent_labels:
-        raise ValueError(
-            f"{short(name)} is not a respondent{did_you_mean(name, result.respondent_labels)}"
-        )
-    place = result.respondent_labels.index(name)
-    if not result.patterns.real[place]:
-        raise ValueError(f"respondent {short(name)} is synthetic")
-    if not result.counts.respondent_responses[place]:
-        raise ValueError(f"respondent {short(name)} lacks responses")
-    return place
+def _places(result: FitResult, names: list[str]) -> NDArray[np.intp]:
+    """Rows of respondents that can be compared."""
+    place = {label: k for k, label in enumerate(result.respondent_labels)}
+    for name in names:
+        if name not in place:
+            raise ValueError(f"{short(name)} is not a respondent{did_you_mean(name, [*place])}")
+        if not result.patterns.real[place[name]]:
+            raise ValueError(f"respondent {short(name)} is synthetic")
+        if not result.patterns.answering[place[name]]:
+            raise ValueError(f"respondent {short(name)} lacks responses")
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 def _all_pairs(

@@ -238,8 +238,8 @@ def ranked(
         boards.append(_board(table, scores, ranks, by_task, groups_of(apart)))
         if "ability" in table:
             ability = table["ability"].to_numpy()[scores.places]
-            n_reversed += int(np.count_nonzero(np.triu(apart & (ability > ability[:, None]))))
-            n_apart += int(np.count_nonzero(apart)) // 2
+            n_reversed += int(np.count_nonzero(apart & (ability > ability[:, None])))
+            n_apart += int(np.count_nonzero(apart))
     board = pd.concat(boards)
     status = pd.Series(_status(result, len(board)), result.respondent_labels, dtype=object)
     board["status"] = status[board.index]

@@ -5,7 +5,7 @@ largest of all differences (stepwise: Romano & Wolf 2005, *Econometrica* 73, 123
 a system then lies between one more than the number of significantly better systems, and the number
 of systems that are not significantly worse (Mogstad, Romano, Shaikh & Wilhelm 2024). These
 intervals hold all ranks together with the probability ``level`` or more. The largest difference is
-drawn from normal scores with the same covariance. For many systems, the bound is Holm's (1979),
+drawn from normal scores with the same covariance. For many systems, the bound is Bonferroni's,
 which assumes nothing about the dependence of differences.
 
 *Likely ranks* are posterior intervals, one system at a time. The prior of true scores is learned
@@ -18,7 +18,7 @@ holds the share ``level`` of the drawn ranks (``benchmarks/systems.py``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +27,6 @@ from irtkit.systems.paired import t_quantile
 from irtkit.systems.scores import MOST_DRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
@@ -48,70 +46,46 @@ _POSTERIOR_DRAWS = 1000  # Of abilities, each taken with either sign.
 
 def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
     """Rank intervals of all systems at once, by which pairs differ, with the best system first."""
-    later = np.triu(apart)
-    return 1 + np.count_nonzero(later, axis=0), len(apart) - np.count_nonzero(later, axis=1)
+    return 1 + np.count_nonzero(apart, axis=0), len(apart) - np.count_nonzero(apart, axis=1)
 
 
 def pairs_apart(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Flags:
-    """Pairs that differ significantly, by Holm's bound for all pairs or the bound by draws."""
+    """Pairs that differ significantly, the better one first, by the bound for many or by draws."""
     from scipy.special import ndtr
 
     n = len(scores.value)
-    n_pairs = n * (n - 1) // 2
-    bounds = _bounds(scores, (1 - level) / max(n_pairs, 1))
-    parts = [*_t_of_pairs(scores, float(bounds.max()))]
-    apart = np.zeros((n, n), bool)
-    n_apart, last = 0, -1
-    while last < n_apart < n_pairs:
-        apart = _beyond(parts, _bounds(scores, (1 - level) / (n_pairs - n_apart)))
-        last, n_apart = n_apart, int(np.count_nonzero(apart))
-    if n <= MOST_DRAWN:
-        n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
-        draws = _draws(scores, n_draws, seed).astype(np.float32)
-        while n > 1 and not apart[np.triu_indices(n, 1)].all():
-            bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
-            beyond = _beyond(parts, _bounds(scores, 2 * ndtr(-float(bound)))) & ~apart
-            if not beyond.any():
-                break
-            apart |= beyond
-    for rows in blocks(n, n):  # a transposed matrix is slow as a whole
-        apart[:, rows] |= apart[rows].T
-    return apart
+    apart = _beyond(scores, (1 - level) / max(n * (n - 1) / 2, 1))
+    if n > MOST_DRAWN:
+        return apart
+    n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
+    draws = _draws(scores, n_draws, seed).astype(np.float32)
+    while True:
+        bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
+        further = _beyond(scores, 2 * ndtr(-float(bound))) & ~apart
+        if not further.any():
+            return apart
+        apart |= further
 
 
-def _t_of_pairs(scores: Scores, most: float) -> Iterator[tuple[slice, slice, Any]]:
-    """Differences to later systems in standard errors, by blocks of rows: rows, columns, t.
+def _beyond(scores: Scores, p_value: float) -> Flags:
+    """Pairs whose difference has a smaller p-value by Student's t, the better one first, (n, n).
 
-    t is 0 for earlier systems, infinite without an error, and NaN if difference and error are 0.
-    Systems after the columns are left out. Their t exceeds ``most``, since the error of a
-    difference is at most the sum of both errors.
+    The error of a difference is at most the sum of both errors. Differences that exceed the bound
+    with this sum are left out.
     """
-    n, se = len(scores.value), np.sqrt(scores.variance)
-    value = scores.value.astype(np.float32)
+    n, value = len(scores.value), scores.value.astype(np.float32)
+    se = np.sqrt(scores.variance)
+    bounds = t_quantile(scores.df, 1 - p_value).astype(np.float32)
+    apart = np.zeros((n, n), bool)
     for rows in blocks(n, n, _AT_ONCE):
-        reach = most * max(se[rows].max() + se.max(), scores.least**0.5)
-        last = scores.value[rows.stop - 1]
-        end = int(np.searchsorted(-scores.value, reach - last, side="right"))
-        columns = slice(rows.start, end if np.isfinite(reach) else n)
-        t = value[rows, None] - value[columns]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = scores.difference_variance(rows, columns)
-            t /= np.sqrt(variance, out=variance)
-        t[:, : len(t)] = np.triu(t[:, : len(t)], 1)
-        yield rows, columns, t
-
-
-def _bounds(scores: Scores, p_value: float) -> NDArray[np.float32]:
-    """Two-sided quantile of Student's t of each system."""
-    return np.asarray(t_quantile(scores.df, 1 - p_value), np.float32)
-
-
-def _beyond(parts: Any, bounds: NDArray[np.float32]) -> Flags:
-    """Pairs of parts that are beyond the bound of both, the better one first, (n, n)."""
-    apart = np.zeros((len(bounds), len(bounds)), bool)
-    for rows, columns, t in parts:
-        apart[rows, columns] = t > np.maximum(bounds[rows, None], bounds[columns])
-        apart[rows, columns.stop :] = True
+        largest_error = max(se[rows].max() + se.max(), scores.least**0.5)
+        least_value = scores.value[rows.stop - 1] - bounds.max() * largest_error
+        end = int(np.searchsorted(-scores.value, -least_value, side="right"))
+        columns = slice(rows.start, end)
+        limit = np.sqrt(scores.difference_variance(rows, columns))
+        limit *= np.maximum(bounds[rows, None], bounds[columns])
+        apart[rows, columns] = value[rows, None] - value[columns] > limit
+        apart[rows, end:] = True
     return apart
 
 
@@ -120,22 +94,16 @@ def _draws(scores: Scores, n_draws: int, seed: int) -> Array:
 
     With up to 600 systems, they do not depend on the order of systems and items, or on rounding.
     """
-    error = scores.error
-    n, n_clusters = error.shape
+    root = scores.root
     generator = np.random.default_rng(seed)
-    if n > MOST_DRAWN:
-        return error @ generator.standard_normal((n_clusters, n_draws), dtype=np.float32)
-    covariance = error @ error.T
-    values, vectors = np.linalg.eigh(covariance)
-    values = np.where(values > 1e-12 * values[-1], values, 0)
-    root = (vectors * np.sqrt(values)) @ vectors.T
+    normal = generator.standard_normal((root.shape[1], n_draws), dtype=np.float32)
+    if len(root) > MOST_DRAWN:
+        return root @ normal
     # Sums of exponentials are equal for equal covariances only.
-    exponentials = np.exp(covariance / max(np.diag(covariance).max(), 1e-300))
+    exponentials = np.exp(scores.covariance / max(scores.variance.max(), 1e-300))
     keys = [np.round(exponentials.sum(axis=1), 12), np.round(scores.value, 12)]
     order = np.lexsort(keys)  # equal but for rounding
-    normal = np.empty((n, n_draws))
-    normal[order] = generator.standard_normal(normal.shape, dtype=np.float32)
-    return np.asarray(root @ normal)
+    return np.asarray(root[:, order] @ normal)
 
 
 def _largest(scores: Scores, draws: NDArray[np.float32], pairs: Flags) -> NDArray[np.float32]:
@@ -212,9 +180,8 @@ def _rank_interval(true: Array, scores: Scores, level: float) -> tuple[Places, P
     n_held = int(np.ceil(level * n_draws))
     lows, highs = ordered[:, : n_draws - n_held + 1], ordered[:, n_held - 1 :]
     shortest = np.argmin(highs - lows, axis=1)[:, None]
-    rank = 1 + np.searchsorted(-scores.value, -scores.value)
-    low = np.minimum(np.take_along_axis(lows, shortest, axis=1)[:, 0], rank)
-    high = np.maximum(np.take_along_axis(highs, shortest, axis=1)[:, 0], rank)
+    low = np.minimum(np.take_along_axis(lows, shortest, axis=1)[:, 0], scores.rank)
+    high = np.maximum(np.take_along_axis(highs, shortest, axis=1)[:, 0], scores.rank)
     return low, high
 
 
@@ -229,7 +196,7 @@ def groups_of(apart: Flags) -> list[str]:
     stop = 0
     for start in range(n):
         reached = stop
-        while stop < n and not apart[stop, start:stop].any():
+        while stop < n and not apart[start:stop, stop].any():
             stop += 1
         if stop > reached:
             runs.append((start, stop))

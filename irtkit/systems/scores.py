@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MOST_SYSTEMS = 10_000  # A matrix of all pairs of more systems takes over 800 MB.
 _SAME = 1e-6  # Difference of scores in 32 bits that is rounding.
-MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, Holm 5.07).
+MOST_DRAWN = 600  # Systems up to which draws set the bound (500: 4.95 standard errors, else 5.07).
 
 
 class Shares(NamedTuple):
@@ -128,9 +128,23 @@ class Scores:
         """Rank of each system, equal for equal scores, (n,)."""
         return 1 + np.searchsorted(-self.value, -self.value)
 
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the errors of all scores, (n, n)."""
+        return np.asarray(self.error @ self.error.T)
+
+    @cached_property
+    def root(self) -> Array:
+        """A root of the covariance: the symmetric one, or the error for many systems."""
+        if len(self.value) > MOST_DRAWN:
+            return self.error
+        values, vectors = np.linalg.eigh(self.covariance)
+        values = np.where(values > 1e-12 * values[-1], values, 0)
+        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+
     def difference_variance(self, rows: Any, columns: Any) -> Array:
         """Variance of the difference of each of some systems to each of others."""
-        variance = self.error[rows] @ self.error[columns].T
+        variance = self.root[rows] @ self.root[columns].T
         variance *= -2
         variance += self.variance[rows, None]
         variance += self.variance[columns]
