@@ -339,13 +339,14 @@ class Patterns:
         """Multiply the numbers of every cell by a factor of its item and one of its trials."""
         right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
         if self.sparse:
-            numbers = right.data, tried.data
-            by_item = np.broadcast_to(by_item, self.cells.shape[1])[tried.indices]
+            factor = np.broadcast_to(by_item, self.cells.shape[1])[tried.indices]
+            factor = (factor * by_trials(tried.data)).astype(np.float32)
+            right.data *= factor
+            tried.data *= factor
         else:
-            numbers = right, tried
-        factor = (by_item * by_trials(numbers[1])).astype(np.float32)
-        for values in numbers:
-            values *= factor
+            factor = (by_item * by_trials(tried)).astype(np.float32)
+            right *= factor
+            tried *= factor
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
