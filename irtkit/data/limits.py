@@ -40,8 +40,6 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     p) over the items answered. The mean of (r − M)²/V then follows χ²/ν with the same variance
     (Cochran 1950, Satterthwaite 1946).
     """
-    from scipy.special import chdtr
-
     margins = patterns.margins
     share = margins.item_right[REAL] / np.maximum(margins.item_responses[REAL], 1)
     of_items = share * (1 - share)
@@ -58,6 +56,10 @@ def no_ability_differences(patterns: Patterns, n_eff: float) -> bool:
     spread_by_chance = float(spread.mean())
     usual = float(inflation.mean())
     usual_spread = float((spread * inflation**2).mean())
+    if mean_square >= usual:  # beyond the mean, which is above the median
+        return False
+    from scipy.special import chdtr
+
     n = max(n_eff, 2.0)
 
     def below(expected: float, variance: float) -> float:
