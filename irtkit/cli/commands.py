@@ -16,13 +16,16 @@ from irtkit.cli import outputs
 from irtkit.cli.inputs import (
     column_or_name,
     fitted,
+    fitted_to,
     how_to_read,
+    kept_items,
     read_labelled,
     read_rows,
     result_of,
 )
 from irtkit.cli.options import SHOW_ALL, Group, names_of, page_of, reading_help
 from irtkit.cli.outputs import (
+    command_for,
     described,
     next_step,
     prepared,
@@ -242,11 +245,14 @@ def _audit(given: SimpleNamespace) -> int:
     {SHOWN}
     --fail-on negative|any  Exit with code 1 if items have negative discrimination, or are called
       for any reason.
+    {REMOVED}
+    {HARNESS}
     --out TABLE  File for all items to read and uninformative items, such as .csv.
     {READING}
 
     irtkit audit results.csv
     irtkit audit runs/ --metric match --out suspects.csv
+    irtkit audit runs/ --for inspect --removed called
     """
     thresholds = {name: getattr(given, name) for name in ("fdr", "extreme_difficulty", "chance")}
     file = given.predictions
@@ -257,7 +263,9 @@ def _audit(given: SimpleNamespace) -> int:
     audit = irtkit.audit(result, families=families, predictions=answers, **thresholds)
     item_table = None if responses is None else responses.item_table
     items = audit.items.assign(reasons=audit.items["reasons"].map(reasons_text))
+    command = command_for(given, result, kept_items(given, result, audit.items))
     show(given, audit.shown(given.top), described(items, item_table))
+    click.echo(command, nl=False)
     counted = {None: 0, "any": int(audit.suspects["called"].sum()), "negative": audit.n_negative}
     return int(counted[given.fail_on] > 0)
 
@@ -374,6 +382,8 @@ def _select(given: SimpleNamespace) -> None:
     -k K=*  Items to select.
     {FAMILIES}
     --folds PARTS=10  Parts to hold out.
+    {REMOVED}
+    {HARNESS}
     {SHOWN}
     --out TABLE|NPZ  File for the items, such as .csv, or .npz for irtkit score.
     {FITTING}
@@ -381,25 +391,28 @@ def _select(given: SimpleNamespace) -> None:
 
     irtkit select results.csv -k 20
     irtkit select results.csv -k 20 --out few.npz
+    irtkit select runs/ -k 20 --for inspect
     """
     from irtkit.data.families import SIMILAR
 
-    families, result = (
-        column_or_name(given, "families"),
-        result_of(given, standard_errors=False),
-    )
+    families = column_or_name(given, "families")
+    result = result_of(given, standard_errors=False)
+    result = fitted_to(result, kept_items(given, result))
     selection = irtkit.select_items(
         result, given.k, families=families or SIMILAR, folds=given.folds, seed=given.seed
     )
     out = given.out
+    command = command_for(given, result, selection.items)
     item_table = None if result.responses is None else result.responses.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
         show(given, selection.shown())
         if out is not None and out.suffix == ".npz":
             selection.save(out)
             say_written(out, then=f": irtkit score ANSWERS {out}")
-            return
-    write(described(selection.item_table.dropna(axis=1, how="all"), item_table), out)
+        else:
+            table = selection.item_table.dropna(axis=1, how="all")
+            write(described(table, item_table), out)
+    click.echo(command, nl=False)
 
 
 @cli.declare

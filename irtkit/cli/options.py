@@ -85,6 +85,9 @@ CLUSTERS = """--clusters FILE|NAME  Table of items and their clusters, such as p
 BY = """--by FILE|NAME  Table of items and their tasks, or a column that describes items, such as
   task. Each task then has the same weight."""
 INTERVALS = f"--level NUMBER=0.95  Coverage of the intervals.\n{CLUSTERS}"
+REMOVED = """--removed ITEMS  Items that you removed after reading: q1,q2, or called for those that
+  irtkit audit calls."""
+HARNESS = """--for inspect|lm-eval  Print the command line that asks only these items."""
 SHOWN = """--top COUNT=20  Rows of a table to print.
 --legend  Explain all columns."""
 DIFFICULTY = f"""--extreme-difficulty NUMBER={EXTREME}  Difficulty in SDs of ability beyond which an

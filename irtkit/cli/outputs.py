@@ -59,6 +59,17 @@ def next_step(command: str) -> None:
     click.echo(f"\n{in_lines([f'next: {command}'])}")
 
 
+def command_for(given: SimpleNamespace, result: FitResult, items: Iterable[str]) -> str:
+    """The command line of the harness that --for names, in one line, empty without --for."""
+    from irtkit.selection.harnesses import command_line
+
+    harness = getattr(given, "for")
+    if harness is None:
+        return ""
+    line = command_line(harness, result.saved_responses, items)
+    return f"\nTo ask these items, type:\n{line}\n"
+
+
 @contextmanager
 def prepared(out: Path | None) -> Iterator[None]:
     """Make the output folder before the long work, so that a bad one is known at once.

@@ -44,6 +44,7 @@ from irtkit.scoring.scores import (
     save_bank,
     save_items,
 )
+from irtkit.selection.harnesses import document_numbers, sample_ids
 from irtkit.suspects.flags import UNINFORMATIVE, flag_items, flagged
 
 if TYPE_CHECKING:
@@ -275,6 +276,23 @@ class Selection(Printed):
         chosen = np.array([self.result.places[label] for label in self.items])
         ends = np.array([end_of_items(chosen[: k + 1]) for k in range(len(chosen))])
         save_items(path, self.calibrated, np.array(self._sizes), misfit, ends)
+
+    def for_inspect(self) -> str:
+        """Return what ``inspect eval --sample-id`` takes to ask these items.
+
+        Ids of samples are without their task, unless there are several tasks.
+        """
+        return sample_ids(self.result.saved_responses, self.items)
+
+    def for_lm_eval(self) -> str:
+        """Return what ``lm_eval --samples`` takes: ascending document numbers by task, as JSON.
+
+        Raises
+        ------
+        ValueError
+            If a label is not ``task/number``, as in logs of lm-evaluation-harness.
+        """
+        return document_numbers(self.result.saved_responses, self.items)
 
     @property
     def calibrated(self) -> CalibratedItems:

@@ -1,0 +1,83 @@
+"""Claims about items as evaluation harnesses take them, and about logs of what they asked."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit import ItemParameters, ResponseMatrix, fit, select_items, simulate_responses
+from irtkit.responses import Source
+from irtkit.selection.harnesses import document_numbers, sample_ids
+from tests.commands import printed, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def responses_of(labels: list[str], tasks: list[str] | None = None) -> ResponseMatrix:
+    """Answers of 60 systems to items with these labels, the last with negative discrimination."""
+    slopes = [*np.linspace(0.8, 1.6, len(labels) - 1), -1.5]
+    items = ItemParameters.from_difficulty(slopes, np.linspace(-1.5, 1.5, len(labels)))
+    values = simulate_responses(items, np.linspace(-2, 2, 60), seed=1).values
+    responses = ResponseMatrix(values, items=labels)
+    return (
+        responses if tasks is None else responses.with_tables(pd.DataFrame({"task": tasks}, labels))
+    )
+
+
+def test_numbers_of_documents_ascend_in_every_task() -> None:
+    labels = [f"{task}/{number}" for number in range(12) for task in ("law", "code")]
+    selection = select_items(fit(responses_of(labels)), 9)
+    numbers = json.loads(selection.for_lm_eval())
+    assert all(of_task == sorted(of_task) for of_task in numbers.values())
+    asked = {f"{task}/{number}" for task, of_task in numbers.items() for number in of_task}
+    assert asked == {*selection.items}
+
+
+def test_ids_of_samples_name_their_task_only_where_tasks_differ() -> None:
+    labels = ["maths/easy/a*", "maths/b"]
+    responses = ResponseMatrix([[0, 1]], items=labels)
+    one = responses.with_tables(pd.DataFrame({"task": ["maths", "maths"]}, labels))
+    assert sample_ids(one, labels) == "easy/a[*],b"
+    two = responses.with_tables(pd.DataFrame({"task": ["maths/easy", "maths"]}, labels))
+    assert sample_ids(two, labels) == "maths/easy:a[*],maths:b"
+    assert sample_ids(responses, labels[::-1]) == "maths/b,maths/easy/a[*]"
+
+
+@pytest.mark.parametrize("label", ["17", "sums/x", "sums/017", "sums/17/strict", "/17"])
+def test_a_label_that_is_no_number_of_a_document_is_named(label: str) -> None:
+    responses = ResponseMatrix([[0, 1]], items=["sums/3", label])
+    with pytest.raises(ValueError, match=f"item '{label}' is not the number of a document"):
+        document_numbers(responses, responses.items)
+
+
+def test_items_of_another_harness_and_commas_are_refused() -> None:
+    responses = ResponseMatrix([[0, 1]], items=["sums/3", "a,b"])
+    with pytest.raises(ValueError, match="item 'a,b' has a comma"):
+        sample_ids(responses, responses.items)
+    responses.source = Source(("runs",), "inspect")
+    with pytest.raises(ValueError, match="logs of inspect, which lm-eval does not know"):
+        document_numbers(responses, ["sums/3"])
+
+
+def test_the_command_line_asks_the_items_and_leaves_out_those_removed(tmp_path: Path) -> None:
+    labels = [f"sums/{number}" for number in range(30)]
+    responses_of(labels).to_frame().to_csv(tmp_path / "results.csv")
+    done = run("select results.csv -k 8 --for lm-eval --removed sums/3,called", tmp_path)
+    words = shlex.split(done.stdout.splitlines()[-1])
+    (numbers,) = json.loads(words[words.index("--samples") + 1]).values()
+    assert (words[0], len(numbers)) == ("lm_eval", 8)
+    assert "8 of 28 items" in done.stdout
+    assert {3, 29}.isdisjoint(numbers)
+    kept = run("audit results.csv --for inspect --removed called", tmp_path).stdout
+    ids = shlex.split(kept.splitlines()[-1])[-1].split(",")
+    assert ids == labels[:-1]
+    done = run("audit results.csv --for inspect --removed q", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--removed names 'q', which is not an item" in done.stderr
+    assert "To ask" not in printed("audit results.csv", tmp_path)
