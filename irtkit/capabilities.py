@@ -59,9 +59,8 @@ _DENSE = Limit(
     "it needs every cell in a table",
     "Use .to_dense() if that is small enough, else .observed",
 )
-_NO_LEVELS = Limit(
-    LEVELS, "it counts right and wrong answers", "Fit the 2PL to scores at or above a threshold"
-)
+_AT_A_THRESHOLD = "Fit the 2PL to scores at or above a threshold"
+_NO_LEVELS = Limit(LEVELS, "it counts right and wrong answers", _AT_A_THRESHOLD)
 _OF_LEVELS = Limit(MARKS, "it shows the levels", "Fit the GPCM, or read with levels=True")
 _NO_SCORES = Limit(SCORES, "it counts right and wrong answers", "Read them with threshold=")
 _NO_TRIALS = Limit(TRIALS, "it takes one response a cell", "Fit one run of each (repeats='first')")
@@ -86,7 +85,11 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "fit": (),
     "audit": (),
     "flag_items": (),
-    "wrong_keys": (_SAVED, _NO_LEVELS, _DENSE),
+    "wrong_keys": (
+        _SAVED,
+        Limit(LEVELS, "a key says which answer is right", _AT_A_THRESHOLD),
+        _DENSE,
+    ),
     "similar_respondents": (_SAVED, _DENSE),
     "result.health": (_SAVED,),
     "result.leaderboard": (_SAVED,),
@@ -94,7 +97,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "gate": (),
     "drift": (
         _SAVED,
-        _NO_LEVELS,
+        Limit(LEVELS, "it compares chances of a right answer", _AT_A_THRESHOLD),
         _DENSE,
         Limit(
             FEW,
@@ -106,10 +109,14 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),
     "select_items": (_SAVED, _DENSE),
-    "adaptive": (_SAVED, _NO_LEVELS, _DENSE),
+    "adaptive": (
+        _SAVED,
+        Limit(LEVELS, "it is told which answers are right", _AT_A_THRESHOLD),
+        _DENSE,
+    ),
     "link": (
         _one_ability("their axes may be turned against each other", "Fit all responses together"),
-        _NO_LEVELS,
+        Limit(LEVELS, "it moves one difficulty of each item", "Fit all responses together"),
     ),
     "report": (_SAVED,),
     "characteristic_curves": (_SAVED, _DENSE),
@@ -127,8 +134,12 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
         _TEN_IN_A_GROUP,
     ),
     "pass_k": (_NO_LEVELS, _NO_SCORES),
-    "trend": (_one_ability("it regresses one ability on the date"), _SAVED, _NO_LEVELS),
-    "horizon": (_one_ability("it regresses one ability on the date"), _SAVED, _NO_LEVELS),
+    "trend": (_one_ability("it regresses one ability on the date"), _SAVED),
+    "horizon": (
+        _one_ability("it regresses one ability on the date"),
+        _SAVED,
+        Limit(LEVELS, "it asks which tasks are done right half of the time", _AT_A_THRESHOLD),
+    ),
     "plots.item_map": (),
     "plots.item_curves": (),
     "plots.category_curves": (_OF_LEVELS,),

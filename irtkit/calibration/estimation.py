@@ -430,9 +430,9 @@ def start(
     An easier search ends at a gain of 0.01: of a subsample by parameter, √0.02 of an error. Items
     that were ``start_items`` with, and are not NaN, start from there.
     """
-    if problem.parameters.levels is not None:
-        return PreconditionedLBFGS(_at_frequencies(problem))
     patterns = problem.engine.patterns
+    if problem.parameters.levels is not None:
+        return PreconditionedLBFGS(starting_values(problem, patterns))
     model = problem.parameters.model
     prior: Prior | None = problem.prior
     sample: Patterns | None = None  # every k-th respondent, where that is cheap, and enough
@@ -480,6 +480,8 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
 
     A normal distribution of ability flattens intercepts (`intercept_of`).
     """
+    if problem.parameters.levels is not None:
+        return _at_frequencies(problem, patterns)
     margins = patterns.margins
     right = margins.item_right[REAL]
     answered = margins.item_responses[REAL]
@@ -514,11 +516,11 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
 
 
-def _at_frequencies(problem: Problem) -> Array:
+def _at_frequencies(problem: Problem, patterns: Patterns) -> Array:
     """Start from the frequencies of levels and from the correlation of points with the total."""
     engine: Any = problem.engine
     levels: Any = problem.parameters.levels
-    slope: Any = starting_slopes(engine.patterns, shrunk=problem.prior is not None)
+    slope: Any = starting_slopes(patterns, shrunk=problem.prior is not None)
     number = np.where(levels.real, engine.counts + 0.5, 0.0)
     if levels.model == "GPCM":
         slope = slope * 2 / (levels.shifts.max(axis=1) + 1)

@@ -160,7 +160,10 @@ class Values(NamedTuple):
     def in_sds(self) -> Items:
         """The items where ability is in SDs of the first group."""
         mean, sd = self.populations[0]
-        slope, intercept = self.items[:2]
+        slope, intercept, _, levels = self.items
+        if levels is not None:
+            steps = levels.steps + mean * levels.shifts * slope[:, None]
+            return Items.of_levels(sd * slope, levels._replace(steps=steps))
         return self.items._replace(slope=sd * slope, intercept=intercept + mean * slope)
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from irtkit.calibration.estimation import starting_values
 from irtkit.calibration.likelihood import Population
-from irtkit.calibration.priors import WeakPrior, prior_of
+from irtkit.calibration.priors import WeakPrior, of_some, prior_of
 from irtkit.calibration.search import Control, PreconditionedLBFGS, maximise, problem_of
-from irtkit.data.patterns import SYNTHETIC, Patterns
+from irtkit.data.patterns import REAL, SYNTHETIC, Patterns
+from irtkit.irf import OF_LEVELS
 
 if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
@@ -53,17 +54,22 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
         )
     x_sd = float(values[places].std())
     x = (values[places] - values[places].mean()) / x_sd
-    counted = result.patterns.chosen(places)
-    counted = counted.with_trial_correlation(result.settings.trial_correlation or 0.0)
+    counted = result.patterns.chosen(places).with_trial_correlation(result.correlation_by_item)
+    columns = np.flatnonzero(counted.margins.item_responses[REAL])
+    counted = counted.with_columns(columns)
     group = np.arange(n)
     group += group >= SYNTHETIC  # a group for each system
     patterns = Patterns(counted.cells, counted.trials, group)
     model = "1PL" if result.model == "Rasch" else result.model
+    levels = result.parameters.top[columns] > 1 if model in OF_LEVELS else None
+    if levels is not None and not levels.any():
+        model = "2PL"
+        levels = None
     prior = prior_of(result.settings.prior, result.item_labels, result.item_labels)
     prior = WeakPrior() if prior == "empirical" else prior
     if isinstance(prior, WeakPrior):
         prior = prior.for_items(result.item_labels)
-    problem = problem_of(patterns, model, prior)
+    problem = problem_of(patterns, model, of_some(prior, columns), levels=levels)
     start = starting_values(problem, counted)
 
     def fitted(z: float) -> tuple[Maximum, float]:

@@ -167,9 +167,8 @@ class GridSchedule:
         populations: Sequence[Population] = STANDARD,
     ) -> NodeDensity:
         """How dense nodes must be, as far as abilities go: in SDs of the first population."""
-        if items.levels is not None:
-            return NodeDensity.of(items, max(half_width, HALF_WIDTH), items.levels.answered)
-        (mean, sd), precision = populations[0], 1.0
+        mean, sd = populations[0]
+        precision = 1.0
         if populations != STANDARD:
             items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds
         half_width = max(half_width, HALF_WIDTH)
@@ -180,10 +179,14 @@ class GridSchedule:
             precision = max(precision, ratio**-2)
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
-        answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
-        # interpolation pays with products over items, or many items, and far fewer points
-        by_product = not patterns.complete or items.logit_guessing is not None
-        share = 0.7 if by_product or patterns.n_items >= 512 else 0.0
+        share = 0.0
+        if items.levels is not None:
+            answered = items.levels.answered
+        else:
+            answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
+            # interpolation pays with products over items, or many items, and far fewer points
+            by_product = not patterns.complete or items.logit_guessing is not None
+            share = 0.7 if by_product or patterns.n_items >= 512 else 0.0
         density_of_nodes = NodeDensity.of(
             items, half_width, answered, patterns.multiplicity, share=share, precision=precision
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.data.patterns import blocks
+from irtkit.data.patterns import REAL, blocks
 from irtkit.irf import Items, Levels, level_curves, log_probability
 from irtkit.quadrature.engines import Part, Posteriors, Sums
 from irtkit.quadrature.posterior import Posterior, normalised
@@ -111,16 +111,18 @@ class LevelEngine:
         gradient = np.zeros((n_items, width))
         information = np.zeros((n_items, width, width))
         if not np.isfinite(log_p).all():  # steps out of order
-            nothing = np.zeros((2, n_nodes))
-            return Sums(np.array([-np.inf, 0.0]), nothing, gradient, information)
+            nothing = np.zeros_like(grid.log_weights)
+            return Sums(nothing[:, 0] - np.inf, nothing, gradient, information)
         of_gpcm = self.model == "GPCM"
-        log_marginal = 0.0
-        mass = np.zeros(n_nodes)
+        log_marginal = np.zeros(len(grid.log_weights))
+        node_mass = np.zeros_like(grid.log_weights)
         by_item = np.zeros((0 if self.complete else n_items, n_nodes))
         by_level = np.zeros((0 if of_gpcm else width, n_items, n_nodes))
         for rows, weights, log_marginals in self.weights(items, grid, log_p):
-            log_marginal += float(log_marginals.sum())
-            mass += weights.sum(axis=0)
+            groups = self.patterns.group[rows]
+            log_marginal += np.bincount(groups, log_marginals, len(log_marginal))
+            for group in np.unique(groups):
+                node_mass[group] += weights[groups == group].sum(axis=0)
             if of_gpcm:
                 mean = weights @ theta
                 gradient[:, 0] += self.score[rows].T @ mean
@@ -130,7 +132,8 @@ class LevelEngine:
                 by_level[k] += self.at(k, rows).T @ weights
         if of_gpcm:
             n_reached = self.counts[:, 1:]
-            log_marginal += float(n_reached[self.free] @ items.levels.steps[self.free])
+            log_marginal[REAL] += float(n_reached[self.free] @ items.levels.steps[self.free])
+        mass = node_mass.sum(axis=0)
         tried = np.broadcast_to(mass, (n_items, n_nodes)) if self.complete else by_item
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
             p = np.exp(log_p[part])
@@ -166,8 +169,7 @@ class LevelEngine:
             root = root.reshape(len(p), width, -1)
             information[part] = root @ root.mT
         gradient[:, 1:] *= self.free
-        of_groups = np.stack([mass, np.zeros(n_nodes)])
-        return Sums(np.array([log_marginal, 0.0]), of_groups, gradient, information)
+        return Sums(log_marginal, node_mass, gradient, information)
 
     def posteriors(self, items: Any, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
@@ -196,7 +198,7 @@ class LevelEngine:
         of_all = lowest.sum(axis=0)
         for rows in blocks(self.patterns.n, max(len(lowest), len(theta)), _AT_ONCE):
             log_lowest = of_all if self.complete else self.tried[rows] @ lowest
-            joint = log_lowest + grid.log_weights[0]
+            joint = log_lowest + grid.log_weights[self.patterns.group[rows]]
             if self.model == "GPCM":
                 least = self.scores[:, 0] * items.slope
                 score = self.score[rows] @ items.slope

@@ -100,7 +100,6 @@ def trend(
     -----
     Ability has mean 0 and SD 1 over the systems with a value. Other systems and synthetic
     respondents take no part. Items are estimated with the line, those that the fit held fixed too.
-    Levels of the GPCM and the GRM are refused: fit them as scores.
 
     References
     ----------

@@ -15,6 +15,7 @@ from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of, posterior_weights
+from irtkit.quadrature.levels import LevelEngine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -248,3 +249,21 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
         by_table.posteriors(arrays, grid), one_by_one.posteriors(arrays, grid), strict=True
     ):
         assert found == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("model", ["GPCM", "GRM"])
+def test_levels_have_the_sums_of_right_and_wrong_in_every_group(model: Any) -> None:
+    g = np.random.default_rng(4)
+    cells = g.integers(-1, 2, (30, 6)).astype(np.int8)
+    patterns = Patterns(cells, None, g.choice([0, 2, 3], 30))
+    nodes = fixed_nodes(31, 5.0)
+    weights = np.stack([nodes.normal_log_weights(1.0, mean) for mean in (0.0, 0.0, 1.0, -1.0)])
+    grid = Grid(nodes, weights)
+    slope, intercept = g.normal(1, 0.3, 6), g.normal(size=6)
+    plain = NumpyEngine(patterns).sums(Items(slope, intercept), grid, exact=True)
+    engine = LevelEngine(patterns, model, marks=np.zeros(6, bool))
+    sums = engine.sums(engine.items(slope, intercept[:, None]), grid)
+    assert sums.log_marginal.sum() == pytest.approx(plain.log_marginal.sum())
+    assert sums.node_mass == pytest.approx(plain.node_mass, abs=1e-9)
+    assert sums.gradient == pytest.approx(plain.gradient, abs=1e-9)
+    assert sums.information == pytest.approx(plain.information, abs=1e-9)

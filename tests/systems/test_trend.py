@@ -139,3 +139,16 @@ def test_horizons_of_systems_and_their_doubling_time_are_found() -> None:
         irtkit.horizon(result, 2.0**-length)
     with pytest.raises(ValueError, match="minutes of 'item-1' must be above 0"):
         irtkit.horizon(result, -(2.0**length))
+
+
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+@pytest.mark.parametrize("model", ["GPCM", "GRM"])
+def test_the_trend_of_levels_is_that_of_their_scores(model: Any) -> None:
+    year, values = board(3, missing=0.0)
+    levels = values.reshape(60, 20, 2).sum(axis=2)
+    of_levels = latent_regression(
+        irtkit.fit(irtkit.read_responses(levels, levels=True), model), year
+    )
+    of_answers = latent_regression(irtkit.fit(values), year)
+    assert of_levels.z == pytest.approx(of_answers.z, abs=of_answers.se)
+    assert of_levels.se == pytest.approx(of_answers.se, rel=0.2)
