@@ -12,8 +12,8 @@ Where answers are known, an item is keyed again to every other answer c. The lik
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
 answers.
 
-The share π of wrong keys is unknown. It is 0 with probability 0.7, as most benchmarks were checked,
-and else log-uniform. p_wrong_key is an average over the posterior of π.
+The share π of wrong keys is estimated from all items by maximum likelihood (empirical Bayes: Efron
+2008), and p_wrong_key is the probability under it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
 from irtkit.checks import check_type, check_unique, short
+from irtkit.data.mixtures import known_components
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
+from irtkit.irf import Z95, logistic
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -52,16 +54,13 @@ class _Tuned:
     error: float = 0.01  # Error rate f.
     options: int = 20  # Different answers in the bank up to which each item has all of them.
     rises: tuple[float, ...] = (0.2, 1.0)  # Slopes of further curves, of the mean one.
-    none_wrong: float = 0.7  # Prior probability that no key is wrong.
-    shares: tuple[float, float] = (0.0005, 0.3)  # Least and largest other share of wrong keys.
-    most_wrong: float = 0.03  # Share that enters probabilities at most.
-    many_wrong: float = 0.05  # Share from which on keys do not explain what is found,
-    surely: float = 0.95  # with this probability.
+    least_wrong: float = 0.001  # Share of wrong keys that enters probabilities at least,
+    most_wrong: float = 0.03  # and at most.
+    many_wrong: float = 0.05  # Share from which on keys do not explain what is found.
     items: int = 1000  # Items, evenly spread, that decide on the precision.
 
 
 _TUNED = _Tuned()
-_SHARES = np.geomspace(*_TUNED.shares, 40)
 _MOVED = np.linspace(-6, 6, 25)[:, None]  # Mean logits of an item unlike the others.
 _LISTED = 20  # Items that are called at most, of fewer than 2,000.
 
@@ -276,7 +275,7 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
         if ways is not None:
             _take_answers(factor, likely, ways, bank, kind)
         factor[scored] = -np.inf
-        share, p_many, p = _probabilities(factor)
+        share, is_many, p = _probabilities(factor)
         weight = np.append(np.maximum(1 - p[places], _TUNED.least_weight), bank.weight[n_curves:])
         bank = bank._replace(weight=weight)
     findings = []
@@ -284,7 +283,7 @@ def keyed(result: FitResult, predictions: pd.DataFrame | None) -> KeyVerdict:
         findings.append(Finding("scores-without-keys", "note", {"n": int(scored.sum())}))
         factor[scored] = np.nan
         p[scored] = np.nan
-    if p_many > _TUNED.surely:
+    if is_many:
         values = {"share": share, "most": _TUNED.many_wrong}
         findings.append(Finding("many-wrong-keys", "warning", values))
         p = np.full_like(p, np.nan)
@@ -303,19 +302,20 @@ def _further_curves(curves: Array) -> Array:
     return np.asarray(np.vstack([expit(slope * rise + _MOVED) for slope in _TUNED.rises]))
 
 
-def _probabilities(factor: Array) -> tuple[float, float, Array]:
-    """Share of wrong keys, probability that it is large, and that each is wrong.
+def _probabilities(factor: Array) -> tuple[float, bool, Array]:
+    """Share of wrong keys, whether it is surely large, and the probability that each is wrong.
 
     ``factor`` has the log Bayes factors of items.
     """
-    from scipy.special import expit, logit, softmax
 
-    log_likelihood = np.logaddexp(np.log1p(-_SHARES), np.log(_SHARES) + factor[:, None]).sum(axis=0)
-    some_wrong = np.log((1 - _TUNED.none_wrong) / len(_SHARES)) + log_likelihood
-    posterior = softmax(np.append(some_wrong, np.log(_TUNED.none_wrong)))[:-1]
-    odds = logit(np.minimum(_SHARES, _TUNED.most_wrong))
-    p_many = float(posterior[_TUNED.many_wrong < _SHARES].sum())
-    return float(_SHARES @ posterior), p_many, expit(factor[:, None] + odds) @ posterior
+    def log_likelihood(share: float) -> float:
+        return float(np.logaddexp(np.log1p(-share), np.log(share) + factor).sum())
+
+    share, _ = known_components(factor, _TUNED.most_wrong)
+    gain = log_likelihood(share) - log_likelihood(_TUNED.many_wrong)
+    is_many = share > _TUNED.many_wrong and 2 * gain > Z95**2
+    prior = min(max(share, _TUNED.least_wrong), _TUNED.most_wrong)
+    return share, is_many, logistic(factor + np.log(prior / (1 - prior)))
 
 
 def _take_answers(

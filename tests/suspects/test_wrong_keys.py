@@ -64,6 +64,24 @@ def test_nothing_is_called_where_nothing_is_wrong() -> None:
         assert (found["p_wrong_key"] > 0.9).sum() <= 1
 
 
+def test_probabilities_are_shares_of_wrong_keys() -> None:
+    p_wrong, is_wrong = [], []
+    for seed in range(30):  # benchmarks/keys.py has the rates
+        generator = np.random.default_rng([2, seed])
+        slopes, difficulties = generator.lognormal(0, 0.3, 200), generator.normal(size=200)
+        distance = generator.normal(size=60)[:, None] - difficulties
+        p = 1 / (1 + np.exp(-slopes * distance))
+        n_wrong = 5 * (seed % 2)
+        p[:, :n_wrong] = (1 - p[:, :n_wrong]) / 3
+        result = irtkit.fit((generator.random(p.shape) < p).astype(int), standard_errors=False)
+        p_wrong.append(irtkit.wrong_keys(result)["p_wrong_key"].loc[list(result.item_labels)])
+        is_wrong.append(np.arange(200) < n_wrong)
+    p, wrong = np.concatenate(p_wrong), np.concatenate(is_wrong)
+    unsure, sure = (p > 0.1) & (p < 0.6), p >= 0.6
+    assert wrong[unsure].mean() == pytest.approx(p[unsure].mean(), abs=0.2)
+    assert wrong[sure].mean() == pytest.approx(p[sure].mean(), abs=0.1)
+
+
 def test_missing_cells_are_left_out() -> None:
     values, generator = crowd(100, 300, 5)
     values[:, :N_PLANTED] = 1 - values[:, :N_PLANTED]
