@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.result import Calibration
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ModelName
     from irtkit.responses.marking import Ranges
@@ -243,7 +242,7 @@ def fixed_parameters(
 
 
 def anchors_of(
-    calibration: Calibration,
+    result: FitResult,
     patterns: Patterns,
     known_items: CalibratedItems,
     fixed: NDArray[np.bool_],
@@ -255,16 +254,16 @@ def anchors_of(
     errors of these are added.
     """
     earlier_scale = known_items.latent_mean, known_items.latent_sd
-    copies = calibration.near_duplicates.n / calibration.near_duplicates.n_eff
+    copies = result.near_duplicates.n / result.near_duplicates.n_eff
     with np.errstate(all="ignore"):
-        covariances = earlier_covariances(calibration, *earlier_scale)
-        z, drifts, variances = drift_of(calibration, patterns, fixed, covariances, copies)
+        covariances = earlier_covariances(result, *earlier_scale)
+        z, drifts, variances = drift_of(result, patterns, fixed, covariances, copies)
     if population_se is None:
         return Anchors(fixed, z, drifts)
-    sd = calibration.latent_sd
+    sd = result.latent_sd
     of_mean, of_sd = sd * variances**0.5
     of_unit, of_zero = known_items.scale_se
-    mean_se = [population_se[0], of_mean, of_zero, calibration.latent_mean * of_unit]
+    mean_se = [population_se[0], of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [population_se[1], of_sd, sd * of_unit]
     return Anchors(fixed, z, drifts, float(np.linalg.norm(mean_se)), float(np.linalg.norm(sd_se)))
 
@@ -278,7 +277,7 @@ def mixed(
     return ItemParameters(*(np.where(which, *pair) for pair in pairs))
 
 
-def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
+def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     """Covariances of slope, intercept (and logit of guessing) by standard errors, (n_items, k, k).
 
     With d = −ab, Cov(a, d) follows from Var b = (b² Var a + Var d + 2b Cov(a, d)) / a². A change of
@@ -307,7 +306,7 @@ def earlier_covariances(result: Calibration, mean: float, sd: float) -> Array:
 
 
 def drift_of(
-    result: Calibration,
+    result: FitResult,
     patterns: Patterns,
     fixed: NDArray[np.bool_],
     covariances: Array,

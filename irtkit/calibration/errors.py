@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,12 +31,11 @@ from irtkit.quadrature.levels import LevelEngine
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from irtkit.calibration.result import Calibration, FitResult
+    from irtkit.calibration.result import FitResult
     from irtkit.calibration.standard_errors import ItemCovariance
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, Items
 
-Calibrated = TypeVar("Calibrated", bound="Calibration")
 _MOST_KEPT = 2**26  # Derivatives, twice over, that are kept for both times they are needed.
 _LEAST_DISPERSION = 0.1  # Of the scores that an ability rests on.
 _AT_ONCE = 2**21  # Numbers of levels that are worked on at once.
@@ -115,7 +114,7 @@ class _LevelCells(NamedTuple):
         return score, information * self.engine.tried[self.rows]
 
 
-def _level_cells(result: Calibration, patterns: Patterns) -> Iterator[_LevelCells]:
+def _level_cells(result: FitResult, patterns: Patterns) -> Iterator[_LevelCells]:
     """Go over the levels that were reached, some respondents at a time."""
     parameters = result.parameters
     counted = patterns.with_trial_correlation(result.correlation_by_item)
@@ -127,7 +126,7 @@ def _level_cells(result: Calibration, patterns: Patterns) -> Iterator[_LevelCell
         yield _LevelCells(rows, engine, items, *abilities)
 
 
-def _cells(result: Calibration, patterns: Patterns) -> Iterator[Any]:
+def _cells(result: FitResult, patterns: Patterns) -> Iterator[Any]:
     """Go over the responses, some respondents at a time."""
     if result.parameters.steps is not None:
         yield from _level_cells(result, patterns)
@@ -155,7 +154,7 @@ def _like(table: Any, values: Any) -> Any:
     return type(table)((values, table.indices, table.indptr), table.shape)
 
 
-def _by_system(result: Calibration) -> tuple[Array, Array, Array]:
+def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
     """How abilities move with the population, and B and WB of the board, (n, 2) each."""
     mean = result.ability
     variance = result.posterior_sd**2
@@ -166,7 +165,7 @@ def _by_system(result: Calibration) -> tuple[Array, Array, Array]:
 
 
 def _by_items(
-    result: Calibration, patterns: Patterns, size: int
+    result: FitResult, patterns: Patterns, size: int
 ) -> Iterator[tuple[slice, list[Any]]]:
     """g, from the normal posterior at the two points of the three-point rule off its centre."""
     for cells in _cells(result, patterns):
@@ -199,7 +198,7 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     return np.asarray(common + np.diag(variance - np.diag(common)))
 
 
-def ability_errors(result: Calibration, joint: ItemCovariance, patterns: Patterns) -> Array:
+def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
     joint, size = joint._replace(alone=np.nan_to_num(joint.alone)), joint.alone.shape[1]
     mean = result.ability
@@ -237,7 +236,7 @@ def ability_errors(result: Calibration, joint: ItemCovariance, patterns: Pattern
     return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
 
 
-def _added_by_dispersion(result: Calibration, patterns: Patterns) -> Array:
+def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
     """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
     added = np.zeros(len(result.ability))
     if result.dispersion is None or result.parameters.steps is not None:
@@ -249,16 +248,15 @@ def _added_by_dispersion(result: Calibration, patterns: Patterns) -> Array:
     return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
 
 
-def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
+def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
     """Let dispersions of items enter their standard errors; the 2PL and 1PL have these.
 
     What couples items beside the directions of their covariance is left out.
     """
-    result = calibration
-    joint = calibration.item_covariance
-    dispersion = calibration.dispersion
-    if joint is None or dispersion is None or calibration.model not in {"Rasch", "1PL", "2PL"}:
-        return calibration
+    joint = result.item_covariance
+    dispersion = result.dispersion
+    if joint is None or dispersion is None or result.model not in {"Rasch", "1PL", "2PL"}:
+        return result
     beyond = np.nan_to_num(dispersion - 1)
     a = np.nan_to_num(result.parameters.discrimination)
     inverses = np.nan_to_num(joint.alone)
@@ -298,16 +296,16 @@ def dispersed(calibration: Calibrated, patterns: Patterns) -> Calibrated:
     return replace(result, standard_errors=errors, item_covariance=joint)
 
 
-def _errors_of_items(calibration: Calibration, joint: ItemCovariance) -> Array:
+def _errors_of_items(result: FitResult, joint: ItemCovariance) -> Array:
     """Errors of items by a covariance; fixed items keep theirs."""
-    errors = item_errors(joint.of_items(), calibration.parameters, calibration.model)
-    if calibration.anchors is not None:
-        fixed = calibration.anchors.fixed
-        errors[fixed] = calibration.standard_errors[fixed]
+    errors = item_errors(joint.of_items(), result.parameters, result.model)
+    if result.anchors is not None:
+        fixed = result.anchors.fixed
+        errors[fixed] = result.standard_errors[fixed]
     return errors
 
 
-def widened(result: Calibrated, patterns: Patterns, families: Places | None = None) -> Calibrated:
+def widened(result: FitResult, patterns: Patterns, families: Places | None = None) -> FitResult:
     """Multiply what respondents contribute to variances of item parameters.
 
     That is the sandwich variance Σ z² over respondents, z = Cov s. It is multiplied by the number

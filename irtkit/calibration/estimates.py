@@ -10,14 +10,13 @@ import numpy as np
 
 from irtkit.calibration.calibrated import LEVEL, mixed
 from irtkit.calibration.priors import ItemPrior, WeakPrior
-from irtkit.calibration.result import Calibration, FitResult, Quadrature, Settings
+from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
 from irtkit.data.slopes import proportion_score
 from irtkit.findings import Finding, Remedy
 from irtkit.irf import OF_LEVELS, Z95, ItemParameters, Items, ModelName, logistic
 from irtkit.responses.guessing import near_chance
-from irtkit.storage import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,13 +136,13 @@ class Estimates(NamedTuple):
     joint: ItemCovariance | None = None  # The covariance of all items together.
 
 
-def calibration_of(
+def result_of(
     specification: Specification,
     estimates: Estimates,
     duplicates: NearDuplicates,
     *,
     by_chance: bool,
-) -> Calibration:
+) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and give every item its place.
 
     Ability is reversed if it falls with the accuracy of real respondents. Accuracy is corrected for
@@ -218,8 +217,11 @@ def calibration_of(
     nodes = estimates.nodes.theta * abs(stretch)
     lowest = float(nodes.min())
     highest = float(nodes.max())
-    return Calibration(
+    return FitResult(
         model=model,
+        method=specification.method,
+        item_labels=specification.responses.items,
+        respondent_labels=specification.responses.respondents,
         settings=settings,
         parameters=parameters,
         standard_errors=errors,
@@ -236,6 +238,11 @@ def calibration_of(
         dispersion=dispersion,
         quadrature=Quadrature(len(nodes), lowest, highest, estimates.quadrature_error),
         posterior=posterior,
+        log_likelihood=estimates.log_likelihood,
+        converged=estimates.converged,
+        n_iterations=estimates.n_iterations,
+        trace_rows=estimates.trace_rows,
+        responses=specification.responses,
     )
 
 
@@ -256,24 +263,6 @@ def _errors(
         places = specification.anchors.places_of(specification.responses.items)
         errors[is_fixed] = specification.anchors.standard_errors[places[is_fixed]]
     return errors
-
-
-def result_of(
-    specification: Specification, estimates: Estimates, calibration: Calibration
-) -> FitResult:
-    """Put labels on a calibration, with how it was found. Findings follow from it."""
-    responses = specification.responses
-    return FitResult(
-        **fields_of(calibration),
-        method=specification.method,
-        item_labels=responses.items,
-        respondent_labels=responses.respondents,
-        log_likelihood=estimates.log_likelihood,
-        converged=estimates.converged,
-        n_iterations=estimates.n_iterations,
-        trace_rows=estimates.trace_rows,
-        responses=responses,
-    )
 
 
 def _with_steps(

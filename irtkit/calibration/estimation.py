@@ -22,7 +22,6 @@ from irtkit.calibration.errors import dispersed, widened
 from irtkit.calibration.estimates import (
     Estimates,
     Specification,
-    calibration_of,
     concluded,
     result_of,
     unbounded_items,
@@ -103,14 +102,12 @@ def fitted(
     counted = specification.counted(estimates.trial_correlation or 0.0)
     duplicates = near_duplicates(patterns)
     by_chance = no_ability_differences(counted, duplicates.n_eff)
-    calibration = calibration_of(specification, estimates, duplicates, by_chance=by_chance)
+    result = result_of(specification, estimates, duplicates, by_chance=by_chance)
     if anchors is not None:
         fixed = specification.is_fixed
-        errors = estimates.population_se
-        tested = anchors_of(calibration, counted, anchors, fixed, errors)
-        calibration = replace(calibration, anchors=tested)
-    calibration = widened(dispersed(calibration, patterns), patterns)
-    result = result_of(specification, estimates, calibration)
+        tested = anchors_of(result, counted, anchors, fixed, estimates.population_se)
+        result = replace(result, anchors=tested)
+    result = widened(dispersed(result, patterns), patterns)
     return concluded(
         result,
         patterns,

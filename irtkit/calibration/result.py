@@ -94,9 +94,34 @@ class Anchors:
     sd_se: float | None = None  #: That of the SD of ability.
 
 
+if TYPE_CHECKING:
+    from irtkit.results import Questions
+else:
+
+    class Questions:
+        """What `irtkit.results` adds to results: answers of rooms above this one."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Calibration:
-    """Items and abilities on the scale of a result, and their errors."""
+class FitResult(Questions, Printed):
+    """A fitted item response model; made by :func:`irtkit.fit`.
+
+    Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
+    and rises with the proportion right; posterior means spread less. All arrays are in the order of
+    ``item_labels`` and ``respondent_labels``.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix(
+    ...     [[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], items=["a", "b", "c"]
+    ... )
+    >>> result = irtkit.fit(responses, "1PL")
+    >>> result.items["average_error"].to_dict()
+    {'a': 0.25, 'b': 0.25, 'c': 0.75}
+    >>> bool(result.items.loc["c", "difficulty"] > result.items.loc["a", "difficulty"])
+    True
+    """
 
     model: ModelName
     settings: Settings  #: The arguments of the fit, and what followed from them.
@@ -134,50 +159,6 @@ class Calibration:
     (2, n_respondents). None until they are asked for."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
-
-    @cached_property
-    def answering(self) -> NDArray[np.bool_]:
-        """Which real respondents have a response, (n_respondents,)."""
-        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
-
-    @property
-    def correlation_by_item(self) -> Any:
-        """Correlation of trials: one for all items, or one for each, 0 for levels."""
-        correlation = self.settings.trial_correlation or 0.0
-        if self.parameters.steps is None:
-            return correlation
-        return correlation * (self.parameters.top == 1)
-
-
-if TYPE_CHECKING:
-    from irtkit.results import Questions
-else:
-
-    class Questions:
-        """What `irtkit.results` adds to results: answers of rooms above this one."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitResult(Calibration, Questions, Printed):
-    """A fitted item response model; made by :func:`irtkit.fit`.
-
-    Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
-    and rises with the proportion right; posterior means spread less. All arrays are in the order of
-    ``item_labels`` and ``respondent_labels``.
-
-    Examples
-    --------
-    >>> import irtkit
-    >>> responses = irtkit.ResponseMatrix(
-    ...     [[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], items=["a", "b", "c"]
-    ... )
-    >>> result = irtkit.fit(responses, "1PL")
-    >>> result.items["average_error"].to_dict()
-    {'a': 0.25, 'b': 0.25, 'c': 0.75}
-    >>> bool(result.items.loc["c", "difficulty"] > result.items.loc["a", "difficulty"])
-    True
-    """
-
     method: str
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
@@ -208,6 +189,19 @@ class FitResult(Calibration, Questions, Printed):
     """`p_negative` of a result that was read from a file, or of one with several abilities."""
     several: Any = field(default=None, repr=False)
     """Of several abilities, :class:`irtkit.abilities.result.SeveralAbilities`; None for one."""
+
+    @cached_property
+    def answering(self) -> NDArray[np.bool_]:
+        """Which real respondents have a response, (n_respondents,)."""
+        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+
+    @property
+    def correlation_by_item(self) -> Any:
+        """Correlation of trials: one for all items, or one for each, 0 for levels."""
+        correlation = self.settings.trial_correlation or 0.0
+        if self.parameters.steps is None:
+            return correlation
+        return correlation * (self.parameters.top == 1)
 
     @property
     def traits(self) -> frozenset[str]:
