@@ -231,7 +231,7 @@ ASKED: Mapping[str, Answer] = {
         "irtkit drift (a benchmark), irtkit gate (one system)",
     ),
 }
-"""Words that are no names of functions or commands, and what to use."""
+"""Words that people try as functions or commands, and what to use."""
 
 
 def limit_of(feature: str, given: object) -> Limit | None:

@@ -47,7 +47,7 @@ _PACKERS: dict[bytes, Any] = {
 """Functions that open packed files, by the first bytes of these."""
 ZipFile = zipfile.ZipFile
 DAMAGES = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile)
-"""Errors of packed data that are damaged, beside OSError."""
+"""Errors of damaged packed data, next to OSError."""
 _WRITTEN: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("written", default=None)
 # Files that a command will write, with the words that name them, see `to_be_written`.
 TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())

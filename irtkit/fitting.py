@@ -572,7 +572,7 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
     if responses.synthetic.all():
         raise ValueError(
             "responses holds synthetic respondents only, and real ones set the scale "
-            "(irtkit.add_synthetic(..., ordinary=True) adds rows that count as real)"
+            "(irtkit.add_synthetic(..., ordinary=True) adds them as real rows)"
         )
     if method.mesh is not None:
         require("mesh=", responses)

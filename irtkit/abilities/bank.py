@@ -98,7 +98,7 @@ class ItemBank:
         number = {label: k for k, label in enumerate(self.labels)}
         columns = [k for k, label in enumerate(responses.items) if label in number]
         if not columns:
-            raise ValueError("responses has none of the items of the result")
+            raise ValueError("responses must share an item with the result")
         places = [number[responses.items[k]] for k in columns]
         patterns = patterns_of(responses, synthetic_is_real=True).with_columns(np.array(columns))
         right, trials, weight = np.zeros((3, responses.n_respondents, len(number)))

@@ -148,7 +148,7 @@ def _asked(responses: ResponseMatrix, abilities: Any) -> _Asked:
     if asked.structure in {"task", "bifactor"}:
         if lacking:
             named = short(lacking[0])
-            raise ValueError(f"abilities must name an ability of every item, and {named} has none")
+            raise ValueError(f"abilities must name an ability of every item, and {named} lacks one")
         if len(set(labels)) < 2:
             raise ValueError(
                 "abilities must name two abilities or more, and all items have the same one"

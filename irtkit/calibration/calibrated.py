@@ -179,7 +179,7 @@ def calibrated_items(
 def read_items(path: Path, name: str) -> Any:
     """Read a saved result, or a table of items."""
     if not path.exists():
-        raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
+        raise FileNotFoundError(f"{name}: no such file or folder: {str(path)!r}")
     from irtkit.io.tables import read_table
 
     path = saved_in(path)
@@ -225,7 +225,7 @@ def fixed_parameters(
     """Parameters of all items of a fit. ``places`` locates the fixed ones."""
     if not (places >= 0).any():
         raise ValueError(
-            "fixed has no item of the responses: its items are "
+            "fixed lacks the items of the responses: its items are "
             f"{first_names(list(anchors.labels or ())) or 'without labels'}"
         )
     parameters = anchors.parameters.chosen(places[places >= 0])
@@ -235,7 +235,7 @@ def fixed_parameters(
             "Use model='2PL'"
         )
     if model != "3PL" and parameters.guessing.any():
-        raise ValueError(f"fixed items have guessing, and the {model} has none. Use model='3PL'")
+        raise ValueError(f"fixed items have guessing, which the {model} lacks. Use model='3PL'")
     whole = np.full((3, len(places)), np.nan)
     whole[:, places >= 0] = parameters.discrimination, parameters.intercept, parameters.guessing
     return ItemParameters(*whole)

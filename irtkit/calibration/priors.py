@@ -378,7 +378,7 @@ class WeakPrior:
         without = [*pd.Index(labels).difference(table.index)]
         if here.empty:
             raise ValueError(
-                "difficulty_mean has no item of the responses: its labels are "
+                "difficulty_mean lacks the items of the responses: its labels are "
                 f"{first_names(list(table.index)) or 'none'}"
             )
         unknown = [*table.index.difference(here.index)]
@@ -661,7 +661,7 @@ def prior_of(record: Any, all_items: tuple[str, ...], items: tuple[str, ...]) ->
             if (kind := numbers.pop("kind")) not in kinds:
                 raise ValueError(
                     "other responses cannot be fitted under the prior of the result: "
-                    f"{short(kind)} is none of {', '.join(kinds)}"
+                    f"{short(kind)} must be one of {', '.join(kinds)}"
                 )
             made[name] = kinds[kind](**numbers)
         return ItemPrior(**made)

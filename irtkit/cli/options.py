@@ -50,7 +50,7 @@ def option_of(name: str) -> str:
 FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
 """What ``irtkit fit --out`` writes."""
 CORRELATIONS_FILE = "correlations.csv"
-"""What it writes beside these for several abilities."""
+"""What it writes in addition for several abilities."""
 COMPARISON_FILES = (
     *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
     *("held_out.csv", "systems.csv"),

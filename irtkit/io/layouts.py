@@ -62,7 +62,7 @@ SETTINGS_OF_RUN = re.compile(
     r"hyperparameters|metadata|manifest|info)\.\w+",
     re.IGNORECASE,
 )
-"""Names of files that hold settings of the run whose results lie beside them."""
+"""Names of files that hold settings of a run, in the folder of its results."""
 _N_RIGHT = {"ncorrect", "numcorrect", "npassed", "nright", "nsolved", "nsuccesses", "successes"}
 _N_TRIALS = {"nsamples", "numsamples", "ntrials", "trials", "nattempts", "nruns", "ntotal", "total"}
 _ROUNDING = 0.01  # Of a share in percent.

@@ -66,7 +66,7 @@ def check_categories(features: pd.DataFrame) -> None:
     for name, values in features.select_dtypes(exclude="number").items():
         if values.nunique() > _VARIED * len(values):
             raise ValueError(
-                f"features: {short(name)} is no number, and nearly all its values differ, so it "
+                f"features: {short(name)} is not a number, and nearly all its values differ, so it "
                 "says nothing of other items. Leave it out. Texts go into a column text, with "
                 "embed="
             )

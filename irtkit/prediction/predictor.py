@@ -70,7 +70,7 @@ def training_of(
     targets = targets[np.isfinite(targets[name].astype(float))]
     usable = targets.index.intersection(table.index, sort=False)
     if not len(usable):
-        raise ValueError("features and target have no item in common with a finite target")
+        raise ValueError("features and target must share an item with a finite target")
     return table.loc[usable], targets.loc[usable]
 
 

@@ -80,7 +80,7 @@ def values_by_label(
         if by_label.keys().isdisjoint(labels):
             named = f"{short(pairs[0][0])} is not one" if pairs else "it is empty"
             raise ValueError(
-                f"{argument} has no {value} for any {kind}: {named}. Its keys or index must be "
+                f"{argument} must have a {value} for some {kind}: {named}. Keys or index must be "
                 f"labels, such as {short(labels[0])}"
             )
         return [by_label.get(label) for label in labels]

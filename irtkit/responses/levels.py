@@ -133,8 +133,8 @@ def kinds_of(matrix: ResponseMatrix) -> NDArray[np.str_]:
     if (odd := ~declared & table["kind"].notna().to_numpy()).any():
         k = int(odd.argmax())
         raise ValueError(
-            f"kind in the item_table must be {', '.join(KINDS)} or missing, and that of "
-            f"{short(matrix.items[k])} is {short(table['kind'].iloc[k])}"
+            f"kind in the item_table must be {', '.join(KINDS)} or missing, and for "
+            f"{short(matrix.items[k])} it is {short(table['kind'].iloc[k])}"
         )
     kinds[declared] = table["kind"][declared]
     return kinds

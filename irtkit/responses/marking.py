@@ -365,7 +365,7 @@ def _range(given: Any) -> tuple[float, float]:
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(
             "score_range must be two different numbers, the worst and the best score, such as "
-            f"(0, 100), or a mapping of items to such pairs, got {short(given)}"
+            f"(0, 100), or a mapping of items to pairs, got {short(given)}"
         )
     worst, best = (check_number("score_range", end) for end in pair)
     return worst, best

@@ -17,7 +17,7 @@ MARKS = (
 )
 """Words that are right and wrong. The marks of a table are words of one pair."""
 LIKELY_RIGHT = {"y", "t", "p"}
-"""Letters that are right beside their contrary, unless they are answers."""
+"""Letters that mean right if their contrary occurs too, unless they are answers."""
 MARK_LETTERS = ("cinp", "yn", "tf", "pf")
 """Single letters that are marks rather than answers."""
 COLUMNS = {
@@ -59,14 +59,14 @@ RATINGS = {
     "groundedness", "completeness", "conciseness", "correctness", "factuality", "quality",
     "safety", "style", "honesty", "exactmatch", "em", "f1", "bleu", "rouge", "rougel",
 }
-"""Names of marks that may be the response beside one of `SCORES`."""
+"""Names of marks that may be the response if one of `SCORES` is there too."""
 INVERTED = {
     "error", "iserror", "errors", "wrong", "iswrong", "incorrect", "isincorrect", "fail", "failed",
     "isfailed", "failure",
 }
 """Names of columns in which 1 is likely wrong."""
 OUTCOMES = INVERTED | {"result", "outcome", "grade", "verdict", "pass"}
-"""Names of columns that are results beside items, whose meaning is asked for."""
+"""Names of columns that are results next to items, whose meaning is asked for."""
 RESULTS = OUTCOMES | RATINGS | {"label"}
 """Names of columns that are results where all other columns are systems, items and trials."""
 TASKS = (

@@ -116,7 +116,7 @@ def layout_of(table: Table, settings: Settings) -> Layout:
         if holds_respondents(values.tolist(), settings.marking):
             labels, cells = [0], cells[1:]
     if not cells:
-        raise ValueError(f"the table has no items: its one column is {short(header[0])}")
+        raise ValueError(f"the table lacks items: its one column is {short(header[0])}")
     return Layout([*tasks, *labels], len(tasks), cells, doubted)
 
 

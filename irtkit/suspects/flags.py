@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 UNINFORMATIVE = frozenset({"flat", "extreme"})
-"""Reasons for which an item hardly tells systems apart, and needs no reading."""
+"""Reasons for which an item hardly discriminates, and needs no reading."""
 
 _COLUMNS = (
     *("ability", "discrimination", "discrimination_se", "difficulty"),

@@ -78,7 +78,7 @@ def took_every(result: FitResult, tasks: Tasks) -> NDArray[np.bool_]:
 def lacking_tasks(result: FitResult, took: NDArray[np.bool_]) -> list[Finding]:
     """The finding that systems without a response in some task are left out."""
     if not took.any():
-        raise ValueError("by needs systems with a response in every task, and there are none")
+        raise ValueError("by needs a system with a response in every task")
     names = np.array(result.respondent_labels, dtype=object)[result.answering & ~took].tolist()
     values = {"n": len(names), "n_systems": result.n_answering, "systems": names}
     return [Finding("tasks-not-taken", "warning", values)] if names else []

@@ -210,7 +210,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
     line, covariance, variance = _line(result, length, np.flatnonzero(used), typical)
     rise, rise_se = float(line[1]), float(covariance[1, 1] ** 0.5)
     if rise <= 0:
-        raise ValueError("difficulty does not rise with minutes, so there is no horizon")
+        raise ValueError("difficulty must rise with minutes to give a horizon")
     ability = typical * result.ability[systems]
     of_ability = (typical * result.board_se[systems]) ** 2
     reach = t_quantile(np.inf, level)

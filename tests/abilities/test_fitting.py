@@ -181,7 +181,7 @@ def test_constant_items_and_empty_rows_stay_finite() -> None:
         ({"abilities": 2.5}, "abilities must be"),
         ({"abilities": 14}, "abilities must be"),
         ({"abilities": "tasks"}, "did you mean 'task'"),
-        ({"abilities": {"item-1": "a"}}, "'item-2' has none"),
+        ({"abilities": {"item-1": "a"}}, "'item-2' lacks one"),
         ({"abilities": ["a"] * 40}, "name two abilities or more"),
         ({"abilities": "task"}, "column 'task'"),
         ({"abilities": 2, "model": "3PL"}, "a model other than the 2PL is not for several"),

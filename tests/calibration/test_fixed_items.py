@@ -176,7 +176,12 @@ ONE = pd.DataFrame({"a": [1.0], "b": [0.0]}, LABELS[:1])
         ("2PL", ONE, {"prior": "empirical"}, "fixed= is not for the empirical prior"),
         ("1PL", pd.DataFrame({"a": [1, 2], "d": 0}, LABELS[:2]), {}, "1PL has one discrimination"),
         ("2PL", ONE.assign(c=0.2), {}, "Use model='3PL'"),
-        ("2PL", ONE.set_axis(["other"]), {}, "no item of the responses: its items are other"),
+        (
+            "2PL",
+            ONE.set_axis(["other"]),
+            {},
+            "lacks the items of the responses: its items are other",
+        ),
         ("2PL", ONE[["a"]], {}, "fixed needs the columns discrimination"),
     ],
 )
@@ -186,7 +191,7 @@ def test_what_cannot_be_fixed_is_refused(
     responses = ResponseMatrix([[1, 0, 1], [0, 1, 1]], items=LABELS[:3])
     with pytest.raises(ValueError, match=message):
         fit(responses, model, fixed=items, **more)
-    with pytest.raises(FileNotFoundError, match="fixed: there is no file or folder 'nope'"):
+    with pytest.raises(FileNotFoundError, match="fixed: no such file or folder: 'nope'"):
         fit(responses, fixed="nope")
 
 

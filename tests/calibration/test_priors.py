@@ -233,7 +233,7 @@ def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
     [
         (EXPECTED, None, "difficulty_mean needs difficulty_sd"),
         (3, 1.0, "Series or a mapping"),
-        ({"x": 1.0}, 1.0, "no item of the responses"),
+        ({"x": 1.0}, 1.0, "lacks the items of the responses"),
         (
             {"a": 1.0, "bb": 0.0, "e": 2.0},
             1.0,

@@ -79,7 +79,9 @@ def test_columns_are_found_by_name_and_gaps_are_filled() -> None:
 def test_texts_and_identifiers_are_no_categories() -> None:
     features, difficulty = made(60, 3)
     texts = features.assign(prompt=[f"how much is {k} and {k}" for k in range(60)])
-    with pytest.raises(ValueError, match="'prompt' is no number, and nearly all its values differ"):
+    with pytest.raises(
+        ValueError, match="'prompt' is not a number, and nearly all its values differ"
+    ):
         DifficultyPredictor("linear", folds=0).fit(texts, difficulty)
     some = features.assign(subject=["the one", "the other"] * 30)
     predictor = DifficultyPredictor("linear", folds=0).fit(some, difficulty)
@@ -124,7 +126,7 @@ def test_items_without_features_or_difficulty_are_left_out() -> None:
     difficulty.iloc[10] = np.inf
     predictor = DifficultyPredictor("linear").fit(features[5:60], difficulty)
     assert list(predictor.cross_validated_.index) == list(features.index[11:60])
-    with pytest.raises(ValueError, match="no item in common"):
+    with pytest.raises(ValueError, match="must share an item"):
         DifficultyPredictor().fit(features[:5], difficulty[50:])
 
 

@@ -155,7 +155,7 @@ def test_tasks_that_no_system_takes_all_of_rank_nobody_and_have_no_view(tmp_path
     values = responses.values.astype(float)
     values[:10, :40] = values[10:, 80:] = np.nan
     result = irtkit.fit(irtkit.ResponseMatrix(values).with_tables(responses.item_table))
-    with pytest.raises(ValueError, match="by needs systems with a response in every task"):
+    with pytest.raises(ValueError, match="by needs a system with a response in every task"):
         result.leaderboard(by="task")
     irtkit.report(result, tmp_path / "page.html")
     assert 'id="tasks"' not in (tmp_path / "page.html").read_text(encoding="utf-8")
