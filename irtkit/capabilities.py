@@ -17,6 +17,7 @@ LEVELS = "ordered levels"
 SCORES = "scores between 0 and 1"
 TRIALS = "repeated trials"
 SEVERAL = "several abilities"
+ONE = "one ability"
 SPARSE = "sparse responses"
 SYNTHETIC = "synthetic respondents"
 FEW = "fewer than 20 systems"
@@ -61,6 +62,7 @@ _DENSE = Limit(
 )
 _AT_A_THRESHOLD = "Fit the 2PL to scores at or above a threshold"
 _NO_LEVELS = Limit(LEVELS, "it counts right and wrong answers", _AT_A_THRESHOLD)
+_OF_SEVERAL = Limit(ONE, "it shows two", "Fit with abilities=2, or see plots.wright_map")
 _OF_LEVELS = Limit(MARKS, "it shows the levels", "Fit the GPCM, or read with levels=True")
 _NO_SCORES = Limit(SCORES, "it counts right and wrong answers", "Read them with threshold=")
 _NO_TRIALS = Limit(TRIALS, "it takes one response a cell", "Fit one run of each (repeats='first')")
@@ -143,12 +145,15 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "plots.item_map": (),
     "plots.item_curves": (),
     "plots.category_curves": (_OF_LEVELS,),
+    "plots.marks": (_SAVED, _DENSE),
     "result.category_probability": (_OF_LEVELS,),
     "plots.wright_map": (),
     "plots.information": (),
     "plots.average_error": (),
     "plots.trace": (_NO_STEPS,),
     "plots.leaderboard": (_SAVED,),
+    "plots.task_heatmap": (_SAVED,),
+    "plots.ability_scatter": (_OF_SEVERAL,),
 }
 """Functions of the manual's questions, in its order."""
 

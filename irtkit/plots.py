@@ -1,7 +1,8 @@
 """Pictures by matplotlib: each function draws on ``ax``, or on new axes, and returns them.
 
-``result`` is what :func:`irtkit.fit` returned, ``ax`` a matplotlib.axes.Axes. Needs the extra
-``plots``. Unknown labels are a ValueError.
+The line below the horizontal axis says how many are drawn (n) and left out. ``result`` is what
+:func:`irtkit.fit` returned, ``ax`` a matplotlib.axes.Axes. Needs the extra ``plots``. Unknown
+labels are a ValueError.
 
 >>> import irtkit
 >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]], items=["a", "b"])
@@ -12,16 +13,17 @@
 from __future__ import annotations
 
 from functools import wraps
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import check_type, check_whole, short
+from irtkit.checks import check_type, check_whole, counted, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
 from irtkit.pictures import fitted
-from irtkit.pictures.picture import COLOURS
+from irtkit.pictures.picture import COLOURS, DARKEST
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -32,14 +34,14 @@ if TYPE_CHECKING:
 
     from irtkit.pictures.picture import Picture
 
-__all__ = ["average_error", "category_curves", "characteristic_curves", "information",
-           "item_curves", "item_map", "leaderboard", "learning_surface", "trace",
-           "wright_map"]  # fmt: skip
+__all__ = ["ability_scatter", "average_error", "category_curves", "characteristic_curves",
+           "information", "item_curves", "item_map", "leaderboard", "learning_surface", "marks",
+           "task_heatmap", "trace", "wright_map"]  # fmt: skip
 
 Plot = TypeVar("Plot", bound="Callable[..., Any]")
 
 _MOST_CURVES = 12  # Items of one picture, which readers can still distinguish.
-_LABEL = 28  # Columns of a label on an axis.
+_LABEL, _LINE = 28, 80  # Columns of a label on an axis, and of a line below it.
 _POINTS: dict[str, dict[str, Any]] = {
     "cloud": {"s": 8, "alpha": 0.45, "linewidth": 0},
     "dots": {"s": 20},
@@ -83,36 +85,58 @@ def item_curves(
     matplotlib.axes.Axes or numpy.ndarray
         The axes if `items` is one label, otherwise an array of axes.
     """
-    labels = [items] if isinstance(items, str) else [*map(str, items)]
-    if not 1 <= len(labels) <= _MOST_CURVES:
-        raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
-    places = _axes(len(labels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
-    if places.size != len(labels):
-        raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
-    curves = fitted.item_curves(result, labels)
-    for label, curve, place in zip(labels, curves, places, strict=True):
-        _draw(curve, place).set(ylabel="proportion correct")
-        place.set_title(_label(label), fontsize="medium")
-        if ax is None:
-            place.label_outer()
-    return places[0] if isinstance(items, str) else places
+    return _of_each(fitted.item_curves, result, items, ax, "proportion correct")
 
 
 @_of_results
-def category_curves(result: FitResult, item: str, ax: Axes | None = None) -> Axes:
-    """Draw the probability of every level of an item, dashed outside of the abilities seen.
+def category_curves(
+    result: FitResult, items: Sequence[str] | str, ax: Axes | Sequence[Axes] | None = None
+) -> Any:
+    """Draw the probability of every mark of items, dashed outside of the abilities seen.
 
-    For fits of the GPCM and the GRM. The level is written at the peak of its curve.
+    For fits of the GPCM and the GRM. The mark is written above the peak of its curve.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned.
+    items : str or list of str
+        Labels of 1 to 12 items.
+    ax : matplotlib.axes.Axes or list of them, optional
+        Axes to draw on, one for each item. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or numpy.ndarray
+        The axes if `items` is one label, otherwise an array of axes.
     """
-    curves = fitted.category_curves(result, item)
-    ax = _draw(curves, _one(ax))
-    for level in dict.fromkeys(mark.name for mark in curves.marks):
-        of_level = [mark for mark in curves.marks if mark.name == level]
-        x, y = (np.concatenate([getattr(mark, axis) for mark in of_level]) for axis in "xy")
-        peak = int(y.argmax())
-        ax.annotate(level, (x[peak], y[peak]), (0, 3), textcoords="offset points", ha="center")
-    ax.set(ylabel="probability", title=_label(item))
-    return ax
+    return _of_each(fitted.category_curves, result, items, ax, "probability")
+
+
+@_of_results
+def marks(
+    result: FitResult, items: Sequence[str] | str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how often each mark is given, or scores between 0 and 1.
+
+    Items of right and wrong are left out beside items with levels.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned, with its responses.
+    items : str or list of str, optional
+        Labels of items. Default: all.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
+    labels = [items] if isinstance(items, str) else items
+    return _draw(fitted.marks(result, labels), _one(ax))
 
 
 @_of_results
@@ -188,10 +212,70 @@ def leaderboard(
         The axes. ``axes.figure.savefig`` writes the picture.
     """
     check_whole("top", top, 1)
-    first = (result.leaderboard() if board is None else board).head(top)
-    ax = _draw(fitted.ranking(first), _one(ax, 1 + 0.24 * len(first)))
+    board = result.leaderboard() if board is None else board
+    first = board.head(top)
+    ax = _draw(fitted.ranking(first, len(board)), _one(ax, 1.4 + 0.24 * len(first)))
     ax.grid(axis="x", color=COLOURS["grid"])
     return ax
+
+
+@_of_results
+def task_heatmap(
+    result: FitResult, by: Any = "task", ax: Axes | None = None, *, top: int = 20
+) -> Axes:
+    """Draw the scores of the `top` best systems by task, in per cent.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned, with its responses.
+    by : str, mapping or Series, default "task"
+        Task of each item, as in ``result.leaderboard(by=)``.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+    top : int, default 20
+        Number of systems.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
+    check_whole("top", top, 1)
+    board = result.leaderboard(by=by)
+    first = board.head(top)
+    return _draw(fitted.task_heatmap(first, len(board)), _one(ax, 2 + 0.24 * len(first)))
+
+
+@_of_results
+def ability_scatter(
+    result: FitResult,
+    x: str | None = None,
+    y: str | None = None,
+    ax: Axes | None = None,
+    *,
+    systems: Sequence[str] | str = (),
+) -> Axes:
+    """Draw two of several abilities of all systems.
+
+    Parameters
+    ----------
+    result : FitResult
+        What :func:`irtkit.fit` returned, with several abilities.
+    x, y : str, optional
+        Names of abilities. Default: the two that are correlated least.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+    systems : str or list of str, optional
+        Systems to name.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
+    named = [systems] if isinstance(systems, str) else systems
+    return _draw(fitted.ability_scatter(result, x, y, named), _one(ax))
 
 
 @_of_results
@@ -216,7 +300,7 @@ def wright_map(result: FitResult, ax: Axes | None = None, *, ability: str | None
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.wright_map(result, ability)[0], _one(ax))
+    return _draw(fitted.wright_map(result, ability), _one(ax))
 
 
 @_of_results
@@ -237,7 +321,7 @@ def information(result: FitResult, ax: Axes | None = None, *, ability: str | Non
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    return _draw(fitted.precision(result, ability)[0], _one(ax))
+    return _draw(fitted.precision(result, ability), _one(ax))
 
 
 @_of_results
@@ -290,7 +374,9 @@ def characteristic_curves(
         how: Any = {"fmt": "o-", "ms": 4, "lw": 1, "capsize": 2, "label": name}
         ax.errorbar(curve["difficulty"], curve["accuracy"], ends.to_numpy().T, **how)
     ax.legend(frameon=False)
-    ax.set(xlabel="difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
+    caption = f"n = {counted(len(names), 'system')}. Systems left out: {len(names) - len(chosen)}."
+    ax.set(title="Accuracy of systems by difficulty", ylabel="accuracy", ylim=(-0.02, 1.02))
+    ax.set_xlabel(_below("difficulty", caption))
     return ax
 
 
@@ -323,7 +409,9 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     ax.clabel(drawn, fontsize=8)
     if surface.log:
         ax.set_xscale("log")
-    ax.set(xlabel=covariate.replace("_", " "), ylabel="difficulty", title=system)
+    n = int(surface.systems.loc[system, "n_responses"])
+    below = _below(covariate.replace("_", " "), f"n = {counted(n, 'response')}")
+    ax.set(xlabel=below, ylabel="difficulty", title=f"Log-odds of {_label(system)}")
     return ax
 
 
@@ -356,6 +444,22 @@ def _one(ax: Axes | None, height: float = 4.5) -> Any:
     return ax
 
 
+def _of_each(pictures: Any, result: FitResult, items: Any, ax: Any, name: str) -> Any:
+    """Draw a picture of each item, with its label as the title."""
+    labels = [items] if isinstance(items, str) else [*map(str, items)]
+    if not 1 <= len(labels) <= _MOST_CURVES:
+        raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
+    places = _axes(len(labels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
+    if places.size != len(labels):
+        raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
+    for label, picture, place in zip(labels, pictures(result, labels), places, strict=True):
+        _draw(picture, place).set(ylabel=name)
+        place.set_title(_label(label), fontsize="medium")
+        if ax is None:
+            place.label_outer()
+    return places[0] if isinstance(items, str) else places
+
+
 def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
     from irtkit.suspects import flag_items
 
@@ -369,27 +473,43 @@ def _of_items(picture: Any, result: FitResult, suspects: Any, ax: Any) -> Axes:
 def _draw(picture: Picture, ax: Any) -> Axes:
     """Draw the marks of a picture and its axes."""
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba_array
 
     for mark in (one for one in picture.marks if len(one.x)):
         colour, x, y = COLOURS[mark.colour], picture.x.clipped(mark.x), picture.y.clipped(mark.y)
-        if mark.shape in _POINTS:
+        if mark.shape == "words":
+            for left, bottom, word in zip(x, y, mark.words, strict=True):
+                ax.text(left, bottom, _label(word), ha="center", va="center")
+        elif mark.shape in _POINTS:
             look = {"edgecolor": colour, "facecolor": colour} | _POINTS[mark.shape]
             ax.scatter(x, y, label=mark.name, clip_on=False, zorder=2, **look)
         elif mark.x_end is None or mark.y_end is None:
             ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
-        elif mark.shape == "bars":
-            ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=colour)
+        elif mark.shape in {"bars", "cells"}:
+            alpha = None if mark.shade is None else DARKEST * mark.shade
+            shaded = to_rgba_array(colour, alpha)
+            ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=shaded)
         else:
             width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)
             ends: Any = np.stack([x, y, mark.x_end, mark.y_end], axis=1).reshape(-1, 2, 2)
             ax.add_collection(LineCollection(ends, colors=colour, linewidths=width, alpha=alpha))
-    ax.set(xlim=picture.x[:2], ylim=picture.y[:2], xlabel=picture.x.name, ylabel=picture.y.name)
+    ax.set(xlim=picture.x[:2], ylim=picture.y[:2], ylabel=_label(picture.y.name, _LINE))
+    ax.set(title=_label(picture.title, _LINE), xlabel=_below(picture.x.name, picture.caption))
     for axis, given in ((ax.xaxis, picture.x), (ax.yaxis, picture.y)):
         if given.ticks is not None:
             places, texts = zip(*given.ticks, strict=True)
             axis.set_ticks(places, [_label(text) for text in texts])
+    if picture.x.crowded:
+        ax.tick_params("x", labelrotation=35)
+        for text in ax.get_xticklabels():
+            text.set(ha="right", rotation_mode="anchor")
     return ax  # type: ignore[no-any-return]
 
 
-def _label(name: str) -> str:
-    return shortened(name, _LABEL).replace("$", r"\$")  # matplotlib would set it as mathematics
+def _below(name: str, caption: str) -> str:
+    """The name of a horizontal axis and what is drawn, in lines."""
+    return "\n".join([_label(name, _LINE), *wrap(caption, _LINE)]).strip()
+
+
+def _label(name: str, room: int = _LABEL) -> str:
+    return shortened(name, room).replace("$", r"\$")  # matplotlib would set it as mathematics

@@ -190,14 +190,18 @@ def test_every_function_of_the_table_is_called_here() -> None:
 def test_a_picture_is_drawn_or_refused(name: str, kind: str) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     draw: Any = getattr(irtkit.plots, name.partition(".")[2])
-    items = {"plots.item_curves": [["q0"]], "plots.category_curves": ["q0"]}.get(name, [])
+    given = {
+        "plots.item_curves": [["q0"]],
+        "plots.category_curves": ["q0"],
+        "plots.task_heatmap": [["a", "b"] * (N_ITEMS // 2)],
+    }.get(name, [])
     refused = expected(name, kind)
     if refused is None:
-        draw(result(kind), *items)
+        draw(result(kind), *given)
         pyplot.close("all")
         return
     with pytest.raises(UnsuitableDataError, match=f"^{re.escape(refused)}$"):
-        draw(result(kind), *items)
+        draw(result(kind), *given)
 
 
 COMMANDS = {

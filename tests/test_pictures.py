@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -71,7 +73,7 @@ def test_synthetic_respondents_are_in_no_picture(result: irtkit.FitResult) -> No
     low, high = found.ability[:150].min(), found.ability[:150].max()
     _, ability, inside = pictures.curve_axes(found)
     assert (ability[inside][0], ability[inside][-1]) == (low, high)
-    seen = pictures.precision(found)[0].marks[1].x
+    seen = pictures.precision(found).marks[1].x
     assert (seen.min(), seen.max()) == pytest.approx((low, high), abs=1e-3)
 
 
@@ -83,8 +85,7 @@ def test_maps_place_what_has_a_place_and_count_the_rest(
     assert set(called) == {0, 1, 2, 3}
     assert sum(drawn.n_items.values()) == 60
     assert drawn.n_items["items"] == 60 - suspects["suspect"].sum()
-    y = result.parameters.discrimination[called]
-    assert (drawn.y.clipped(y) == y).all()
+    assert f"n = {sum(drawn.n_items.values())} items." in drawn.caption
     errors = pictures.error_map(result, suspects)
     assert errors.n_items["called"] == 0
     predicted = pd.Series({"$q_7$": 0.5, "$q_0$": 0.5, "elsewhere": 1.0})
@@ -93,6 +94,20 @@ def test_maps_place_what_has_a_place_and_count_the_rest(
     shown = {one.get_label(): len(one.get_offsets()) for one in plots.item_map(result).collections}
     assert shown["called"] == 4
     assert shown["items"] == drawn.n_items["items"]
+
+
+def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(
+    result: irtkit.FitResult, suspects: pd.DataFrame
+) -> None:
+    parameters = result.parameters
+    slopes = parameters.discrimination.copy()
+    slopes[:4] = -30.0
+    far = irtkit.ItemParameters(slopes, parameters.intercept, parameters.guessing)
+    drawn = pictures.item_map(replace(result, parameters=far), suspects)
+    assert drawn.y[:2] == pictures.item_map(result, suspects).y[:2]
+    assert drawn.y.low > -1
+    assert drawn.n_beyond >= 4
+    assert f"drawn at its end: {drawn.n_beyond}." in drawn.caption
 
 
 def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
@@ -118,7 +133,8 @@ def test_ticks_are_round_few_and_within(low: float, high: float) -> None:
 
 
 def test_a_wright_map_counts_every_item_with_a_difficulty(result: irtkit.FitResult) -> None:
-    drawn, _, n_left_out = pictures.wright_map(result)
+    drawn = pictures.wright_map(result)
+    n_left_out = int(re.search(r"left out: (\d+)", drawn.caption)[1])
     n_items = int(re.search(r"at most (\d+)", drawn.x.ticks[1][1])[1])
     lengths = drawn.marks[1].x_end - drawn.marks[1].x
     assert round(lengths.sum() * n_items) == 60 - n_left_out
@@ -136,6 +152,8 @@ def test_every_picture_draws_on_the_axes_given_and_returns_them(
     assert getattr(plots, name)(result, ax=ax) is ax
     figure.canvas.draw()
     assert ax.get_ylabel() or ax.get_yticklabels()
+    assert ax.get_title()
+    assert "\nn = " in f"\n{ax.get_xlabel()}"
     assert getattr(plots, name)(result).figure is not figure
 
 
@@ -175,7 +193,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
     surface = irtkit.learning_surface(answers)
     system = answers["respondent"].iloc[0]
     ax = plots.learning_surface(surface, system)
-    assert (ax.get_title(), ax.get_xscale()) == (system, "log")
+    assert (ax.get_title(), ax.get_xscale()) == (f"Log-odds of {system}", "log")
     with pytest.raises(ValueError, match="'nobody' lacks a surface over difficulty"):
         plots.learning_surface(surface, "nobody")
 
@@ -188,17 +206,74 @@ def test_without_matplotlib_the_extra_is_named(
         plots.trace(result)
 
 
-def test_curves_of_levels_sum_to_one_and_are_labelled_at_their_peaks() -> None:
-    levels = np.random.default_rng(0).integers(0, 4, (100, 6))
+@pytest.fixture(scope="module")
+def rubric() -> irtkit.FitResult:
+    """Marks from 1 to 4."""
+    marks = np.random.default_rng(0).integers(1, 5, (100, 6))
     with warnings.catch_warnings(action="ignore"):
-        found = irtkit.fit(levels)
-    picture = pictures.category_curves(found, "item-2")
-    inside = [mark.y for mark in picture.marks if mark.shape == "line"]
-    np.testing.assert_allclose(np.sum(inside, axis=0), 1.0)
-    drawn = plots.category_curves(found, "item-2")
-    assert [text.get_text() for text in drawn.texts] == ["0", "1", "2", "3"]
+        return irtkit.fit(irtkit.read_responses(pd.DataFrame(marks), levels=True))
+
+
+def test_curves_of_marks_sum_to_one_and_are_labelled_as_given(rubric: irtkit.FitResult) -> None:
+    labels = list(rubric.item_labels[:3])
+    for item, picture in zip(labels, pictures.category_curves(rubric, labels), strict=True):
+        inside = [mark.y for mark in picture.marks if mark.shape == "line"]
+        np.testing.assert_allclose(np.sum(inside, axis=0), 1.0)
+        assert item in picture.title
+    drawn = plots.category_curves(rubric, labels)
+    assert [ax.get_title() for ax in drawn] == labels
+    assert [text.get_text() for text in drawn[1].texts] == ["1", "2", "3", "4"]
     with pytest.raises(ValueError, match="item-9"):
-        plots.category_curves(found, "item-9")
+        plots.category_curves(rubric, "item-9")
+
+
+def test_a_histogram_counts_every_mark(rubric: irtkit.FitResult) -> None:
+    picture = pictures.marks(rubric)
+    values = rubric.responses.successes + 1
+    counts = [(values == mark).mean() for mark in (1, 2, 3, 4)]
+    np.testing.assert_allclose(picture.marks[0].y_end, counts)
+    assert [text for _, text in picture.x.ticks] == ["1", "2", "3", "4"]
+    assert "600 answers of 100 systems to 6 items" in picture.caption
+    one = pictures.marks(rubric, [rubric.item_labels[2]]).marks[0].y_end
+    np.testing.assert_allclose(one, [(values[:, 2] == mark).mean() for mark in (1, 2, 3, 4)])
+    scores = np.random.default_rng(1).random((50, 8))
+    with warnings.catch_warnings(action="ignore"):
+        found = irtkit.fit(irtkit.read_responses(pd.DataFrame(scores), score_range=(0, 1)))
+    bars = pictures.marks(found)
+    assert bars.x.name == "score"
+    assert bars.marks[0].y_end.sum() == pytest.approx(1)
+
+
+def test_a_heat_map_has_the_scores_of_the_leaderboard_by_task() -> None:
+    result = crowds.fitted("ordinary")
+    task = dict(zip(result.item_labels, np.resize(["sums", "words", "maps"], 40), strict=True))
+    board = result.leaderboard(by=task)
+    picture = pictures.task_heatmap(board.head(7), len(board))
+    cells, words = picture.marks
+    expected = board.head(7)[["score_sums", "score_words", "score_maps"]].to_numpy()
+    np.testing.assert_array_equal(cells.shade.reshape(7, 3), expected)
+    assert words.words[:3] == tuple(f"{100 * share:.0f}" for share in expected[0])
+    assert f"left out, after the first 7: {len(board) - 7}." in picture.caption
+    ax = plots.task_heatmap(result, task, top=7)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["sums", "words", "maps"]
+    shades = ET.fromstring(svg(picture, "grid"))  # noqa: S314  # our own
+    assert len({path.get("fill-opacity") for path in shades}) > 3
+    with pytest.raises(ValueError, match="task"):
+        plots.task_heatmap(result)
+
+
+def test_two_abilities_of_every_system_are_drawn_best_first() -> None:
+    result = crowds.fitted_tasks(crowds.of_two_tasks(200, 40))
+    picture = pictures.ability_scatter(result, "words", "sums")
+    drawn = np.stack([picture.marks[0].x, picture.marks[0].y], axis=1)
+    places = [result.ability_names.index(name) for name in ("words", "sums")]
+    np.testing.assert_allclose(drawn, result.ability[result.best_first][:, places])
+    assert "n = 200 systems" in picture.caption
+    named = plots.ability_scatter(result, systems=result.respondent_labels[3])
+    assert [text.get_text() for text in named.texts] == [result.respondent_labels[3]]
+    for wrong in ({"x": "maths"}, {"systems": ["nobody"]}):
+        with pytest.raises(ValueError, match=r"must be|is no system"):
+            plots.ability_scatter(result, **wrong)
 
 
 def test_curves_of_levels_need_levels(result: irtkit.FitResult) -> None:
@@ -213,7 +288,7 @@ def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None
         fitted_curve = result.own_items.chosen(np.array([k])).probability(dots.x)[:, 0]
         assert np.abs(fitted_curve - dots.y).mean() < 0.03  # not flattened by the other ability
         assert np.ptp(dots.y) > 0.5
-    picture, n_beyond, n_left = pictures.wright_map(result, "sums")
+    picture = pictures.wright_map(result, "sums")
     assert "sums" in picture.y.name
     assert picture.marks[1].name == "items"
-    assert (n_beyond, n_left) == (0, 0)
+    assert picture.caption == "n = 2,000 systems and 30 items."

@@ -10,7 +10,7 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.calibration.composites import along, composite_of_all, composite_of_each
-from irtkit.capabilities import LEVELS, MARKS, NO_GUESSING, SEVERAL, UNSAVED, require
+from irtkit.capabilities import LEVELS, MARKS, NO_GUESSING, ONE, SEVERAL, UNSAVED, require
 from irtkit.checks import as_numbers, check_one_of, counted
 from irtkit.data.limits import Components
 from irtkit.data.near_duplicates import NearDuplicates
@@ -207,8 +207,7 @@ class FitResult(Questions, Printed):
     def traits(self) -> frozenset[str]:
         """Traits that some functions have no meaning for, see `irtkit.capabilities`."""
         of_fit = {MARKS if self.parameters.steps is None else LEVELS}
-        if self.several is not None:
-            of_fit.add(SEVERAL)
+        of_fit.add(ONE if self.several is None else SEVERAL)
         if self.model != "3PL":
             of_fit.add(NO_GUESSING)
         if self.responses is None:

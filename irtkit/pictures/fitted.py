@@ -1,17 +1,20 @@
-"""The pictures of a fit: item curves, items as points, ranks, Wright map, information, steps."""
+"""The pictures of a fit: curves, items and systems as points, ranks, scores, marks, information."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
-from irtkit.checks import did_you_mean, short
+from irtkit.checks import check_one_of, counted, did_you_mean, short
 from irtkit.diagnostics import information
-from irtkit.irf import EXTREME
-from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, usual_axis
+from irtkit.irf import EXTREME, Z95
+from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, tick_text, usual_axis
+from irtkit.responses.levels import score_ranges
 from irtkit.systems.paired import wilson_interval
+from irtkit.systems.printed import scored_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration import FitResult
     from irtkit.data.patterns import Places
-    from irtkit.diagnostics.reliability import Information
     from irtkit.irf import Array
     from irtkit.pictures.picture import Shape
 
@@ -33,6 +35,8 @@ _INFORMATION_POINTS = 81  # 1.2 % of the axis apart, 6 pixels on the page.
 _BINS = 30  # Of a Wright map: 12 pixels on the page, 0.2 SDs or more.
 _REACH, _WRIGHT_REACH = 4.0, 3.0  # SDs around the mean that are shown at least.
 _SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
+_NAMED_AT = 0.07  # Distance of the name of a level from the peak of its curve.
+_MOST_LEVELS = 21  # Different marks that have a bar each, as those of an item of 20 points.
 
 
 class AbilityGroups(NamedTuple):
@@ -121,6 +125,7 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     """
     places = _places(result, items)
     axes, ability, inside = curve_axes(result)
+    caption = f"n = {counted(result.n_answering, 'system')}"
     probability = result.own_items.chosen(places).probability(ability)
     groups = None if result.responses is None else ability_groups(result, places)
     pictures = []
@@ -133,24 +138,85 @@ def item_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
             marks.append(Mark("segments", "ink", at, low, at, high))
             marks.append(Mark("dots", "ink", at, share))
         title = f"Observed and fitted proportion correct of {item} by ability"
-        pictures.append(Picture(title, axes.x, axes.y, tuple(marks)))
+        pictures.append(Picture(title, axes.x, axes.y, tuple(marks), caption))
     return pictures
 
 
-def category_curves(result: FitResult, item: str) -> Picture:
-    """Probability of every level of an item by ability, dashed where no respondent is.
+def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
+    """Probability of every mark of items by ability, dashed where no respondent is.
 
-    An unknown item, or a result without levels, is a ValueError.
+    The mark is written above the peak of its curve. An unknown item, or a result without levels, is
+    a ValueError.
     """
-    [place] = _places(result, [item])
+    places = _places(result, items)
     axes, ability, inside = curve_axes(result)
-    curves = result.category_probability(ability)[:, place]
-    marks = []
-    for level in np.flatnonzero(~np.isnan(result.parameters.steps[place])):
-        colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-        marks += _curve(ability, inside, curves[:, level], colour, str(level))
-    title = f"Probability of the levels of {item} by ability"
-    return Picture(title, axes.x, axes.y, tuple(marks))
+    y = axes.y._replace(high=1 + 2 * _NAMED_AT)
+    caption = f"n = {counted(result.n_answering, 'system')}"
+    curves = result.category_probability(ability)
+    worst, step = _scale_of_marks(result)
+    pictures = []
+    for item, place in zip(items, places, strict=True):
+        levels = np.flatnonzero(~np.isnan(result.parameters.steps[place]))
+        names = [tick_text(mark) for mark in worst[place] + levels * step[place]]
+        marks = []
+        for level, name in zip(levels, names, strict=True):
+            colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
+            marks += _curve(ability, inside, curves[:, place, level], colour, name)
+        peaks = curves[:, place, levels].argmax(axis=0)
+        heights = curves[peaks, place, levels] + _NAMED_AT
+        marks.append(Mark("words", "ink", ability[peaks], heights, words=tuple(names)))
+        title = f"Probability of the marks of {item} by ability"
+        pictures.append(Picture(title, axes.x, y, tuple(marks), caption))
+    return pictures
+
+
+def _scale_of_marks(result: FitResult) -> tuple[Array, Array]:
+    """The lowest mark of every item and the distance of two, 0 and 1 if responses do not say."""
+    top = np.asarray(result.parameters.top, np.float64)
+    ranges = score_ranges(result.responses)
+    if ranges is None:
+        return np.zeros_like(top), np.ones_like(top)
+    worst, best = np.array([ranges[item] for item in result.item_labels], np.float64).T
+    return worst, (best - worst) / top
+
+
+def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
+    """How often each mark is given to all items or some, or each score between 0 and 1.
+
+    Items of right and wrong are left out beside items with levels.
+    """
+    places = np.arange(len(result.item_labels)) if items is None else _places(result, items)
+    n_chosen = len(places)
+    top = result.parameters.top[places]
+    if (top > 1).any():
+        places = places[top > 1]
+        top = top[top > 1]
+    right, tried = result.patterns.dense(np.flatnonzero(result.answering), places)
+    seen = tried > 0
+    worst, step = _scale_of_marks(result)
+    level = top * right / np.maximum(tried, 1)
+    given = np.round((worst[places] + level * step[places])[seen], 6)
+    distinct, counts = np.unique(given, return_counts=True)
+    centers = distinct
+    half = 0.4 * np.diff(distinct, prepend=distinct[0] - 1).min(initial=1.0)
+    if len(distinct) > _MOST_LEVELS:
+        counts, edges = np.histogram(given, _MOST_LEVELS - 1)
+        half = (edges[1] - edges[0]) / 2
+        centers = edges[:-1] + half
+    x = axis_over("mark" if (top > 1).any() else "score", centers - half, centers + half)
+    if len(distinct) <= _MOST_LEVELS:
+        x = x._replace(ticks=tuple((mark, tick_text(round(mark, 2))) for mark in distinct))
+    share = counts / len(given)
+    y = Axis(0.0, 1.05 * float(share.max()), "share of answers")
+    floor = np.zeros(len(share))
+    bars = Mark("bars", "item", centers - half, floor, centers + half, share)
+    caption = (
+        f"n = {counted(len(given), 'answer')} of {counted(result.n_answering, 'system')} to "
+        f"{counted(len(places), 'item')}."
+    )
+    if len(places) < n_chosen:
+        caption += f" Items without levels, left out: {n_chosen - len(places)}."
+    return Picture("How often each mark is given", x, y, (bars,), caption)
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
@@ -162,8 +228,10 @@ def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     return kind
 
 
-def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, shown: Any) -> Picture:
-    """Some items as points, with the zero line of the vertical axis."""
+def _of_items(
+    title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, shown: Any, without: str
+) -> Picture:
+    """Some items as points, with the zero line of the vertical axis, and why others are not."""
     marks = []
     if y.low < 0 < y.high:
         left = np.array([x.low])
@@ -178,7 +246,13 @@ def _of_items(title: str, x: Axis, y: Axis, xs: Array, ys: Array, kind: Any, sho
     for k, (shape, colour, name) in enumerate(looks):
         items = np.flatnonzero(shown & (kind == k))
         marks.append(Mark(shape, colour, xs[items], ys[items], name=name, items=items))
-    return Picture(title, x, y, tuple(marks))
+    picture = Picture(title, x, y, tuple(marks))
+    caption = f"n = {counted(int(np.sum(shown)), 'item')}."
+    if picture.n_beyond:
+        caption += f" Items beyond an axis, drawn at its end: {picture.n_beyond}."
+    if n_left := int(np.sum(~shown)):
+        caption += f" Items left out ({without}): {n_left}."
+    return replace(picture, caption=caption)
 
 
 def _difficulty_axis(result: FitResult, difficulty: Array, name: str) -> Axis:
@@ -195,11 +269,11 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     varied = ~np.isin(result.status, ["no variance", "no responses"])
     shown = varied & np.isfinite(a + b)
     kind = kinds_of(result, suspects)
-    usual = usual_axis("", np.append(a[shown], 0.0))
-    lowest = a[shown & (kind > 0)].min(initial=0.0)  # suspects are looked for
-    y = axis_over("discrimination", [usual.low, usual.high, max(lowest, -usual.high)])
-    x = _difficulty_axis(result, b[shown], "difficulty")
-    return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown)
+    ordinary = shown & (kind == 0)
+    y = usual_axis("discrimination", np.append(a[ordinary], 0.0))
+    x = _difficulty_axis(result, b[ordinary], "difficulty")
+    without = "all systems right, or none, or no answer"
+    return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown, without)
 
 
 def error_map(
@@ -211,42 +285,111 @@ def error_map(
     """
     difficulty, kind = _readable(result), kinds_of(result, suspects)
     values, name = result.counts.average_error, "average error"
+    without = "flat, a discrimination below 0, all systems right, or none, or no answer"
     if predicted is not None:
         values = np.asarray(predicted.reindex(result.item_labels), np.float64)
         name = "predicted difficulty"
+        without = "no prediction, or no clear difficulty"
     shown = np.isfinite(difficulty) & np.isfinite(values)
     x = axis_over(name, [0.0, 1.0]) if predicted is None else usual_axis(name, values[shown])
-    y = _difficulty_axis(result, difficulty[shown], "difficulty")
+    y = _difficulty_axis(result, difficulty[shown & (kind == 0)], "difficulty")
     title = f"{name.capitalize()} and difficulty of items"
-    return _of_items(title, x, y, values, difficulty, kind, shown)
+    return _of_items(title, x, y, values, difficulty, kind, shown, without)
 
 
 def _readable(result: FitResult) -> Array:
     return np.asarray(readable_difficulty(result.items), np.float64)
 
 
-def ranking(board: pd.DataFrame, systems: slice = slice(None)) -> Picture:
-    """Some systems of ``result.leaderboard()``, and the ranks that items like these allow."""
-    rows = board.iloc[systems]
-    rank, low, high = (
-        rows[name].to_numpy(np.float64) for name in ("rank", "rank_low", "rank_high")
+def ranking(board: pd.DataFrame, n: int) -> Picture:
+    """Systems of ``result.leaderboard()``, the first of n, and the ranks that such items allow."""
+    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
+    ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
+    picture = intervals(ranks, board.index, x)
+    caption = f"n = {counted(n, 'system')}."
+    if n > len(board):
+        caption += f" Systems left out, after the first {len(board)}: {n - len(board)}."
+    return replace(picture, title="Likely ranks of systems", caption=caption)
+
+
+def intervals(values: Array, labels: Sequence[Any], x: Axis) -> Picture:
+    """Rows of a value and the ends of its interval, (n, 3), from above."""
+    at = np.arange(len(values), dtype=np.float64)
+    value, low, high = values.T
+    y = Axis(len(values) - 0.5, -0.5, ticks=tuple(zip(at, map(str, labels), strict=True)))
+    reach = Mark("intervals", "item", low, at, high, at)
+    return Picture("", x, y, (reach, Mark("dots", "item", value, at)))
+
+
+def ability_scatter(
+    result: FitResult, x: str | None = None, y: str | None = None, systems: Sequence[str] = ()
+) -> Picture:
+    """Two of several abilities of all systems, by default the two that are correlated least.
+
+    Systems are in the order of ``result.best_first``. Some can be named. Unknown ones are a
+    ValueError.
+    """
+    names = result.ability_names
+    correlation = np.abs(result.ability_correlation) + 2 * np.tri(len(names))
+    least = np.unravel_index(correlation.argmin(), correlation.shape)
+    pair = [
+        names[place] if name is None else name for name, place in zip((x, y), least, strict=True)
+    ]
+    for argument, name in zip(("x", "y"), pair, strict=True):
+        check_one_of(argument, name, names)
+    weights = np.stack([result.weights_of(name) for name in pair])
+    values = result.abilities_along(weights)
+    of_x, of_y = values[result.best_first].T
+    axes = [
+        axis_over(f"ability: {name}", column)
+        for name, column in zip(pair, (of_x, of_y), strict=True)
+    ]
+    marks = [Mark("cloud", "item", of_x, of_y, name="systems")]
+    places = {label: k for k, label in enumerate(result.respondent_labels)}
+    if unknown := [name for name in systems if name not in places]:
+        raise ValueError(f"systems: {short(unknown[0])} is no system of the result")
+    if len(systems):
+        named = values[[places[name] for name in systems]]
+        room = 0.03 * (axes[1].high - axes[1].low)
+        marks.append(Mark("dots", "odd", *named.T))
+        marks.append(Mark("words", "ink", named[:, 0], named[:, 1] + room, words=tuple(systems)))
+    errors = [result.errors_along(weight)[result.best_first].mean() for weight in weights]
+    reach = " and ".join(f"±{Z95 * error:.2f}" for error in errors)
+    caption = (
+        f"n = {counted(len(of_x), 'system')}. Correlation in the population: "
+        f"{float(weights[0] @ result.ability_correlation @ weights[1]):.2f}. "
+        f"Intervals (95%) are {reach} on average."
     )
-    at = np.arange(len(rows), dtype=np.float64)
-    lowest = float(board["rank_high"].max())
-    labels = tuple(zip(at, map(str, rows.index), strict=True))
-    x = Axis(0.5, lowest + 0.5, "rank, 1 is best")
-    y = Axis(len(rows) - 0.5, -0.5, ticks=labels)
-    intervals = Mark("intervals", "item", low, at, high, at)
-    return Picture("", x, y, (intervals, Mark("dots", "item", rank, at)))
+    return Picture("Two abilities of systems", *axes, tuple(marks), caption)
 
 
-def wright_map(result: FitResult, ability: str | None = None) -> tuple[Picture, int, int]:
+def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
+    """Scores by task, in per cent, of systems of a leaderboard by task, the first of n."""
+    tasks = scored_tasks(board)
+    scores = board[[f"score_{name}" for name in tasks]].to_numpy(np.float64)
+    row, column = (places.ravel().astype(np.float64) for places in np.indices(scores.shape))
+    shade = scores.ravel()
+    half = 0.5
+    x = Axis(-half, len(tasks) - half, ticks=tuple(enumerate(tasks)))
+    y = Axis(len(board) - half, -half, ticks=tuple(enumerate(map(str, board.index))))
+    cells = Mark("cells", "item", column - half, row - half, column + half, row + half, shade=shade)
+    texts = tuple(f"{100 * score:.0f}" for score in shade)
+    caption = (
+        f"n = {counted(n, 'system')} and {counted(len(tasks), 'task')}. Scores are in per cent."
+    )
+    if n > len(board):
+        caption += f" Systems left out, after the first {len(board)}: {n - len(board)}."
+    words = Mark("words", "ink", column, row, words=texts)
+    return Picture("Scores of systems by task", x, y, (cells, words), caption)
+
+
+def wright_map(result: FitResult, ability: str | None = None) -> Picture:
     """Abilities of respondents (left) and difficulties of items (right) on one scale.
 
     With the name of one of several abilities, items are those that measure it most. Without, every
     item has the difficulty along what it measures, and respondents what all items measure together.
-    The numbers of items beyond the scale, in the outermost bars, and of items without a clear
-    difficulty come with it. These are flat, have a slope below 0, or are all right or wrong.
+    The caption counts items beyond the scale, in the outermost bars, and items without a clear
+    difficulty. These are flat, have a slope below 0, or are all right or wrong.
     """
     difficulties = _readable(result)
     if ability is not None:
@@ -282,7 +425,12 @@ def wright_map(result: FitResult, ability: str | None = None) -> tuple[Picture, 
     title = "Abilities of systems and difficulties of items"
     n_beyond = int((y.clipped(difficulty) != difficulty).sum())
     n_left_out = len(difficulties) - len(difficulty)
-    return Picture(title, x, y, tuple(marks)), n_beyond, n_left_out
+    caption = f"n = {counted(len(of_real), 'system')} and {counted(len(difficulty), 'item')}."
+    if n_beyond:
+        caption += f" Items beyond the scale, in the outermost bars: {n_beyond}."
+    if n_left_out:
+        caption += f" Items without a clear difficulty, left out: {n_left_out}."
+    return Picture(title, x, y, tuple(marks), caption)
 
 
 def _named(text: str, ability: str | None) -> str:
@@ -290,7 +438,7 @@ def _named(text: str, ability: str | None) -> str:
     return text if ability is None else f"{text}: {ability}"
 
 
-def precision(result: FitResult, ability: str | None = None) -> tuple[Picture, Information]:
+def precision(result: FitResult, ability: str | None = None) -> Picture:
     """Information of all items along ability, with a mark for every real respondent."""
     of_real = result.abilities_along(result.weights_of(ability))[result.answering]
     mean = result.latent_mean
@@ -305,7 +453,8 @@ def precision(result: FitResult, ability: str | None = None) -> tuple[Picture, I
     floor = np.zeros_like(seen)
     line = Mark("line", "item", points, values)
     systems = Mark("segments", "ink", seen, floor, seen, floor + 0.03 * y.high)
-    return Picture("Information of all items along ability", x, y, (line, systems)), measured
+    caption = f"n = {counted(len(of_real), 'system')}. {measured}."
+    return Picture("Information of all items along ability", x, y, (line, systems), caption)
 
 
 def trace(result: FitResult) -> Picture:
@@ -316,4 +465,6 @@ def trace(result: FitResult) -> Picture:
     step = rows["step"].to_numpy(np.float64)
     value = rows[column].to_numpy(np.float64)
     line = Mark("line", "item", step, value)
-    return Picture("Progress of the fit", axis_over("step", step), axis_over(name, value), (line,))
+    x = axis_over("step", step)
+    y = axis_over(name, value)
+    return Picture("Progress of the fit", x, y, (line,), f"n = {counted(len(rows), 'step')}")

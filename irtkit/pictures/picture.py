@@ -28,9 +28,22 @@ _MARGIN = 0.05  # Part of an axis beyond what it shows, as in matplotlib.
 
 
 Shape = Literal[
-    "cloud", "dots", "rings", "triangles", "line", "dashes", "segments", "intervals", "bars"
+    "cloud",
+    "dots",
+    "rings",
+    "triangles",
+    "line",
+    "dashes",
+    "segments",
+    "intervals",
+    "bars",
+    "cells",
+    "words",
 ]
-"""A cloud holds thousands of dots, which may cover each other. Intervals are thick segments."""
+"""A cloud holds thousands of dots, which may cover each other. Intervals are thick segments. Cells
+are bars in shades. Words stand around their points."""
+_LONGEST = 60  # Columns of the ticks of a horizontal axis that stand next to each other.
+DARKEST = 0.5  # Opacity of a cell of 1, on which words still have a contrast of 4.5.
 
 
 class Axis(NamedTuple):
@@ -57,6 +70,11 @@ class Axis(NamedTuple):
         steps = range(first, last + 1)
         return [(k * step, tick_text(k * step)) for k in steps]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether the given ticks are too long to stand next to each other."""
+        return self.ticks is not None and sum(len(text) for _, text in self.ticks) > _LONGEST
+
 
 class Mark(NamedTuple):
     """Marks that look alike, arrays of one shape in units of the axes."""
@@ -69,16 +87,19 @@ class Mark(NamedTuple):
     y_end: Array | None = None
     name: str = ""
     items: NDArray[np.intp] | None = None  # Places of the items that points stand for.
+    shade: Array | None = None  # From 0 to 1, of cells.
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is drawn, with a title for people who do not see it."""
+    """What is drawn, with a title, and how many are drawn and left out."""
 
     title: str
     x: Axis
     y: Axis
     marks: tuple[Mark, ...] = ()
+    caption: str = ""
 
     @property
     def points(self) -> list[Mark]:

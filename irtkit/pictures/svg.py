@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from irtkit.pictures.picture import COLOURS
+from irtkit.pictures.picture import COLOURS, DARKEST
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -26,10 +26,13 @@ _SIZES = {
     "panel": (420, 300, 50, 8, 10, 48),
     "small": (260, 180, 50, 8, 10, 40),
     "bar": (200, 18, 6, 6, 0, 0),
+    "grid": (640, 0, 200, 14, 6, 110),
 }
 """Width and height in pixels, and margins to the left, right, top and bottom. Bars are drawn
-without axes."""
-_DOTS = ((1, 4), (2, 6), (10, 9), (100, 13))
+without axes. A grid is as high as its rows."""
+_ROW = 20  # Pixels of a row of a grid.
+_TICK = 26  # Columns of the text of a tick.
+_DOTS = ((1, 5), (2, 7), (10, 10), (100, 14))
 """Diameter in pixels of a dot of a cloud that stands for at least this many points."""
 _TITLE = 150  # Columns of a title, which may hold a label.
 _LINE = 'fill="none" stroke="currentColor" stroke-width="{}"'
@@ -59,7 +62,8 @@ class Frame:
 
     def __init__(self, picture: Picture, size: str) -> None:
         self.x, self.y = picture.x, picture.y
-        self.width, self.height, self.left, right, self.top, bottom = _SIZES[size]
+        self.width, height, self.left, right, self.top, bottom = _SIZES[size]
+        self.height = height or self.top + _ROW * len(picture.y.ticks or ()) + bottom
         self.end, self.floor = self.width - right, self.height - bottom
 
     def px(self, values: ArrayLike) -> Array:
@@ -84,7 +88,7 @@ def svg(picture: Picture, size: str = "wide", **attributes: object) -> Markup:
     parts = [] if size == "bar" else [_axes(frame)]
     parts += [_marks(frame, mark) for mark in picture.marks if len(mark.x)]
     said = 'aria-hidden="true"'
-    if picture.title:
+    if picture.title and size != "bar":
         said = f'role="img" aria-label="{escape(shortened(picture.title, _TITLE))}"'
     further = ""
     for name, value in attributes.items():
@@ -110,12 +114,16 @@ def _axes(frame: Frame) -> str:
     for at, text in frame.y.ticks_within((floor - frame.top) // 36):
         y = frame.py(at)
         grid += f"M{left} {y:.4g}H{end}"
-        texts.append(_text(left - 7, y + 4, text, "end"))
+        texts.append(_text(left - 7, y + 4, shortened(text, _TICK), "end"))
     ticks = ""
     for at, text in frame.x.ticks_within(max(5, (end - left) // 60)):
         x = frame.px(at)
         ticks += f"M{x:.4g} {floor}v4"
-        texts.append(_text(x, floor + 18, text))
+        if frame.x.crowded:
+            aslant = f'transform="rotate(-35 {x:.4g} {floor + 14})"'
+            texts.append(_text(x, floor + 14, shortened(text, _TICK), "end", aslant))
+        else:
+            texts.append(_text(x, floor + 18, text))
     rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))
     return "".join([_path("grid", grid, _LINE.format(1)), rule, *texts])
 
@@ -124,18 +132,35 @@ def _marks(frame: Frame, mark: Mark) -> str:
     x, y = frame.px(mark.x), frame.py(mark.y)
     if mark.shape == "cloud":
         return _cloud(x, y, mark.colour)
+    if mark.shape == "words":
+        places = zip(x, y + 4, mark.words, strict=True)
+        return "".join(_text(*place) for place in places)
     parts = [x, y]
     if mark.x_end is not None and mark.y_end is not None:
         parts += [frame.px(mark.x_end), frame.py(mark.y_end)]
     rows = np.stack(parts, axis=1)
+    if mark.shade is not None:
+        shades = np.round(mark.shade, 1)
+        return "".join(
+            _path(mark.colour, _each("bars", rows[shades == shade]), _shaded(shade))
+            for shade in np.unique(shades)
+        )
     if mark.shape not in _PATHS:
         points = [f"{left:.4g} {top:.4g}" for left, top in rows]
         path = f"M{'L'.join(points)}"
     else:
         if mark.items is not None:  # on half pixels, as in a cloud and in the script
             rows = np.unique(np.round(2 * rows), axis=0) / 2
-        path = "".join(_PATHS[mark.shape].format(*row) for row in rows)
+        path = _each(mark.shape, rows)
     return _path(mark.colour, path, _LOOKS[mark.shape])
+
+
+def _each(shape: str, rows: Array) -> str:
+    return "".join(_PATHS[shape].format(*row) for row in rows)
+
+
+def _shaded(shade: float) -> str:
+    return f'fill="currentColor" fill-opacity="{shade * DARKEST:.2f}"'
 
 
 def _cloud(x: Array, y: Array, colour: str) -> str:
@@ -151,7 +176,7 @@ def _cloud(x: Array, y: Array, colour: str) -> str:
         path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
         look = _LINE.format(2 * diameters[k])
         paths.append(_path(colour, path, look))
-    opened = '<g transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.45">'
+    opened = '<g class="cloud" transform="scale(.5)" stroke-linecap="round" stroke-opacity="0.6">'
     return f"{opened}{''.join(paths)}</g>"
 
 

@@ -24,6 +24,7 @@ from irtkit.calibration.summary import called_items, hardest_first, quality_find
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
+from irtkit.pictures.picture import Axis
 from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
 from irtkit.report.templates import environment, link, number_text, strong_answer
@@ -177,8 +178,14 @@ def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
 def board_drawn(shown: Shown, board: pd.DataFrame) -> Shown:
     """The first systems of a leaderboard, with their ranks drawn."""
     table = shown.table.loc[board.index].astype(object)  # type: ignore[union-attr]
-    places = [slice(k, k + 1) for k in range(len(board))]
-    bars = [svg(fitted.ranking(board, place), "bar", width=200, height=18) for place in places]
-    drawn = pd.Series(bars, table.index, dtype=object)
-    table.insert(0, f"rank drawn, 1 to {board['rank_high'].max():,}", drawn)
+    ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
+    table.insert(0, f"rank drawn, 1 to {board['rank_high'].max():,}", bars(ranks, table.index))
     return replace(shown, table=table)
+
+
+def bars(values: Any, index: pd.Index[Any], axis: Axis | None = None) -> pd.Series[Any]:
+    """Values with their intervals, rows of three, each drawn on an axis, by default of ranks."""
+    axis = axis or Axis(0.5, values.max() + 0.5)
+    pictures = [fitted.intervals(row[None], [""], axis) for row in values]
+    drawn = [svg(picture, "bar", width=200, height=18) for picture in pictures]
+    return pd.Series(drawn, index, dtype=object)
