@@ -16,6 +16,7 @@ import irtkit
 from irtkit import capabilities as capabilities_of
 from irtkit.cli.commands import cli
 from irtkit.cli.options import reading_help
+from irtkit.results import PUBLIC, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -147,8 +148,9 @@ def signature(name: str, of: Any) -> str:
 def attributes(of: type) -> Iterator[tuple[str, str, str]]:
     """Name, type and description of the attributes and properties of a class."""
     notes = ModuleAnalyzer.for_module(of.__module__).find_attr_docs()
+    public = PUBLIC if of is irtkit.FitResult else None
     for name, kind in vars(of).get("__annotations__", {}).items():
-        if not name.startswith("_"):
+        if not name.startswith("_") and (public is None or name in public):
             yield name, kind, "\n".join(notes.get((of.__qualname__, name), []))
     for name, value in members(of).items():
         get = value.fget if isinstance(value, property) else getattr(value, "func", None)
@@ -157,9 +159,9 @@ def attributes(of: type) -> Iterator[tuple[str, str, str]]:
 
 
 def members(of: type) -> dict[str, Any]:
-    """What a class has, by name; a result also what all results have."""
-    ours = [of]
-    return {name: value for one in ours[::-1] for name, value in vars(one).items()}
+    """What people use of a class, by name."""
+    public = PUBLIC if of is irtkit.FitResult else vars(of)
+    return {name: value for name, value in vars(of).items() if name in public}
 
 
 def pages() -> dict[Path, str]:
@@ -184,6 +186,8 @@ def page(name: str, links: Iterable[str]) -> str:
         if entries:
             lines += ["## Attributes", "", *entries, ""]
         for method, found in members(of).items():
+            if isinstance(found, Question):
+                lines += [f"## {method}", "", f"[`irtkit.{method}`]({method}.md) of it.", ""]
             plain = getattr(found, "__func__", found)
             if inspect.isfunction(plain) and not method.startswith("_"):
                 call = signature(f"{of.__name__}.{method}", plain)

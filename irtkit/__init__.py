@@ -7,11 +7,13 @@ the modules.
 A public name is imported when it is first used. `__init__.pyi` says where each of them lives.
 """
 
+from importlib import import_module
 from typing import Any
 
 import lazy_loader
 
 from irtkit.capabilities import ASKED
+from irtkit.checks import did_you_mean
 from irtkit.printed import InNotebooks
 
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -33,7 +35,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"irtkit.{name} is gone. Use {GONE[name]}")
     if name in ASKED and name not in __all__:
         raise AttributeError(f"irtkit.{name} is answered by {ASKED[name].python}")
-    return _public(name)
+    if name in __all__:
+        import_module("irtkit.results")  # which gives results their methods
+        return _public(name)
+    raise AttributeError(f"irtkit has no attribute {name}{did_you_mean(name, __all__)}")
 
 
 def _html_of(shown: Any) -> str:

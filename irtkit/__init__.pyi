@@ -46,9 +46,11 @@ from .simulation import add_synthetic, simulate_responses
 from .suspects.audit import audit
 from .suspects.families import similar_respondents
 from .suspects.flags import flag_items
+from .suspects.health import health
 from .suspects.wrong_keys import wrong_keys
 from .systems.comparison import compare_systems
 from .systems.gate import gate
+from .systems.leaderboard import leaderboard
 from .systems.pass_k import pass_k
 from .systems.trend import horizon, trend
 
@@ -83,11 +85,13 @@ __all__ = [
     "flag_items",
     "fleiss_kappa",
     "gate",
+    "health",
     "horizon",
     "impact",
     "information",
     "io",
     "item_fit",
+    "leaderboard",
     "learning_surface",
     "likelihood_ratio_test",
     "link",

@@ -93,8 +93,8 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
         _DENSE,
     ),
     "similar_respondents": (_SAVED, _DENSE),
-    "result.health": (_SAVED,),
-    "result.leaderboard": (_SAVED,),
+    "health": (_SAVED,),
+    "leaderboard": (_SAVED,),
     "compare_systems": (_SAVED,),
     "gate": (),
     "drift": (
@@ -207,34 +207,67 @@ class Answer(NamedTuple):
     command: str
 
 
-_HEALTH = Answer("irtkit.fit(responses).health()", "irtkit health")
-_BOARD = Answer("irtkit.fit(responses).leaderboard()", "irtkit leaderboard")
+_HEALTH = Answer("irtkit.health(result)", "irtkit health")
+_BOARD = Answer("irtkit.leaderboard(result)", "irtkit leaderboard")
 _AUDIT = Answer("irtkit.audit(result)", "irtkit audit")
+_FIT = Answer("irtkit.fit(responses)", "irtkit fit")
+_READ = Answer("irtkit.read_responses(path)", "irtkit inspect")
+_ITEMS = Answer("irtkit.fit(responses).items", "irtkit fit")
+_ABILITY = Answer("irtkit.fit(responses).respondents", "irtkit fit")
+_PAIR = Answer("irtkit.compare_systems(result, a, b)", "irtkit compare-systems")
+_GROUPS = Answer("irtkit.differential_functioning(responses, group)", "irtkit differential")
+_DUPLICATES = Answer(
+    "irtkit.health(result) for items, irtkit.similar_respondents(result) for systems",
+    "irtkit health for items, irtkit audit for systems",
+)
+_PLAN = Answer(
+    "irtkit.health(result).to_add, irtkit.compare_systems(result, a, b).items_needed",
+    "irtkit health (items to add), irtkit compare-systems (items that show a difference)",
+)
+_VERSIONS = Answer(
+    "irtkit.drift(old, new) for a benchmark, irtkit.gate(old, new) for one system",
+    "irtkit drift (a benchmark), irtkit gate (one system)",
+)
 ASKED: Mapping[str, Answer] = {
+    "ab_test": _PAIR,
+    "alpha": _HEALTH,
+    "calibrate": _FIT,
     "ceiling": _HEALTH,
     "check": _AUDIT,
+    "compare": Answer(
+        "irtkit.compare_systems(result, a, b), or irtkit.compare_difficulties(result) of items",
+        "irtkit compare-systems for systems, irtkit compare for items",
+    ),
+    "dif": _GROUPS,
+    "dimensions": Answer("irtkit.fit(responses, abilities='auto')", "irtkit fit --abilities auto"),
+    "discrimination": _ITEMS,
     "drop": _HEALTH,
-    "duplicates": Answer(
-        f"{_HEALTH.python} for items, irtkit.similar_respondents(result) for systems",
-        "irtkit health for items, irtkit audit for systems",
-    ),
-    "inspect": Answer("irtkit.read_responses(path)", "irtkit inspect"),
+    "duplicates": _DUPLICATES,
+    "equate": Answer("irtkit.link(first, second)", "irtkit fit --fixed"),
+    "guessing": _ITEMS,
+    "inspect": _READ,
+    "kappa": Answer("irtkit.fleiss_kappa(ratings)", "irtkit.fleiss_kappa in Python"),
+    "mislabeled": _AUDIT,
     "mislabelled": _AUDIT,
-    "plan": Answer(
-        f"{_HEALTH.python}.to_add, irtkit.compare_systems(result, a, b).items_needed",
-        "irtkit health (items to add), irtkit compare-systems (items that show a difference)",
-    ),
+    "outliers": _AUDIT,
+    "plan": _PLAN,
     "plot": Answer("irtkit.plots", "irtkit report"),
+    "power": _PLAN,
+    "predict": Answer("irtkit.fit(responses).probability()", "irtkit score"),
     "rank": _BOARD,
     "ranking": _BOARD,
-    "read": Answer("irtkit.read_responses(path)", "irtkit inspect"),
+    "read": _READ,
+    "read_csv": _READ,
     "saturated": _HEALTH,
-    "subset": Answer("irtkit.select_items(result, k)", "irtkit select"),
-    "suspects": _AUDIT,
-    "versions": Answer(
-        "irtkit.drift(old, new) for a benchmark, irtkit.gate(old, new) for one system",
-        "irtkit drift (a benchmark), irtkit gate (one system)",
+    "scores": _BOARD,
+    "simulate": Answer(
+        "irtkit.simulate_responses(items, abilities)", "irtkit.simulate_responses in Python"
     ),
+    "subset": Answer("irtkit.select_items(result, k)", "irtkit select"),
+    "summary": Answer("print(irtkit.fit(responses))", "irtkit fit"),
+    "suspects": _AUDIT,
+    "theta": _ABILITY,
+    "versions": _VERSIONS,
 }
 """Words that people try as functions or commands, and what to use."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items
 from irtkit.calibration.priors import ItemPrior, WeakPrior, prior_of
-from irtkit.calibration.result import FitResult, Settings
+from irtkit.calibration.result import FitResult, Settings, is_saved
 from irtkit.capabilities import EMPIRICAL, LEVELS, ON_DEVICES, SEVERAL, VARIATIONAL, require
 from irtkit.checks import (
     as_number,
@@ -552,6 +553,26 @@ def _check(tol: object, max_iterations: object, mesh: object) -> None:
 
     if not isinstance(mesh, Mesh):
         raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
+
+
+def result_for(question: str, given: object) -> FitResult:
+    """The result that a question is about: a result, the path of one, or the fit of responses.
+
+    Refuses a result that the question has no meaning for.
+    """
+    from irtkit.abilities.result import read_any
+
+    if isinstance(given, FitResult):
+        result = given
+    elif isinstance(given, str | PathLike) and is_saved(given):
+        result = read_any(given)
+    else:
+        try:
+            result = fit(given)
+        except TypeError as error:
+            raise TypeError(f"result must be a FitResult, or responses to fit: {error}") from error
+    require(question, result)
+    return result
 
 
 @contextmanager

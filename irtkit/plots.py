@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
 from irtkit.checks import check_type, check_whole, counted, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
+from irtkit.fitting import result_for
 from irtkit.pictures import fitted
 from irtkit.pictures.picture import COLOURS, DARKEST
 from irtkit.printed import shortened
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from irtkit.calibration.result import FitResult
     from irtkit.pictures.picture import Picture
 
 __all__ = ["ability_scatter", "average_error", "category_curves", "characteristic_curves",
@@ -51,13 +51,12 @@ _POINTS: dict[str, dict[str, Any]] = {
 
 
 def _of_results(plot: Plot) -> Plot:
-    """Refuse results that a plot has no meaning for."""
+    """Let a plot take responses too, and refuse results that it has no meaning for."""
 
     @wraps(plot)
-    def checked(result: FitResult, *arguments: Any, **settings: Any) -> Any:
-        require(f"plots.{plot.__name__}", result)
-        check_type("result", result, FitResult)
-        return plot(result, *arguments, **settings)
+    def checked(result: object, *arguments: Any, **settings: Any) -> Any:
+        fitted = result_for(f"plots.{plot.__name__}", result)
+        return plot(fitted, *arguments, **settings)
 
     return cast("Plot", checked)
 

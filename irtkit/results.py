@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from importlib import import_module
+from types import MethodType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.abilities.result import read_any
 from irtkit.calibration.result import FitResult
+from irtkit.capabilities import ASKED
+from irtkit.checks import did_you_mean
 from irtkit.fitting import EM, Variational, fit
 
 if TYPE_CHECKING:
@@ -23,26 +27,92 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.printed import Shown
-    from irtkit.suspects.health import Health
+    from irtkit.report.report import report as _report
+    from irtkit.scoring.scores import MethodName
+    from irtkit.suspects.audit import audit as _audit
+    from irtkit.suspects.health import health as _health
     from irtkit.suspects.wrong_keys import KeyVerdict
+    from irtkit.systems.comparison import compare_systems as _compare_systems
+    from irtkit.systems.leaderboard import leaderboard as _leaderboard
 
 __all__ = ["EM", "FitResult", "Variational", "fit", "load"]
 
+PUBLIC = (
+    *("items", "respondents", "findings", "warnings", "shown"),
+    *("audit", "compare_systems", "health", "leaderboard", "report", "score"),
+    *("model", "method", "settings", "quadrature", "converged", "n_iterations", "trace"),
+    *("log_likelihood", "n_parameters", "aic", "bic", "elbo"),
+    *("latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se", "reliability"),
+    *("parameters", "item_labels", "status", "item_covariance", "standard_errors"),
+    *("ability", "ability_se", "respondent_labels", "synthetic", "posterior", "posterior_sd"),
+    *("n_abilities", "ability_names", "structure", "abilities", "ability_correlations"),
+    *("probability", "category_probability", "expected", "responses", "near_duplicates"),
+    *("with_clustered_errors", "with_quality_standard", "save"),
+)
+"""Attributes and methods of results that people use."""
+
+
+class Question:
+    """A function of a room above as a method: its first argument is the result."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Keep the name, which is that of the function too."""
+        self.name = name
+
+    def __get__(self, result: FitResult | None, owner: type) -> Any:
+        """Return the function with its first argument filled in, or the function of the class."""
+        function = getattr(import_module(self.module), self.name)
+        return function if result is None else MethodType(function, result)
+
 
 class Questions:
-    """Methods of results."""
+    """What results are asked. `PUBLIC` lists it, with the fields of a result."""
 
-    def health(self: Any, *, n_best: int = 10) -> Health:
-        """Say how many items still measure: :func:`irtkit.suspects.health.health`.
+    if TYPE_CHECKING:
+        audit = _audit  # type: ignore[has-type]
+        compare_systems = _compare_systems  # type: ignore[has-type]
+        health = _health
+        leaderboard = _leaderboard  # type: ignore[has-type]
+        report = _report  # type: ignore[has-type]
+    else:
+        audit = Question("irtkit.suspects.audit")
+        compare_systems = Question("irtkit.systems.comparison")
+        health = Question("irtkit.suspects.health")
+        leaderboard = Question("irtkit.systems.leaderboard")
+        report = Question("irtkit.report.report")
+
+    def score(
+        self: Any, responses: object, method: MethodName = "EAP", **settings: Any
+    ) -> pd.DataFrame:
+        """Score new systems on the items of the result, as :func:`irtkit.score` does.
 
         Parameters
         ----------
-        n_best
-            Number of the best systems.
+        responses : ResponseMatrix, path, DataFrame, array or records
+            Answers of the new systems. Labels identify items, and some of them are enough.
+        method : {"EAP", "MAP", "ML", "WLE"}, default "EAP"
+            How abilities are estimated.
+        **settings : optional
+            Other settings of :func:`irtkit.score`, and of reading.
         """
-        from irtkit.suspects.health import health
+        from irtkit.scoring.scores import score
 
-        return health(self, n_best=n_best)
+        return score(responses, self, method, **settings)
+
+    def __dir__(self) -> list[str]:
+        """Names for people. Other attributes may change."""
+        return list(PUBLIC)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what answers a word that people try, or why a property has no value."""
+        if hasattr(type(self), name):
+            return object.__getattribute__(self, name)  # which says why
+        if name in ASKED:
+            raise AttributeError(f"result.{name} is answered by {ASKED[name].python}")
+        raise AttributeError(f"FitResult has no attribute {name}{did_you_mean(name, PUBLIC)}")
 
     @cached_property
     def key_verdict(self: Any) -> KeyVerdict:
@@ -50,58 +120,6 @@ class Questions:
         from irtkit.suspects.wrong_keys import keyed
 
         return keyed(self, self.saved_responses.predictions)
-
-    def leaderboard(
-        self: Any,
-        *,
-        of: Literal["like these", "these"] = "like these",
-        by: Any = None,
-        families: Any = None,
-        clusters: Any = None,
-        level: float = 0.95,
-        simultaneous: bool = False,
-        seed: int = 0,
-    ) -> pd.DataFrame:
-        """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
-
-        Columns: rank, rank_low and rank_high (likely ranks), accuracy, ability, ability_low,
-        ability_high, expected_score, expected_score_low, expected_score_high, n_responses, group,
-        status; family and component where there are any. Ranks are by expected_score, the
-        proportion correct of all items of the benchmark. Rank intervals treat the items as a sample
-        of similar items.
-
-        Parameters
-        ----------
-        of : {"like these", "these"}, default "like these"
-            "like these", or "these" for ranks by ability given these very items.
-        by : mapping or str, optional
-            "task", another column of the item table, or a mapping from item to task: score_TASK of
-            each task, and ranks by their average. All with intervals about items like these.
-        families : mapping, Series, list or str, optional
-            Family of each respondent, by label, or a column of the respondent table. Errors of
-            abilities are clustered by them.
-        clusters : mapping, Series, list or str, optional
-            Cluster of each item, such as its passage or task, by label, or a column of the item
-            table.
-        level : float, default 0.95
-            Coverage of the intervals.
-        simultaneous : bool, default False
-            Give wider rank intervals, which hold the ranks of all systems together.
-        seed : int, default 0
-            Of the draws that tell how large the largest of many differences is by chance.
-        """
-        from irtkit.systems.leaderboard import leaderboard
-
-        return leaderboard(
-            self,
-            of=of,
-            by=by,
-            families=families,
-            clusters=clusters,
-            level=level,
-            simultaneous=simultaneous,
-            seed=seed,
-        )
 
     def with_clustered_errors(self: Any, families: Any = None, clusters: Any = None) -> FitResult:
         """Return the result with errors clustered by families of systems, or groups of items.
@@ -250,5 +268,5 @@ def load(path: str | PathLike[str]) -> FitResult:
 
 
 for _name, _question in vars(Questions).items():
-    if callable(_question) or isinstance(_question, property | cached_property):
+    if _name in {"__dir__", "__getattr__"} or not _name.startswith("__"):
         setattr(FitResult, _name, _question)

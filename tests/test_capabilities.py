@@ -112,8 +112,8 @@ CALLS: dict[str, Callable[[Any, Any, Path], Any]] = {
     "families=": lambda fit, *_: irtkit.flag_items(fit, families="similar"),
     "wrong_keys": lambda fit, *_: irtkit.wrong_keys(fit),
     "similar_respondents": lambda fit, *_: irtkit.similar_respondents(fit),
-    "result.health": lambda fit, *_: fit.health(),
-    "result.leaderboard": lambda fit, *_: fit.leaderboard(),
+    "health": lambda fit, *_: fit.health(),
+    "leaderboard": lambda fit, *_: fit.leaderboard(),
     "compare_systems": lambda fit, *_: irtkit.compare_systems(fit, "s0", "s1"),
     "gate": lambda _, data, __: irtkit.gate(data, data),
     "drift": lambda _, data, __: irtkit.drift(data, data),
@@ -206,9 +206,9 @@ def test_a_picture_is_drawn_or_refused(name: str, kind: str) -> None:
 
 COMMANDS = {
     "audit": "audit",
-    "health": "result.health",
+    "health": "health",
     "compare": "compare_difficulties",
-    "leaderboard": "result.leaderboard",
+    "leaderboard": "leaderboard",
     "compare-systems": "compare_systems",
     "select": "select_items",
     "report": "report",

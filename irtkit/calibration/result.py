@@ -715,6 +715,12 @@ def saved_in(path: str | PathLike[str]) -> Path:
     return inner if inner.is_file() else given
 
 
+def is_saved(path: str | PathLike[str]) -> bool:
+    """Whether a path holds a saved result."""
+    saved = saved_in(path)
+    return saved.is_file() and storage.name_of(saved) == FORMAT.name
+
+
 def restored(record: dict[str, Any], several: Callable[[Any], Any] | None = None) -> FitResult:
     """Rebuild a result. Its tables refuse parts that differ in length.
 

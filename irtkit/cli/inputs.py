@@ -11,7 +11,6 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from irtkit import storage
 from irtkit.checks import counted, short
 from irtkit.cli.options import FITTING, METRICS, READING, names_of, options
 from irtkit.cli.process import show_log
@@ -161,12 +160,10 @@ def fitted(
 
 def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
     """Return the result that the responses stand for: saved before, or fitted now."""
-    from irtkit.calibration.result import FORMAT, saved_in
+    from irtkit.calibration.result import is_saved
     from irtkit.results import load
 
-    saved = saved_in(given.responses)
-    name = storage.name_of(saved) if saved.is_file() else None
-    if name != FORMAT.name:
+    if not is_saved(given.responses):
         return fitted(given, standard_errors=standard_errors)
     context = click.get_current_context()
     unused = [
@@ -180,7 +177,7 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
             f"{', '.join(unused)}: {given.responses} holds a result, which is neither read nor "
             "fitted again. Give the responses instead"
         )
-    result = load(saved)
+    result = load(given.responses)
     n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 
 if TYPE_CHECKING:
@@ -16,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration import FitResult
     from irtkit.irf import Array, ItemParameters
 
 _HALF_WIDTH = 8.0  # Beyond it lies 1e-15 of N(0, 1).
@@ -93,10 +91,8 @@ def rise_by_logit(items: ItemParameters, p: Array) -> Array:
     return np.asarray(np.maximum(p - c, 0.0) * (1 - p) / (1 - c))
 
 
-def fitted(result: FitResult, needed_by: str) -> Fitted:
-    """Return the parts of a result, or refuse one without single responses."""
-    require(needed_by, result)
-    check_type("result", result, FitResult)
+def fitted(result: FitResult) -> Fitted:
+    """Return the parts of a result with single responses."""
     places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
     real = np.flatnonzero(result.answering)
     cells = result.saved_responses.values

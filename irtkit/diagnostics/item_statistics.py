@@ -19,7 +19,7 @@ import numpy as np
 from irtkit.data.patterns import blocks
 from irtkit.data.slopes import false_discovery
 from irtkit.diagnostics.fitted import Fitted, fitted, rise_by_logit
-from irtkit.fitting import refitted
+from irtkit.fitting import refitted, result_for
 from irtkit.irf import logistic, softplus
 from irtkit.responses import ResponseMatrix
 
@@ -111,7 +111,8 @@ def item_fit(result: FitResult) -> pd.DataFrame:
     """
     import pandas as pd
 
-    parts = fitted(result, "item_fit")
+    result = result_for("item_fit", result)
+    parts = fitted(result)
     statistic, df = s_x2(parts, result.model)
     p = p_values(result, parts, statistic, df)
     reason = "missing responses" if parts.mostly_incomplete else "too few respondents"
@@ -145,7 +146,7 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
     The worst significant items are left out (S-X²/df at least half as far above 1 as the largest).
     The others are fitted and tested again, until none is significant.
     """
-    parts = fitted(result, "poor_fit=")
+    parts = fitted(result)
     called = np.zeros(len(result.item_labels), dtype=bool)
     places = parts.places
     while True:
@@ -165,7 +166,7 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         labels = [result.item_labels[place] for place in parts.places[kept]]
         others = ResponseMatrix(cells, items=labels)
         result = refitted(result, others, tol=_TOL)
-        parts = fitted(result, "poor_fit=")
+        parts = fitted(result)
         places = places[parts.places]
 
 
@@ -443,7 +444,8 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     """
     import pandas as pd
 
-    parts = fitted(result, "respondent_fit")
+    result = result_for("respondent_fit", result)
+    parts = fitted(result)
     deviations = [_deviations(parts, cells, p) for _, cells, p in parts.parts()]
     zh, lz, p = np.concatenate(deviations, axis=1)
     squares = mean_squares(parts, by_respondent=True)

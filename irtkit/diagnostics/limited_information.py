@@ -18,6 +18,7 @@ import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.diagnostics.fitted import fitted
+from irtkit.fitting import result_for
 from irtkit.irf import curves_of
 from irtkit.printed import p_words
 
@@ -105,6 +106,7 @@ def model_fit(result: FitResult) -> ModelFit:
     """
     from scipy.special import chdtrc, chndtr, chndtrinc
 
+    result = result_for("model_fit", result)
     margins = margins_of(result)
     n, n_items, df, m2 = margins.n, len(margins.p), margins.df, m_2(margins)
     if np.isnan(m2):
@@ -171,7 +173,7 @@ class BivariateMargins(NamedTuple):
 
 def margins_of(result: FitResult) -> BivariateMargins:
     """Margins of the items with right and wrong responses, or an error where M2 cannot be."""
-    parts = fitted(result, "model_fit")
+    parts = fitted(result)
     if parts.items.n_items > _MOST_ITEMS:
         raise ValueError(
             f"model_fit takes at most {_MOST_ITEMS} items, got {parts.items.n_items}. "

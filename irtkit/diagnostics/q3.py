@@ -14,6 +14,7 @@ import numpy as np
 from irtkit.checks import check_number, check_whole
 from irtkit.data.patterns import blocks
 from irtkit.diagnostics.fitted import fitted, rise_by_logit
+from irtkit.fitting import result_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +97,8 @@ def local_dependence(
     check_number("threshold", threshold, least=0, most=1)
     if top is not None:
         check_whole("top", top, 1)
-    parts = fitted(result, "local_dependence")
+    result = result_for("local_dependence", result)
+    parts = fitted(result)
     pairs = _largest(parts, threshold, top)
     items, others = pairs[:2].astype(np.intp)
     q3, n = pairs[2:]

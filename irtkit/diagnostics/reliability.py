@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import as_numbers, check_number, check_type, check_whole
+from irtkit.checks import as_numbers, check_number, check_whole
 from irtkit.data.patterns import blocks
+from irtkit.fitting import result_for
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from irtkit.calibration import FitResult
     from irtkit.irf import Array, ItemParameters
 
 _ABILITIES = np.linspace(-4, 4, 33)  # Of the curve, in SDs.
@@ -180,8 +180,7 @@ def information(
     """
     import pandas as pd
 
-    require("information", result)
-    check_type("result", result, FitResult)
+    result = result_for("information", result)
     check_whole("top", top, 2)
     weights = result.weights_of(ability)
     estimated = result.parameters.known

@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration import FitResult
 from irtkit.calibration.summary import quality_finding
-from irtkit.capabilities import require
-from irtkit.checks import check_type
 from irtkit.data.patterns import blocks
 from irtkit.difficulty.held_out import BASE, held_out_predictions
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, same_order
 from irtkit.findings import LEGENDS, Finding
+from irtkit.fitting import result_for
 from irtkit.irf import MODELS, OF_LEVELS, Z95
 from irtkit.printed import Printed, Shown
 from irtkit.responses import item_texts
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.calibration import FitResult
     from irtkit.data.near_duplicates import NearDuplicates
     from irtkit.irf import ModelName
 
@@ -162,8 +161,7 @@ def compare_difficulties(
     >>> irtkit.compare_difficulties(result, folds=0).pairs["spearman"].tolist()
     [1.0, 1.0, 1.0]
     """
-    require("compare_difficulties", result)
-    check_type("result", result, FitResult)
+    result = result_for("compare_difficulties", result)
     table, findings = measures(result.items)
     if result.quality_standard is not None and (settings := result.settings.metrics):
         findings.append(quality_finding(result.quality_standard, settings))

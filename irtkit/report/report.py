@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_type, check_unique, check_yes_or_no, short
+from irtkit.checks import check_unique, check_yes_or_no, short
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import replacing
+from irtkit.fitting import result_for
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -16,13 +15,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.calibration.result import FitResult
     from irtkit.data.families import Families
     from irtkit.difficulty import DifficultyComparison
 
 
 @one_thread()
 def report(
-    result: FitResult,
+    result: object,
     path: str | os.PathLike[str],
     *,
     title: str = "What the responses say",
@@ -40,10 +40,11 @@ def report(
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned, with its responses. With several abilities the page shows
-        what they are, and how much every system has of each, and `families` do not apply. Texts and
-        targets of items are shown if ``result.responses.item_table`` has them.
+    result : FitResult, or responses
+        What :func:`irtkit.fit` returned, with its responses. Responses are fitted first. With
+        several abilities the page shows what they are, and how much every system has of each, and
+        `families` do not apply. Texts and targets of items are shown if
+        ``result.responses.item_table`` has them.
     path : str or path
         The file to write. It appears whole or not at all.
     title : str, default "What the responses say"
@@ -83,10 +84,9 @@ def report(
     from irtkit.report.page import page_of
     from irtkit.suspects import audit
 
-    check_type("result", result, FitResult)
+    result = result_for("report", result)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
-    require("report", result)
     predicted = None if difficulties is None else _by_item(difficulties, result)
     audited = audit(result, fdr=fdr, families=families, predictions=predictions)
     if isinstance(compare, DifficultyComparison):

@@ -14,16 +14,17 @@ import numpy as np
 
 from irtkit.abilities.bank import ItemBank, number_right
 from irtkit.abilities.engine import probabilities
-from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import as_number, check_number, check_one_of, check_type, short
+from irtkit.checks import as_number, check_number, check_one_of, short
 from irtkit.findings import Finding, warn
+from irtkit.fitting import result_for
 from irtkit.quadrature.posterior import Posterior, nodes_for
 from irtkit.scoring.scores import added_variance, bounded, expected_scores
 from irtkit.selection.subset import Selection, root_mean_square, select_items
 
 if TYPE_CHECKING:
     from irtkit.abilities.engine import Normals
+    from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring.scores import Cells
@@ -376,11 +377,10 @@ def adaptive(
             raise ValueError(f"k must be the number of items selected, {len(items.items)}, got {k}")
         selection = items
     else:
-        require("adaptive", items)
-        check_type("items", items, FitResult)
+        result = result_for("adaptive", items)
         if k is None:
             raise ValueError("k must be given: the most items to ask")
-        selection = select_items(items, k)
+        selection = select_items(result, k)
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)

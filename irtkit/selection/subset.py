@@ -29,10 +29,9 @@ import numpy as np
 
 from irtkit.abilities.bank import ItemBank
 from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_seed, check_type, check_whole, short
+from irtkit.checks import check_seed, check_whole, short
 from irtkit.data.families import SIMILAR, family_codes
-from irtkit.fitting import refitted
+from irtkit.fitting import refitted, result_for
 from irtkit.printed import Printed, Shown
 from irtkit.scoring import items_for_scores
 from irtkit.scoring.scores import (
@@ -430,8 +429,7 @@ def select_items(
     >>> irtkit.select_items(result, 20).items[:10] == selection.items
     True
     """
-    check_type("result", result, FitResult)
-    require("select_items", result)
+    result = result_for("select_items", result)
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)

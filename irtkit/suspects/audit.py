@@ -11,10 +11,10 @@ import numpy as np
 
 from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
-from irtkit.checks import check_type
 from irtkit.data.families import SIMILAR, family_names
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import LEGENDS, Finding
+from irtkit.fitting import result_for
 from irtkit.irf import EXTREME
 from irtkit.printed import TOP, WIDTH, Printed, Shown, shortened
 from irtkit.suspects.families import similar_respondents
@@ -168,7 +168,7 @@ class Audit(Printed):
 
 @one_thread()
 def audit(
-    result: FitResult,
+    result: object,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = EXTREME,
@@ -180,14 +180,14 @@ def audit(
     """List the items to read, uninformative items, and respondents that answer alike.
 
     Start at the top of ``suspects``, and read each item and its key. ``print`` the audit for what
-    ``irtkit audit`` shows.
+    ``irtkit audit`` shows. ``result.audit()`` is the same.
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned. If it was saved without responses, wrong keys are not
-        searched for. With several abilities negative items are judged given all of them, and
-        families do not apply.
+    result : FitResult, or responses
+        What :func:`irtkit.fit` returned. Responses are fitted first. If a result was saved without
+        responses, wrong keys are not searched for. With several abilities negative items are judged
+        given all of them, and families do not apply.
     fdr : float, default 0.05
         False-discovery rate: the expected share of false alarms among items that are flagged as
         negative, and among those with evidence of a wrong key.
@@ -247,7 +247,7 @@ def audit(
     """
     import pandas as pd
 
-    check_type("result", result, FitResult)
+    result = result_for("audit", result)
     responses, family = result.responses, None
     thresholds = fdr, extreme_difficulty, chance
     items, prior, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)

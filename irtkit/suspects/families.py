@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_number, check_type
+from irtkit.checks import check_number
 from irtkit.data.families import USUAL_EXCESS, alike_pairs
+from irtkit.fitting import result_for
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from irtkit.calibration.result import FitResult
 
 
 @one_thread()
@@ -53,7 +54,6 @@ def similar_respondents(result: FitResult, *, excess: float = USUAL_EXCESS) -> p
     >>> pairs[["respondent", "other"]].values.tolist()
     [['centroid-n50', 'bayes-multinomial-n50'], ['gp-rbf-n50', 'centroid-n50']]
     """
-    check_type("result", result, FitResult)
+    result = result_for("similar_respondents", result)
     check_number("excess", excess, least=0, most=1)
-    require("similar_respondents", result)
     return alike_pairs(result, excess)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
 from irtkit.capabilities import limit_of, require
-from irtkit.checks import as_number, check_number, check_type, check_yes_or_no
+from irtkit.checks import as_number, check_number, check_yes_or_no
 from irtkit.data.families import clustered_share, family_codes
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.diagnostics import poorly_fitting
 from irtkit.findings import Finding, warn
+from irtkit.fitting import result_for
 from irtkit.irf import EXTREME, Z95
 from irtkit.responses import item_texts
 from irtkit.suspects.wrong_keys import called_wrong, coded_answers, keyed
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import FitResult
     from irtkit.data.families import Families
     from irtkit.data.slopes import SlopeSigns
     from irtkit.irf import Array
@@ -186,7 +187,7 @@ def flagged(
     """
     import pandas as pd
 
-    check_type("result", result, FitResult)
+    result = result_for("flag_items", result)
     check_thresholds(fdr, extreme_difficulty, chance)
     check_yes_or_no(poor_fit=poor_fit)
     settings = {

@@ -32,12 +32,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.composites import composite_of_all
-from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_type, check_whole, counted
+from irtkit.checks import check_whole, counted
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.reliability import Along
 from irtkit.findings import LEGENDS, Finding
+from irtkit.fitting import result_for
 from irtkit.irf import EXTREME
 from irtkit.printed import Printed, Shown
 from irtkit.suspects.flags import flagged
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
 
 _NEARLY_ALL = 0.98  # Share right at the ceiling. It is 1 less that share at the floor.
@@ -130,14 +130,14 @@ class Health(Printed):
         return Shown("", table, legend.split("; "), self.summary, further)
 
 
-def health(result: FitResult, *, n_best: int = 10) -> Health:
-    """Say how many items still measure, per task, and what to add.
+def health(result: object, *, n_best: int = 10) -> Health:
+    """Say how many items still measure, per task, and what to add. So does ``result.health()``.
 
     Parameters
     ----------
-    result
-        A result of :func:`irtkit.fit` with its responses.
-    n_best
+    result : FitResult, or responses
+        What :func:`irtkit.fit` returned, with its responses. Responses are fitted first.
+    n_best : int, default 10
         Number of the best systems, at most a quarter of the systems and at least 2.
 
     Returns
@@ -176,8 +176,7 @@ def health(result: FitResult, *, n_best: int = 10) -> Health:
     """
     import pandas as pd
 
-    require("result.health", result)
-    check_type("result", result, FitResult)
+    result = result_for("health", result)
     check_whole("n_best", n_best, 2)
     labels = pd.Index(result.item_labels, name="item")
     items_along_own = result.own_items

@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
-from irtkit.capabilities import require
-from irtkit.checks import check_type, check_unique, short
+from irtkit.checks import check_unique, short
 from irtkit.data.mixtures import known_components
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
+from irtkit.fitting import result_for
 from irtkit.irf import Z95, logistic
 from irtkit.threads import one_thread
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
 
 
@@ -222,8 +222,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     item
     digit-1658          1.0             3
     """
-    check_type("result", result, FitResult)
-    require("wrong_keys", result)
+    result = result_for("wrong_keys", result)
     verdict = result.key_verdict if predictions is None else keyed(result, predictions)
     for finding in verdict.findings:
         if finding.severity == "warning":

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.capabilities import require
 from irtkit.checks import check_number, check_seed, did_you_mean, short
 from irtkit.findings import warn
+from irtkit.fitting import result_for
 from irtkit.printed import Printed, Shown, shortened
 from irtkit.responses.labels import label_names
 from irtkit.systems.paired import Estimate, items_needed, power_of
@@ -98,7 +98,7 @@ class SystemComparison(Printed):
 
 @one_thread()
 def compare_systems(
-    result: FitResult,
+    result: object,
     system: str | None = None,
     other: str | None = None,
     *,
@@ -112,8 +112,8 @@ def compare_systems(
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned, with its responses.
+    result : FitResult, or responses
+        What :func:`irtkit.fit` returned, with its responses. Responses are fitted first.
     system, other : str, optional
         Labels of two respondents. Without them all pairs are compared.
     systems : list of str, optional
@@ -184,7 +184,7 @@ def compare_systems(
         raise ValueError("system and other must both be given, or neither")
     if by is not None and system is None:
         raise ValueError("by needs two systems: give system and other")
-    require("compare_systems", result)
+    result = result_for("compare_systems", result)
     cluster = clusters_of(result, clusters)
     _, parts = answers_by_component(result)
     if system is None or other is None:

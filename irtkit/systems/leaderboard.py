@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
 from irtkit.capabilities import require
-from irtkit.checks import check_number, check_seed, check_type, short
+from irtkit.checks import check_number, check_seed, short
 from irtkit.data.families import family_names
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, warn
+from irtkit.fitting import result_for
 from irtkit.printed import InNotebooks, Shown
 from irtkit.systems.printed import board_shown
 from irtkit.systems.ranks import (
@@ -42,6 +42,7 @@ from irtkit.threads import one_thread
 if TYPE_CHECKING:
     import pandas as pd
 
+    from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
     from irtkit.systems.scores import Scores
 
@@ -65,7 +66,7 @@ class Board(NamedTuple):
 
 @one_thread()
 def leaderboard(
-    result: FitResult,
+    result: object,
     *,
     of: Literal["like these", "these"] = "like these",
     by: Any = None,
@@ -75,12 +76,12 @@ def leaderboard(
     simultaneous: bool = False,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Rank the systems of a fit, as ``result.leaderboard()``.
+    """Rank the systems, best first, with intervals. ``result.leaderboard()`` is the same.
 
     Parameters
     ----------
-    result : FitResult
-        What :func:`irtkit.fit` returned, with its responses.
+    result : FitResult, or responses
+        What :func:`irtkit.fit` returned, with its responses. Responses are fitted first.
     of : {"like these", "these"}
         "like these": ranks by expected score, with the items as a sample of similar items.
         "these": ranks by ability, given these items, for example a few benchmarks with most cells
@@ -178,7 +179,7 @@ def leaderboard(
 
 
 def ranked(
-    result: FitResult,
+    result: object,
     families: Any = None,
     clusters: Any = None,
     level: float = 0.95,
@@ -191,8 +192,7 @@ def ranked(
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
 
-    require("result.leaderboard", result)
-    check_type("result", result, FitResult)
+    result = result_for("leaderboard", result)
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
     if of not in (THESE, LIKE_THESE):

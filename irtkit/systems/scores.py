@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items
-from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, short
+from irtkit.checks import short
 from irtkit.data.families import family_codes
 from irtkit.data.patterns import blocks
 from irtkit.findings import Finding, Remedy
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
     from irtkit.systems.paired import Clusters
@@ -290,7 +290,6 @@ def answers_by_component(
 
     ``taking`` says which systems take part.
     """
-    check_type("result", result, FitResult)
     patterns = result.patterns
     n = patterns.n_answering
     if n > MOST_SYSTEMS:
@@ -416,7 +415,6 @@ def all_answered(patterns: Patterns) -> bool:
 
 def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
     """Number the clusters of items, which are named by item or in a column of the item table."""
-    check_type("result", result, FitResult)
     if isinstance(clusters, str):
         labels, responses = result.item_labels, result.responses
         clusters = by_label("clusters", clusters, labels, responses, "cluster", "item")

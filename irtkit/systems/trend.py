@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.capabilities import require
 from irtkit.checks import check_number, short
+from irtkit.fitting import result_for
 from irtkit.responses.labels import by_label
 from irtkit.systems.paired import t_quantile
 
@@ -119,7 +119,7 @@ def trend(
 
     from irtkit.calibration.regression import latent_regression
 
-    require("trend", result)
+    result = result_for("trend", result)
     level = check_number("level", level, above=0, below=1)
     if (date is None) == (compute is None):
         raise ValueError("date or compute must be given, and not both")
@@ -197,7 +197,7 @@ def horizon(result: FitResult, minutes: Any, date: Any = None, *, level: float =
 
     from irtkit.calibration.regression import latent_regression
 
-    require("horizon", result)
+    result = result_for("horizon", result)
     level = check_number("level", level, above=0, below=1)
     length = np.log2(_values(result, "minutes", minutes, _amount, kind="item"))
     used = np.isfinite(length) & (result.counts.item_responses > 0)
