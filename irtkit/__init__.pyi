@@ -33,6 +33,7 @@ from .io.reading import read_responses
 from .io.tables import read_table, write_table
 from .io.writing import write_responses
 from .irf import ItemParameters
+from .judges.judges import judges
 from .prediction.predictor import DifficultyPredictor
 from .report.report import report
 from .responses.matrix import ResponseMatrix
@@ -91,6 +92,7 @@ __all__ = [
     "information",
     "io",
     "item_fit",
+    "judges",
     "leaderboard",
     "learning_surface",
     "likelihood_ratio_test",

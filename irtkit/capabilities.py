@@ -107,6 +107,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
             "Compare two versions of one system with irtkit.gate (irtkit gate OLD NEW)",
         ),
     ),
+    "judges": (),
     "compare_difficulties": (_DENSE,),
     "difficulty.held_out_predictions": (_DENSE,),
     "score": (),

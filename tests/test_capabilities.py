@@ -151,6 +151,7 @@ NOT_CALLED = {
     "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_nested_models.py",
     "horizon": "as trend",
     "expected_performance": "needs reliable difficulties: tests/curves/test_expected.py",
+    "judges": "needs ratings: tests/judges/test_judges.py",
     "result.category_probability": "as plots.category_curves",
     "difficulty.held_out_predictions": "as compare_difficulties",
 }

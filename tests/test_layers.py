@@ -21,7 +21,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 LAYERS = (
     "checks", "findings", "capabilities", "files", "printed", "progress", "threads", "responses",
     "io", "storage", "irf", "data", "quadrature", "simulation", "calibration", "abilities",
-    "fitting", "scoring", "diagnostics", "suspects", "systems", "selection", "difficulty",
+    "fitting", "scoring", "diagnostics", "suspects", "systems", "judges", "selection", "difficulty",
     "prediction", "curves", "datasets", "pictures", "plots", "report", "results", "", "cli",
     "__main__",
 )

@@ -1,0 +1,242 @@
+"""Judges: severity, consistency, preferences, and marks without severity."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+import irtkit
+from irtkit.findings import ReadingError
+from irtkit.judges.severity import Ratings, severities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SEVERITY = np.array([0.6, 0.0, -0.6])
+NOISE = np.array([0.3, 0.6, 1.0])
+JUDGES = ("strict", "fair", "lenient")
+FAMILIES = ("openai", "meta", "qwen")
+
+
+def ratings(
+    kept: Any = None, seed: int = 0, *, favour: float = 0.0, noise: Array = NOISE, n: int = 30
+) -> tuple[pd.DataFrame, Array]:
+    """Marks from 1 to 5 of three judges on 40 items, and what systems deserve.
+
+    The first judge may favour systems 0 to 9. ``kept`` says which marks there are.
+    """
+    generator = np.random.default_rng([seed, n])
+    quality = generator.normal(size=n)[:, None] + generator.normal(0, 0.8, 40)
+    quality = quality + generator.normal(0, 0.7, (n, 40))
+    preferred = favour * (np.arange(n) < 10)[:, None, None] * (np.arange(3) == 0)
+    error = noise * generator.normal(size=(n, 40, 3))
+    marks = np.clip(np.round(3 + quality[..., None] - SEVERITY + preferred + error), 1, 5)
+    there = np.ones(marks.shape, bool) if kept is None else kept(generator, marks.shape)
+    system, item, judge = np.nonzero(there)
+    columns = {
+        "model": [f"system-{k:02}" for k in system],
+        "item": [f"q{k:02}" for k in item],
+        "judge": np.array(JUDGES)[judge],
+        "score": marks[system, item, judge],
+        "lab": np.repeat(FAMILIES, -(-n // 3))[system],
+    }
+    return pd.DataFrame(columns), np.clip(np.round(3 + quality), 1, 5).mean(axis=1)
+
+
+def by_one(generator: np.random.Generator, shape: Any) -> Any:
+    """One judge per answer, at random."""
+    return generator.integers(shape[2], size=shape[:2])[..., None] == np.arange(shape[2])
+
+
+def old_and_new(generator: np.random.Generator, shape: Any) -> Any:
+    """Old systems by one judge and new ones by another, a tenth of the answers by both."""
+    both = generator.random(shape[:2]) < 0.1
+    new = (np.arange(shape[0]) >= shape[0] // 2)[:, None]
+    return np.stack([~new | both, new | both, np.zeros(shape[:2], bool)], axis=2)
+
+
+def groups(_: np.random.Generator, shape: Any) -> Any:
+    """The first judge marks the first half of the systems, the others the second half."""
+    first = (np.arange(shape[0]) < shape[0] // 2)[:, None, None]
+    return np.broadcast_to(first == (np.arange(3) == 0), shape)
+
+
+@cache
+def judged(kept: Any = None, seed: int = 0, favour: float = 0.0) -> Any:
+    marks, truth = ratings(kept, seed, favour=favour)
+    return irtkit.judges(marks, "lab", (1, 5)), truth
+
+
+def codes(found: Any) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+@pytest.mark.parametrize("kept", [None, by_one, old_and_new])
+def test_severities_and_systems_are_recovered(kept: Any) -> None:
+    found, truth = judged(kept)
+    table = found.table
+    assert list(table.index) == [name for name in JUDGES if name in table.index]
+    wanted = SEVERITY[: len(table)] - SEVERITY[: len(table)].mean()
+    errors = table["severity"] - 0.85 * wanted  # at the ends of the scale judges differ less
+    assert (abs(errors) < 0.12 + 3 * table["severity_se"]).all()
+    assert spearmanr(np.nanmean(found.responses.scores, axis=1), truth)[0] > 0.95
+
+
+def test_averaging_ranks_systems_by_their_judges_and_the_adjusted_marks_do_not() -> None:
+    marks, truth = ratings(old_and_new, 3)
+    average = marks.groupby("model")["score"].mean()
+    adjusted = np.nanmean(judged(old_and_new, 3)[0].responses.scores, axis=1)
+    assert spearmanr(adjusted, truth)[0] > spearmanr(average, truth)[0] + 0.02
+
+
+def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() -> None:
+    marks, _ = ratings(lambda g, shape: g.random(shape) < 0.3, 1, n=8)
+    places = [pd.factorize(marks[name])[0] for name in ("model", "item", "judge")]
+    rated = Ratings(*places, marks["score"].to_numpy() / 5, (8, 40, 3))
+    found = severities(rated)
+    same = rated.answer[:, None] == rated.answer
+    first = severities.__globals__["_given_correlation"](rated, 0.0)
+    share = first.answer_variance / (first.answer_variance + first.noise_variance)
+    precision = np.linalg.inv(np.where(same, share, 0.0) + (1 - share) * np.eye(len(same)))
+    design = np.hstack([np.eye(size)[at] for size, at in zip(rated.shape, places, strict=True)])
+    inverse = np.linalg.pinv(design.T @ precision @ design)
+    effects = inverse @ design.T @ precision @ rated.mark
+    residual = rated.mark - design @ effects
+    scores = design * (precision @ residual)[:, None]
+
+    def meat(labels: Any) -> Array:
+        sums = pd.DataFrame(scores).groupby(labels).sum().to_numpy()
+        return np.asarray(sums.T @ sums)
+
+    clustered = 8 / 7 * (meat(places[0]) + meat(places[1]) - meat(rated.answer))
+    centre = np.zeros((3, design.shape[1]))
+    centre[:, -3:] = np.eye(3) - 1 / 3
+    np.testing.assert_allclose(found.severity, -centre @ effects, atol=1e-8)
+    wanted = centre @ inverse @ clustered @ inverse @ centre.T
+    np.testing.assert_allclose(found.covariance, wanted, atol=1e-10)
+
+
+def test_consistency_and_agreement_fall_with_noise() -> None:
+    table = judged()[0].table
+    assert table["consistency"].is_monotonic_decreasing
+    assert table["agreement"].is_monotonic_decreasing
+    assert table["consistency"].between(0.4, 0.95).all()
+    assert judged(by_one)[0].table[["consistency", "agreement"]].isna().all(axis=None)
+
+
+def test_a_preference_is_found_with_its_size_and_others_are_not() -> None:
+    found, _ = judged(None, 0, 0.5)
+    (finding,) = (finding for finding in found.findings if finding.code == "judge-favours")
+    assert (finding.values["judge"], finding.values["family"]) == ("strict", "openai")
+    test = found.favours.loc["strict", "openai"]
+    assert abs(test["difference"] - 0.5) < 3 * test["se"] + 0.1
+    assert "judge-favours" not in codes(judged()[0])
+    assert "judge-favours" not in codes(judged(by_one)[0])
+
+
+def test_a_judge_of_noise_is_named() -> None:
+    marks, _ = ratings(None, 2)
+    noise = np.random.default_rng(0).integers(1, 6, len(marks))
+    marks["score"] = marks["score"].where(marks["judge"] != "lenient", noise)
+    found = irtkit.judges(marks, score_range=(1, 5))
+    values = next(f.values for f in found.findings if f.code == "judge-noise")
+    assert values == {"n": 1, "judges": ["lenient"]}
+    assert "judge-noise" not in codes(judged()[0])
+
+
+def test_judges_that_no_mark_compares_are_named_in_their_groups() -> None:
+    found, _ = judged(groups)
+    values = next(f.values for f in found.findings if f.code == "judges-not-connected")
+    assert values == {"n": 2, "groups": ["strict", "fair, lenient"]}
+    assert found.table.loc["strict", "severity"] == pytest.approx(0)
+    assert "judges-not-connected" not in codes(judged(old_and_new)[0])
+
+
+def test_severities_that_exceed_differences_of_systems_and_single_marks_are_named() -> None:
+    marks, _ = ratings(by_one, 4)
+    number = marks["model"].str[-2:].astype(int) + marks["item"].str[-2:].astype(int)
+    alike = marks.assign(model="s" + (number % 30).astype(str))
+    assert "severities-exceed-systems" in codes(irtkit.judges(alike, score_range=(1, 5)))
+    one = marks.iloc[:1].assign(model="once")
+    found = irtkit.judges(pd.concat([marks, one]), score_range=(1, 5))
+    assert next(f.values for f in found.findings if f.code == "judged-once")["systems"] == ["once"]
+    assert "severities-exceed-systems" not in codes(found)
+
+
+def test_reliability_grows_with_judges_and_items() -> None:
+    reliability = judged()[0].reliability
+    assert reliability.of(40, 3) == pytest.approx(reliability.value)
+    assert reliability.of(40, 1) < reliability.of(40, 3) < reliability.of(80, 3)
+    assert 0.3 < reliability.answer < 0.7
+    assert reliability.judges_needed == 1
+    assert reliability._replace(answer=1e3).judges_needed == np.inf
+    assert np.isnan(judged(by_one)[0].reliability.judges_needed)
+
+
+def test_the_adjusted_marks_are_fractions_that_a_fit_takes() -> None:
+    marks, _ = ratings(by_one)
+    found = irtkit.judges(marks, score_range=(1, 5))
+    first = marks.iloc[0]
+    severity = found.table["severity"][first["judge"]]
+    wanted = np.clip((first["score"] - 1 + severity) / 4, 0, 1)
+    assert found.responses.to_frame().loc[first["model"], first["item"]] == pytest.approx(wanted)
+    assert "adjusted for the severity of 3 judges" in str(found.responses.source)
+    assert irtkit.fit(found.responses, standard_errors=False).converged
+    again = irtkit.judges(marks.copy(), score_range=(1, 5))
+    assert again.responses == found.responses
+    assert str(again) == str(found)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_matrix_with_judges_gives_the_same_as_its_table(swap: bool) -> None:
+    marks, _ = ratings(by_one)
+    matrix = irtkit.read_responses(marks, judge="judge", family="lab", score_range=(1, 5))
+    how: Any = {"score_range": (5, 1)} if swap else {"score_range": (1, 5)}
+    turned = marks.assign(score=6 - marks["score"]) if swap else marks
+    pd.testing.assert_frame_equal(
+        irtkit.judges(matrix, "lab").table, irtkit.judges(turned, **how).table
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": 7}, "must be between 1 and 5"),
+        ({"judge": "fair"}, "two judges or more, got 1"),
+        ({"model": "a", "item": "b", "judge": ["fair"] * 20 + ["strict"] * 20}, "b/fair"),
+        ({"judge": None}, "no column is recognised as the judges"),
+    ],
+)
+def test_bad_ratings_give_one_clear_error(change: Any, message: str) -> None:
+    marks = ratings(by_one)[0].iloc[:40].assign(**change).dropna(axis=1)
+    with pytest.raises((ReadingError, ValueError), match=message):
+        irtkit.judges(marks, score_range=(1, 5))
+
+
+def test_settings_that_do_not_fit_are_refused() -> None:
+    marks, _ = ratings(by_one)
+    with pytest.raises(ValueError, match="pair for all items"):
+        irtkit.judges(marks, score_range={"q1": (1, 5)})
+    with pytest.raises(ValueError, match="family names 'labs'"):
+        irtkit.judges(marks, "labs", (1, 5))
+    with pytest.raises(ValueError, match="ratings lack judges"):
+        irtkit.judges(irtkit.ResponseMatrix([[1, 0], [0, 1]]))
+
+
+def test_what_is_printed_fits_80_columns_and_labels_are_escaped() -> None:
+    marks, _ = ratings(None, 0, favour=0.5)
+    marks["judge"] = marks["judge"].map({"strict": "\x1b[31m<b>red</b>"}).fillna(marks["judge"])
+    found = irtkit.judges(marks, "lab", (1, 5))
+    text = str(found)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    assert "<b>" not in found._repr_html_()
+    assert "\x1b" not in found._repr_html_()
+    assert "<b>" not in found.shown().markdown()
