@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.priors import WeakPrior
 from irtkit.data.patterns import blocks
 from irtkit.irf import normal_rule
 
@@ -163,6 +164,12 @@ class Fitted:
     def slopes(self) -> Array:
         """Slopes of items, (n_items, K)."""
         return self.items.leading
+
+    @property
+    def unbounded(self) -> NDArray[np.bool_]:
+        """Which items are too steep for a finite maximum of the likelihood, without a prior."""
+        squares = ((self.slopes @ self.correlations) * self.slopes).sum(axis=1)
+        return np.asarray(~np.bool_(self.prior) & (squares > WeakPrior.steep**2))
 
     @property
     def known_items(self) -> Normals:

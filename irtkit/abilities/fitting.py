@@ -11,7 +11,7 @@ from irtkit.abilities import errors, likelihood, number
 from irtkit.abilities.engine import Cells, Design, Normals, fit_design, fold_in, oblique_axes
 from irtkit.abilities.result import SeveralAbilities, result_of_several
 from irtkit.abilities.slopes import p_negative
-from irtkit.calibration.estimates import of_any_systems, of_guessing
+from irtkit.calibration.estimates import of_any_systems, of_guessing, of_unbounded
 from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_whole, short
 from irtkit.data.families import USUAL_EXCESS, alike_pairs, linked
@@ -270,6 +270,7 @@ def _of_systems(
 def _of_abilities(result: FitResult) -> Iterator[Finding]:
     """Slopes that had not settled, items that fall with abilities, and abilities that are alike."""
     fitted = result.several.fitted
+    yield from of_unbounded(result)
     if not fitted.converged:
         values = {"n_iterations": fitted.n_iterations, "change": fitted.change}
         yield Finding("not-converged", "warning", {**values, "tol": result.settings.tol})

@@ -27,7 +27,8 @@ _PER_ABILITY = 5  # Nodes. An even number has no middle one, and fails.
 _AT_ONCE = 2**18  # Numbers worked on at once.
 _MOST_CELLS = 2e9  # Cells times nodes of a likelihood by quadrature.
 _LIMIT = 6.0  # Of the grid of a bifactor model.
-_ROUNDS = 4  # Times that nodes are placed at most.
+_ROUNDS = 40  # Times that nodes are placed at most: 2 to 4 are usual.
+_FAR = 1.0  # Errors of an item's parameter by which its nodes are out of place.
 _SETTLED = 0.01  # Gain in log-likelihood below which a round is the last.
 
 
@@ -60,28 +61,36 @@ def log_likelihood(cells: Cells, fitted: Fitted) -> tuple[float, bool]:
 
 
 def polished(cells: Cells, fitted: Fitted) -> Fitted:
-    """Return the fit at the maximum of the marginal likelihood, by L-BFGS."""
+    """Return the fit at the maximum of the marginal likelihood, by L-BFGS.
+
+    Nodes follow the posteriors whenever items have moved far, as steep items would else gain from
+    what lies between nodes (Rabe-Hesketh, Skrondal & Pickles 2005). An item that gets too steep for
+    a finite maximum stays where it is.
+    """
     reached = -np.inf
     for _ in range(_ROUNDS):
-        fitted, value = _climbed(cells, fitted)
+        moving = ~fitted.unbounded
+        fitted, value, far = _climbed(cells, fitted, moving)
         fitted = replace(fitted, respondents=fold_in(cells, fitted, fitted.respondents))
         gain = value - reached
         reached = value
-        if gain < _SETTLED:
+        stays = np.array_equal(moving, ~fitted.unbounded)
+        if gain < _SETTLED and stays and not far:
             break
     return fitted
 
 
-def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
+def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[Fitted, float, bool]:
     """The fit at the maximum for the nodes of its posteriors, and the log-likelihood there.
 
-    Coordinates of items are those in which each item's own curvature is 1. Correlations are the
-    products of rows of length 1, with a row for every ability, and are 0 above the diagonal.
+    It ends on the way, and says so, if an item moves too far for these nodes. Coordinates of items
+    are those in which each item's own curvature is 1. Correlations are the products of rows of
+    length 1, with a row for every ability, and are 0 above the diagonal.
     """
     from scipy.optimize import minimize
 
     design = fitted.design
-    estimated = design.estimated
+    estimated = design.estimated & moving[:, None]
     n_of_items = int(estimated.sum())
     both = outer(estimated, estimated)
     unit = np.eye(estimated.shape[1])
@@ -117,12 +126,27 @@ def _climbed(cells: Cells, fitted: Fitted) -> tuple[Fitted, float]:
         by_along = np.einsum("jba,jb->ja", scale, by_item)[estimated]
         return -value, -np.append(by_along, by_row[lower] * of_root)
 
+    def is_far(u: Array) -> bool:
+        return nodes is not None and bool((np.abs(u[:n_of_items]) > _FAR).any())
+
+    def stop_far_away(intermediate_result: Any) -> None:
+        if is_far(intermediate_result.x):
+            raise StopIteration
+
     start = np.zeros(n_of_items + len(lower[0]))
     options: Any = {"maxiter": 200, "ftol": 1e-8, "maxcor": 20}
-    maximum = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    maximum = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=stop_far_away,
+        options=options,
+    )
     rows = rows_at(maximum.x)[0]
     items = Normals(items_at(maximum.x), fitted.items.covariance)
-    return replace(fitted, items=items, correlations=rows @ rows.T), -float(maximum.fun)
+    climbed = replace(fitted, items=items, correlations=rows @ rows.T)
+    return climbed, -float(maximum.fun), is_far(maximum.x)
 
 
 def nodes_of(fitted: Fitted, rows: slice, per_ability: int) -> Nodes:

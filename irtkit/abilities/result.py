@@ -220,6 +220,7 @@ def result_of_several(
     n, n_items = len(responses.respondents), len(responses.items)
     errors = np.sqrt(np.linalg.diagonal(ability_covariances))
     status = np.where(counts.all_right | counts.all_wrong, "no variance", "ok").astype(object)
+    status[fitted.unbounded] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return FitResult(
         model="2PL",

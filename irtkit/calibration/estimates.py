@@ -479,6 +479,21 @@ def of_guessing(result: FitResult, guessers: AtChance | None) -> list[Finding]:
     return [_warning("systems-at-chance", *others, n=len(systems), n_systems=of, **values)]
 
 
+_FINITE = Remedy({"prior": "weak"}, "finite")
+
+
+def of_unbounded(result: FitResult) -> Iterator[Finding]:
+    """Items whose likelihood has no finite maximum."""
+    status = np.array(result.status)
+    if (unbounded := status == "unbounded").any():
+        yield _warning("unbounded-items", _FINITE, **_named(result, unbounded))
+
+
+def _named(result: FitResult, which: NDArray[np.bool_]) -> dict[str, Any]:
+    labels = [*compress(result.item_labels, which)]
+    return {"n": len(labels), "n_items": len(which), "items": labels}
+
+
 def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     """A search that found no maximum, drifted items, and what the responses do not determine.
 
@@ -491,15 +506,9 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     n_items = len(status)
     usual = np.isin(status, ["ok", "flat"])
     sloped = result.model in {"2PL", "3PL"}
-
-    def named(which: NDArray[np.bool_]) -> dict[str, Any]:
-        labels = [*compress(result.item_labels, which)]
-        return {"n": len(labels), "n_items": n_items, "items": labels}
-
-    finite = Remedy({"prior": "weak"}, "finite")
-    if (unbounded := status == "unbounded").any():
-        yield _warning("unbounded-items", finite, **named(unbounded))
-    elif not result.converged:
+    unbounded = status == "unbounded"
+    yield from of_unbounded(result)
+    if not (result.converged or unbounded.any()):
         last = result.trace_rows[-1]
         steps = result.n_iterations
         twice = 2 * settings.max_iterations
@@ -508,7 +517,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         if result.method == "vi":
             yield _warning("elbo-not-settled", more, elbo=float(last[4]), n_iterations=steps)
         else:
-            remedies = [more] * (steps >= settings.max_iterations) + [finite] * (not prior)
+            remedies = [more] * (steps >= settings.max_iterations) + [_FINITE] * (not prior)
             values = {"change": float(last[3]), "tol": settings.tol, "n_iterations": steps}
             yield _warning("not-converged", *remedies, **values)
     anchors = result.anchors
@@ -518,7 +527,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     if anchors is not None and (n_drifting := int(anchors.drifts.sum())):
         easier = anchors.drift_z > 0
         sides = {"easier": anchors.drifts & easier, "harder": anchors.drifts & ~easier}
-        values = {side: named(which)["items"] for side, which in sides.items()}
+        values = {side: _named(result, which)["items"] for side, which in sides.items()}
         remedy = Remedy({}, code="fixed=earlier.items.drop(result.items.query('drifts').index)")
         values |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}
         yield _warning("anchor-drift", remedy, **values)
@@ -535,7 +544,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
     lacking = usual & ~fixed & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
     if lacking.any() and settings.standard_errors:
         may_help = () if prior else (Remedy({"prior": "weak"}),)
-        yield _warning("no-standard-errors", *may_help, **named(lacking))
+        yield _warning("no-standard-errors", *may_help, **_named(result, lacking))
 
 
 def of_any_systems(

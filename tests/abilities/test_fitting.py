@@ -226,3 +226,21 @@ def test_what_is_not_defined_says_so(by_task: FitResult) -> None:
     crowd = irtkit.add_synthetic(board(n=40)[0], ("always-right",))
     with pytest.raises(ValueError, match="synthetic"):
         fit(crowd, 2)
+
+
+@pytest.mark.parametrize(("seed", "unbounded"), [(4, 0), (0, 0), (37, 1)])
+def test_without_a_prior_steep_items_end_at_a_maximum_or_are_called_unbounded(
+    seed: int, unbounded: int
+) -> None:
+    g = np.random.default_rng(seed)
+    theta = g.normal(size=(60, 2))
+    slopes = g.lognormal(0, 0.4, (20, 2)) * (g.random((20, 2)) < 0.6)
+    logits = theta @ slopes.T + g.normal(size=20)
+    y = (g.random((60, 20)) < 1 / (1 + np.exp(-logits))).astype(int)
+    with irtkit.fitting.silently():
+        result = fit(y, 2, prior=None)
+    assert result.own_items.discrimination.max() < 25
+    assert result.status.count("unbounded") == unbounded
+    codes = [finding.code for finding in result.findings]
+    assert codes.count("unbounded-items") == unbounded
+    assert result.log_likelihood > fit(y, 2).log_likelihood
