@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,9 @@ def progress_line(
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal, or this a notebook."""
-    return _in_notebook() or sys.stderr.isatty()
+    """Whether standard error is a terminal, or this a notebook, and notes are wanted."""
+    is_quiet = logging.getLogger("irtkit").level >= logging.WARNING
+    return not is_quiet and (_in_notebook() or sys.stderr.isatty())
 
 
 def _in_notebook() -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,6 @@ import pytest
 import irtkit
 from tests.commands import printed, refused, run, write_crowd
 from tests.crowds import crowd
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
 
@@ -129,6 +127,17 @@ def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_p
     assert lines[0].startswith("digit-1361 is probably mislabelled. The answer key says 5")
     assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
     assert shlex.split(lines[-1])[-2:] == ["report", "my tables"]
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) -> None:
+    printed("demo", tmp_path)
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"(?m)^irtkit (\w+ irtkit-demo\S*)", readme)
+    told = {command: printed(command, tmp_path) for command in commands}
+    assert len(told) == 4
+    assert "digit-1361" in told["audit irtkit-demo/responses.csv"]
+    assert (tmp_path / "irtkit-demo" / "responses.html").exists()
 
 
 def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:

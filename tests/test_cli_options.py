@@ -36,6 +36,7 @@ def test_help_fits_80_columns_and_breaks_no_word(name: str, tmp_path: Path) -> N
     has_more = any("--help-all" in param.opts for param in params)
     told = printed(f"{name} --help-all", tmp_path) if has_more else short
     assert len(sections(short).get("Reading", [])) in {0, 5}
+    assert not name or short.count("\n") <= 40
     texts = " ".join(one.help or "" for one in params if isinstance(one, click.Option))
     assert {*texts.split()} <= {*told.split()}
     assert not re.search(r"…|\.\.\.(?<!\]\.\.\.)(?<!S\.\.\.)", told)
@@ -67,6 +68,14 @@ def test_the_help_explains_options_of_reading_and_names_commands_for_words(tmp_p
                 getattr(irtkit, word)
         for name in re.findall(r"irtkit\.(\w+)", answer.python):
             assert name in irtkit.__all__
+
+
+def test_a_quiet_command_prints_its_result_alone(tmp_path: Path) -> None:
+    write_crowd(tmp_path)
+    loud, quiet = (run(f"leaderboard results.csv{flag}", tmp_path) for flag in ("", " -q"))
+    assert "Read from results.csv" in loud.stderr
+    assert not quiet.stderr
+    assert quiet.stdout == loud.stdout
 
 
 REPEATED = "model,{},question_id,correct\na,0,1,1\na,5,1,0\nb,0,1,0\nb,5,1,1\n"

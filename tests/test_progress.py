@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -56,3 +57,13 @@ def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(
     with progress_bar("fitting", 2, shown=shown) as update:
         update(1, "step 1")
     assert capsys.readouterr() == ("", "")
+
+
+def test_progress_is_not_shown_where_notes_are_not_wanted(
+    notebook: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert progress.is_watched()
+    monkeypatch.setattr(logging.getLogger("irtkit"), "level", logging.WARNING)
+    with progress_bar("predicting", 4) as update:
+        update(2, "")
+    assert not notebook

@@ -158,6 +158,8 @@ def _demo(given: SimpleNamespace) -> None:
             result = irtkit.fit(crowd.responses, given.model)
             suspects = irtkit.flag_items(result, predictions=crowd.predictions)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+        irtkit.write_responses(crowd.responses, out / "responses.csv", format="wide")
+        irtkit.write_table(crowd.predictions, out / "answers.csv")
     suspects = suspects[suspects["suspect"]]
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
@@ -173,7 +175,10 @@ def _demo(given: SimpleNamespace) -> None:
     click.echo(Shown(findings=[f"{mislabelled} {first['strong_answer']}."], further=parts).text())
     click.echo(written.removeprefix("\n"))
     program = "irtkit" if which("irtkit") else f"{quote(sys.executable)} -m irtkit"
-    click.echo(f"\nTo make a page of these results, type:\n{program} report {quote(str(out))}")
+    click.echo(
+        "responses.csv has who is right on which digit, answers.csv what was answered.\n\n"
+        f"To make a page of these results, type:\n{program} report {quote(str(out))}"
+    )
 
 
 @cli.declare
@@ -205,12 +210,12 @@ def _fit(given: SimpleNamespace) -> None:
     """Fit an IRT model: item parameters and abilities of systems.
 
     fit RESPONSES
-    {FITTING}
-    --abilities WHAT  Different abilities: a number of them, auto (as many as held-out answers
-      show), task (one a task) or bifactor (a general one too).
+    {FIT}
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
     Options:
+    --abilities WHAT  Different abilities: a number of them, auto (as many as held-out answers
+      show), task (one a task) or bifactor (a general one too).
     {METRICS}
     --out FOLDER  Folder to write the tables to.
     {READING}
@@ -569,8 +574,8 @@ def _report(given: SimpleNamespace) -> None:
 
     report RESPONSES
     {FITTING}
-    Options:
     {METRICS}
+    Options:
     {FDR}
     {FAMILIES}
     --predictions FILE  Wide table of what each system answered, to name the answer of strong

@@ -7,6 +7,7 @@ the help shows them, and examples, which a test runs.
 from __future__ import annotations
 
 import csv
+import logging
 import os
 import re
 from dataclasses import fields
@@ -58,21 +59,23 @@ COMPARISON_FILES = (
 """What ``irtkit compare --out`` writes."""
 READING = "\n".join(["Reading:", *options_of_reading()])
 """Settings of `irtkit.read_responses`."""
-FITTING = """Options:
---model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM.
---drop NAMES  Systems to leave out. at-chance: systems that score no better than guessing.
+_MODEL = "--model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM."
+_ROWS = """--drop NAMES  Systems to leave out. at-chance: systems that score no better than
+  guessing.
 --synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
 --fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items. Those that drift
-  are named.
-Advanced:
---method em|vi=em  Expectation maximisation, or variational inference for a posterior.
+  are named."""
+_SEARCH = """--method em|vi=em  Expectation maximisation, or variational inference for a posterior.
 --prior weak|empirical|none=weak  Prior of items: weak, learned from the items, or none for maximum
   likelihood.
 --quadrature POINTS,LIMIT  Fixed quadrature grid: 61,6 as in R's mirt. By default adaptive.
 --labels FILE  Table of items and their classes, for class-prior.
 --draws INTEGER=1  Rows of each random kind of synthetic respondent.
 --seed INTEGER=0  Seed of all that is random."""
+FITTING = f"Options:\n{_MODEL}\nAdvanced:\n{_ROWS}\n{_SEARCH}"
 """Settings of `irtkit.fit`, and of respondents that are added or left out."""
+FIT = f"Options:\n{_MODEL}\n{_ROWS}\nAdvanced:\n{_SEARCH}"
+"""The same for the command ``fit``, whose help shows more of them."""
 METRICS = """--metrics FILE|NAMES  Score items by more metrics: a table, or names of metrics in the
   logs.
 --higher-is-better NAMES  Metrics that are better when higher, or none. Others are better when
@@ -207,10 +210,16 @@ _KINDS = {
 class _Option(click.Option):
     section = "Options"
 
-    @property
-    def is_usual(self) -> bool:
-        """Whether the help shows the option without --help-all."""
-        return self.section == "Options" or self.name in _USUAL
+    def short(self) -> tuple[str, str] | None:
+        """The row of a help without --help-all: None, or of reading what the text begins with."""
+        name, text = _row(self)
+        if self.section == "Options":
+            return name, text
+        return (
+            (name, re.split(r"[:.] |, or ", text)[0].rstrip(".") + ".")
+            if self.name in _USUAL
+            else None
+        )
 
 
 def options(text: str) -> Iterator[_Option]:
@@ -284,6 +293,12 @@ def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # 
         ctx.exit()
 
 
+def _be_quiet(_ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+    """Silence notes of reading, and progress."""
+    if wanted:
+        logging.getLogger("irtkit").setLevel(logging.WARNING)
+
+
 class _Help(click.Command):
     """Help in sections, 80 columns wide, in which no word is broken."""
 
@@ -294,9 +309,10 @@ class _Help(click.Command):
         """Return names and texts of the options by section."""
         texts: dict[str, Rows] = {"Options": [], "Reading": [], "Advanced": []}
         for param in self.get_params(ctx):
-            if isinstance(param, _Option) and (param.is_usual or SHOW_ALL in ctx.meta):
-                texts[param.section].append(_row(param))
-            elif isinstance(param, click.Option) and not isinstance(param, _Option):
+            if isinstance(param, _Option):
+                row = _row(param) if SHOW_ALL in ctx.meta else param.short()
+                texts[param.section] += [] if row is None else [row]
+            elif isinstance(param, click.Option):
                 texts["Options"].append(_row(param))
         return texts
 
@@ -364,10 +380,16 @@ class Group(_Help, click.Group):
 
         declared_options = list(options(text))
         params += declared_options
-        if not all(option.is_usual for option in declared_options):
-            shown = "Show all options. For those of reading see irtkit help reading."
+        if any(option.short() is None for option in declared_options):
+            shown = "Show all options. See also irtkit help reading."
             how = {"is_flag": True, "is_eager": True, "expose_value": False, "help": shown}
             params.append(click.Option(["--help-all"], callback=_show_all, **how))
+        silence = {
+            "is_flag": True,
+            "expose_value": False,
+            "help": "Print no notes and no progress.",
+        }
+        params.append(click.Option(["-q", "--quiet"], callback=_be_quiet, **silence))
         made = _Help(name, params=params, callback=callback, help="\n\n".join(description))
         made.examples = examples
         self.add_command(made)

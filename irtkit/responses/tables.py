@@ -141,7 +141,7 @@ class Settings:
     )
     repeats: str = _setting(
         "RULE",
-        "What several rows, epochs or runs of a system and item are: repeated trials (count), one "
+        "What rows, epochs or runs of one system and item are: repeated trials (count), one "
         "response (first, last or mean>=SHARE), or an error, by default, where only the newest "
         "run of a log is read.",
     )
