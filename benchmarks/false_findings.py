@@ -18,7 +18,7 @@ A set counts as found if it has the finding of what was planted, and as false if
 finding of health. Then, whether advice is true where a reliability of 0.9 is promised: the advised
 items are simulated and added, and abilities of a refit are correlated with the true ones.
 
-`near_chance`: the share of data sets in which reading says that many systems seem to guess between
+`near_chance`: the share of data sets in which a fit says that many systems seem to guess between
 four options. A share of the systems guess. The others follow a 2PL with a mean accuracy of 1/4, so
 that many have an accuracy near chance by ability, or a 2PL with a guessing of 1/4.
 """
@@ -665,7 +665,7 @@ def health(sets: int = 20, advice: int = 50) -> Tables:
 
 
 def said_near_chance(case: dict[str, Any], seed: int) -> dict[str, float]:
-    """Whether reading says that systems seem to guess."""
+    """Whether a fit says that systems seem to guess."""
     n_systems, n_items = case["systems"], case["items"]
     g = np.random.default_rng([seed, n_systems, n_items])
     slopes, difficulty = g.lognormal(0, 0.3, n_items), g.normal(size=n_items)
@@ -680,7 +680,7 @@ def said_near_chance(case: dict[str, Any], seed: int) -> dict[str, float]:
 
 
 def near_chance(sets: int = 100) -> Tables:
-    """Whether reading says that many systems seem to guess, and only then."""
+    """Whether a fit says that many systems seem to guess, and only then."""
     kinds = [(0.3, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 0.25, 0.0)]
     kinds += [(0.3, 0.0, 0.4), (1.0, 0.25, 0.3), (1.0, 0.25, 0.6), (1.0, 0.25, 1.0)]
     names = ("systems", "items", "ability_sd", "floor", "guessing")

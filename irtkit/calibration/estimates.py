@@ -468,8 +468,7 @@ def _warning(code: str, *remedies: Remedy, **values: Any) -> Finding:
 def of_guessing(result: FitResult, guessers: AtChance | None) -> list[Finding]:
     """Systems that score no better than guessing, or seem to, between options not declared."""
     if guessers is None:
-        seeming = [] if result.responses is None else near_chance(result.responses)
-        return [replace(finding, severity="warning") for finding in seeming]
+        return [] if result.responses is None else near_chance(result.responses)
     systems = [result.respondent_labels[row] for row in guessers.rows]
     of = result.n_answering
     values = {"systems": systems, "level": guessers.level, "highest": guessers.highest}

@@ -18,6 +18,7 @@ from irtkit.files import as_path, head_of
 from irtkit.findings import PURPOSES, Finding, ReadingError, typed
 from irtkit.io import layouts, logs, paths, reading
 from irtkit.printed import in_lines, printable, shortened
+from irtkit.responses.guessing import near_chance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,6 +127,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
             others = tuple(finding for finding in notes if finding is not doubt)
             problem = ReadingError(replace(doubt, severity="error"))
             return replace(seen, settings=settings, findings=others, problem=problem)
+        notes += tuple(near_chance(matrix))
         return replace(seen, matrix=matrix, settings=settings, findings=notes, problem=None)
     return seen
 

@@ -15,7 +15,7 @@ from irtkit.findings import Finding, failed, warn
 from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
 from irtkit.responses.columns import usual_columns
-from irtkit.responses.guessing import near_chance, with_options
+from irtkit.responses.guessing import with_options
 from irtkit.responses.levels import WIDEST, levels_of
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
@@ -163,9 +163,7 @@ def _finished(
     """Return the matrix of the tasks with its source, give warnings, and log the size."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
     matrix = levels_of(matrix, score_range) if settings.levels else matrix
-    if settings.options is None:
-        findings += near_chance(matrix)
-    else:
+    if settings.options is not None:
         matrix = with_options(matrix, settings.options)
     counts = Counter[str]()
     for finding in findings:

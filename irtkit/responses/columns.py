@@ -80,7 +80,7 @@ class Roles(NamedTuple):
 
 def plain_name(name: str) -> str:
     """Name of a column in small letters and digits alone."""
-    return "".join(character for character in name.lower() if character.isalnum())
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def listed(names: Names) -> list[str]:

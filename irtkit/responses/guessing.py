@@ -57,7 +57,7 @@ def near_chance(matrix: ResponseMatrix) -> list[Finding]:
     if n < max(_FEWEST, _LEAST_SHARE * len(judged)):
         return []
     values = {"n": n, "n_systems": len(judged), "level": 1 / likeliest, "n_options": likeliest}
-    return [Finding("near-chance", "note", values, (ask("options", options=likeliest),))]
+    return [Finding("near-chance", "warning", values, (ask("options", options=likeliest),))]
 
 
 def _counts(cells: Cells) -> Any:

@@ -17,6 +17,7 @@ import irtkit
 from irtkit import ResponseMatrix, read_responses
 from irtkit.fitting import silently
 from irtkit.io.overview import overview
+from irtkit.responses.guessing import near_chance
 from tests.commands import run
 
 if TYPE_CHECKING:
@@ -213,11 +214,11 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
     accuracy = np.array([0.25] * 5 + [0.5, 0.6, 0.7, 0.8, 0.9])[:, None]
     frame = pd.DataFrame((generator.random((10, 600)) < accuracy).astype(int))
     frame.insert(0, "model", [f"m{k}" for k in range(10)])
-    (note,) = read_responses(frame).source.findings
-    assert (note.code, note.values["n"], note.values["n_options"]) == ("near-chance", 5, 4)
+    (said,) = near_chance(read_responses(frame))
+    assert (said.code, said.values["n"], said.values["n_options"]) == ("near-chance", 5, 4)
     declared = read_responses(frame, options=4)
     assert declared.item_table["n_options"].eq(4).all()
-    assert declared.source.findings == ()
+    assert near_chance(declared) == []
     with silently():
         guessing = irtkit.fit(declared, standard_errors=False).at_chance
     assert guessing == ("m0", "m1", "m2", "m3", "m4")
@@ -228,9 +229,10 @@ def test_the_number_of_options_is_declared_or_asked_about(tmp_path: Path) -> Non
         seeming = irtkit.fit(frame, standard_errors=False)
     assert "near-chance" in {finding.code for finding in seeming.findings}
     saved(frame, tmp_path)
-    said = run("leaderboard results.csv --drop at-chance", tmp_path).stderr
-    assert "numbers of options are unknown" in said
-    assert "Add --options 4 if" in said
+    assert [finding.code for finding in overview(tmp_path / "results.csv").findings] == [said.code]
+    dropped = run("leaderboard results.csv --drop at-chance", tmp_path).stderr
+    assert "numbers of options are unknown" in dropped
+    assert "Add --options 4 if" in dropped
     shown = run("leaderboard results.csv --drop at-chance --options 4", tmp_path).stdout
     assert "m9" in shown
     assert "m0 " not in shown
@@ -240,11 +242,10 @@ def test_weak_systems_that_find_easy_items_easier_do_not_guess() -> None:
     generator = np.random.default_rng(0)
     easy = np.tile([0.05, 0.1, 0.6], 200)  # Mean accuracy 1/4.
     values = (generator.random((20, 600)) < easy).astype(int)
-    assert not read_responses(values).source.findings
+    assert not near_chance(read_responses(values))
     values[:10] = generator.random((10, 600)) < 0.25
-    (note,) = read_responses(values).source.findings
-    assert note.code == "near-chance"
-    assert 8 <= note.values["n"] <= 10
+    (said,) = near_chance(read_responses(values))
+    assert 8 <= said.values["n"] <= 10
 
 
 def test_a_label_that_differs_by_a_blank_says_so() -> None:
