@@ -301,10 +301,9 @@ class CellBuilder:
         cells *= self._table.shape[1]
         cells += columns
         if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
-            cells *= 2
-            codes = codes.view(np.uint8) if codes.dtype.kind == "i" else codes
-            np.add.at(counts.reshape(-1), cells, codes.astype(counts.dtype, copy=False))
-            np.add.at(counts.reshape(-1), cells + 1, counts.dtype.type(1))
+            pair: Any = np.complex64 if counts.dtype.kind == "f" else "<u2"
+            trial = 1j if counts.dtype.kind == "f" else 256
+            np.add.at(counts.view(pair)[:, 0], cells, codes.astype(pair) + trial)
             return
         cells, right, tried = self._counted(cells, codes)
         present, total = counts[cells], np.stack([right, tried], axis=1)
