@@ -8,7 +8,6 @@ such as ``gpt_run0`` and ``gpt_run1`` may be runs of one system.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections import Counter
 from contextlib import suppress
@@ -24,8 +23,6 @@ from irtkit.io.writing import side_tables, with_side_tables
 from irtkit.responses.columns import (
     are_numbered,
     listed,
-    long_roles,
-    matched,
     named_by_corner,
     plain_name,
     task_position,
@@ -34,9 +31,8 @@ from irtkit.responses.columns import (
 )
 from irtkit.responses.labels import in_task
 from irtkit.responses.long import read_long
-from irtkit.responses.marking import COUNTS, MISSING, plain_value
+from irtkit.responses.marking import MISSING, plain_value
 from irtkit.responses.proposals import ask
-from irtkit.responses.tables import Table, frame_table
 from irtkit.responses.vocabulary import RESULTS
 from irtkit.responses.wide import layout_of, read_wide
 
@@ -45,10 +41,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.responses.matrix import ResponseMatrix
-    from irtkit.responses.tables import Settings
+    from irtkit.responses.tables import Settings, Table
 
 _TABLE_NAME = re.compile(
     r"(.*)\.(csv|tsv|parquet|jsonl|jsonlines|json|xlsx|feather|arrow|zip)(\.(gz|bz2|xz|zst|zip))?",
@@ -135,30 +130,12 @@ def of_table(
 
 def _read(tables: list[Table], settings: Settings, findings: list[Finding]) -> ResponseMatrix:
     """Matrix of one table, or of several long ones. Findings are added."""
-    if_counted = replace(
-        settings, repeats="count" if settings.repeats == "error" else settings.repeats
-    )
     counted = [_counted(table, settings) for table in tables]
-    trials = any(map(operator.is_not, counted, tables))
-    try:
-        how = if_counted if trials else settings
-        if counted[0].is_long(how):
-            matrix, notes = read_long(counted, how)
-        else:
-            matrix, notes = read_wide(counted[0], how)
-    except ReadingError as error:
-        if "counts" not in error.finding.values:
-            raise
-        trials = True
-        counted = [_trials_of_cells(table, settings) for table in tables]
-        how = replace(if_counted, right=None, wrong=None, missing=None)
-        if not tables[0].is_long(settings):
-            rows = matched(tables[0].header, settings.ignore)[1]
-            how = replace(how, respondent=None, ignore=rows, keep=None, transpose=False)
-        matrix, notes = read_long(counted, how)
+    if counted[0].is_long(settings):
+        matrix, notes = read_long(counted, settings)
+    else:
+        matrix, notes = read_wide(counted[0], settings)
     findings += notes
-    if trials:
-        findings.append(Finding("trials-read", "note"))
     return _with_runs(matrix, settings, findings)
 
 
@@ -288,118 +265,55 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
 
 
 def _counted(table: Table, settings: Settings) -> Table:
-    """Table with a row per trial if two columns count right and all trials. Votes are refused.
+    """Table with counts such as 3/5 if two columns count right and all trials. Votes are refused.
 
     A column of responses beside them is left out if it holds their shares.
     """
     names = [*map(plain_name, table.header)]
     if any(map(_VOTE.fullmatch, names)) and any(rivals.issubset(names) for rivals in _RIVALS):
         raise failed("votes")
+    import pandas as pd
+
     right = [k for k, name in enumerate(names) if name in _N_RIGHT]
     tried = [k for k, name in enumerate(names) if name in _N_TRIALS]
     marked = usual_columns(table.header, "response")
-    if len(right) == len(tried) == 1 and settings.response is None:
-        trials = _in_trials(table, [*right, *tried], settings, marked)
-        if trials.is_long(settings) and _are_shares(table, [*right, *tried, *marked]):
-            return trials
-    return table
+    if len(right) != 1 or len(tried) != 1 or settings.response is not None:
+        return table
+    out = {*right, *tried, *marked}
+    kept = [k for k in range(len(names)) if k not in out]
+
+    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        labels = [kept[k] for k in positions if k < len(kept)]
+        for block, done in table.columns([*labels, *right, *tried]):
+            *others, n_right, n_tried = block
+            counts = zip(_numbers(n_right), _numbers(n_tried), strict=True)
+            texts = ["" if np.isnan(k + n) else f"{k:g}/{n:g}" for k, n in counts]
+            columns_of_labels = iter(others)
+            response = pd.Series(texts, dtype=object)
+            yield [next(columns_of_labels) if k < len(kept) else response for k in positions], done
+
+    header = [*(table.header[k] for k in kept), "correct"]
+    trials = replace(table, header=header, columns=columns)
+    is_long = trials.is_long(settings)
+    return trials if is_long and _are_shares(table, [*right, *tried, *marked]) else table
+
+
+def _numbers(column: Any) -> pd.Series:
+    """Numbers of a column, which may have a decimal comma, NaN where there is none."""
+    import pandas as pd
+
+    series = column if hasattr(column, "iloc") else column.to_pandas()
+    return pd.to_numeric(series.astype(object).map(plain_value), errors="coerce").astype(float)
 
 
 def _are_shares(table: Table, positions: list[int]) -> bool:
     """Whether columns after the right trials and all trials hold their shares, perhaps rounded."""
-    import pandas as pd
-
-    if len(positions) == 2:
+    block, _ = next(table.columns(positions), ([], 0))
+    if not block:
         return True
-    block, _ = next(table.columns(positions), ([pd.Series()] * len(positions), 0))
-    series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
-    plain = (column.map(plain_value) for column in series)  # a share may have a decimal comma
-    right, tried, *shares = (pd.to_numeric(column, errors="coerce") for column in plain)
+    right, tried, *shares = map(_numbers, block)
     errors = [(right / tried - share)[tried > 0].abs() for share in shares]
     return all((error <= _ROUNDING).all() for error in errors)
-
-
-def _trials_of_cells(table: Table, settings: Settings) -> Table:
-    """Long table with a row per trial of a table with cells such as 3/5."""
-    import pandas as pd
-
-    if table.is_long(settings):
-        roles = long_roles(table.header, settings.respondent, settings.item, settings.response)
-        return _in_trials(table, [roles.response], settings)
-    header = table.header
-    frame = pd.concat(pd.DataFrame(block) for block in table.rows())
-    frame = frame.set_axis(range(len(header)), axis=1)
-    counted = [k for k in frame if frame[k].astype(str).str.fullmatch(COUNTS).any()]
-    layout = layout_of(table, settings)
-    rows = [k for k in layout.labels if k not in counted]
-    cells = [*(k for k in layout.labels if k in counted), *layout.cells]
-    code = settings.marking.literal().code
-    others = [k for k in cells if k not in counted]
-    strange = [header[k] for k in others if not _MARKS.issuperset(map(code, frame[k]))]
-    if not strange and 2 * len(counted) < len(cells):  # such as days, 2/6
-        strange = [header[k] for k in counted]
-    if strange:
-        ignore = ask("ignore", ignore=[*listed(settings.ignore), *strange])
-        raise failed("not-items", ignore, columns=strange)
-    names = ["item", "respondent"] if settings.transpose else ["respondent", "item"]
-    labels = [f"{names[0]}-{k}" for k in range(1, len(frame) + 1)]
-    if rows:
-        labels = [
-            "/".join(map(str, parts)) for parts in zip(*(frame[k] for k in rows), strict=True)
-        ]
-    long = frame.assign(labels=labels).melt(["labels"], cells)
-    long["variable"] = [header[k] for k in long["variable"]]
-    trials = frame_table(long.set_axis([*names, "counts"], axis=1))
-    return _in_trials(trials, [2], settings)
-
-
-def _in_trials(
-    table: Table, counted: list[int], settings: Settings, out: Sequence[int] = ()
-) -> Table:
-    """Long table with a row per trial. One column has counts such as 3/5, or two have both."""
-    import pandas as pd
-
-    kept = [k for k in range(len(table.header)) if k not in {*counted, *out}]
-
-    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        labels = [kept[k] for k in positions if k < len(kept)]
-        for block, done in table.columns([*labels, *counted]):
-            series = [pd.Series(c if hasattr(c, "iloc") else c.to_pandas()) for c in block]
-            right, tried = _counts(series[len(labels) :], settings)
-            n_rows = np.maximum(tried, 1)  # a cell without a trial is missing
-            first = np.cumsum(n_rows) - n_rows
-            row = np.repeat(np.arange(len(tried)), n_rows)
-            trial = np.arange(len(row)) - first[row]
-            response = pd.Series(np.where(tried[row] > 0, trial < right[row], np.nan))
-            others = (column.iloc[row].reset_index(drop=True) for column in series)
-            yield [next(others) if k < len(kept) else response for k in positions], done
-
-    names = [table.header[k] for k in kept]
-    return replace(table, header=[*names, "correct"], columns=columns)
-
-
-def _counts(columns: list[pd.Series], settings: Settings) -> list[NDArray[np.int64]]:
-    """Right trials and all trials of every row. A mark in the place of both is one trial."""
-    import pandas as pd
-
-    if len(columns) == 1:
-        texts = columns[0].astype(str)
-        columns = [pd.to_numeric(texts.str.extract(COUNTS)[k]) for k in (0, 1)]
-        code = settings.marking.literal().code
-        codes = {text: code(text) for text in texts[columns[0].isna()].unique()}
-        odd = [text for text in codes if codes[text] not in _MARKS]
-        if odd:
-            choices = ask("missing", missing=odd), ask("wrong", right=1, wrong=[0, *odd])
-            raise failed("no-counts", *choices, words=odd)
-        marks = texts.map(codes)
-        columns[0] = columns[0].fillna((marks == 1).astype("float64"))
-        columns[1] = columns[1].fillna((marks >= 0).astype("float64"))
-    right, tried = (pd.to_numeric(column).fillna(0).to_numpy(np.float64) for column in columns)
-    impossible = (right < 0) | (right > tried) | (right % 1 > 0) | (tried % 1 > 0)
-    if impossible.any():
-        k = int(impossible.argmax())
-        raise ValueError(f"{right[k]:g} right of {tried[k]:g} trials cannot be")
-    return [right.astype(np.int64), tried.astype(np.int64)]
 
 
 def _with_runs(

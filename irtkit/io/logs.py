@@ -339,7 +339,7 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         table = table.set_axis([*labels])
     if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
-    codes, coder = coded(values, row, column, (respondents, labels), settings.marking)
+    codes, _, coder = coded(values, row, column, (respondents, labels), settings.marking)
     findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)

@@ -266,7 +266,8 @@ class Cells:
 class CellBuilder:
     """Puts rows into cells, block by block, of a shape that need not be known before.
 
-    What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE".
+    What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE". Rows of
+    one trial go into a table at once if several are an error. Others are put in order at the end.
     """
 
     def __init__(
@@ -278,20 +279,24 @@ class CellBuilder:
         self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
         # Right trials and trials of each cell, side by side.
         self._table: NDArray[Any] = np.zeros((0, 0, 2), np.uint8)
-        self._kept: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
-        """Trials of a sparse matrix: cells, as numbers that sort by row and column, and codes."""
+        self._kept: list[tuple[NDArray[Any], ...]] = []
+        """Cells, as numbers that sort by row and column, codes and trials of other rows."""
         self._n = 0
 
-    def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
-        """Put rows into their cells. A row with a code below 0 is not a trial."""
+    def add(
+        self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any], trials: Any = None
+    ) -> None:
+        """Put rows of one trial, or of several, into cells. A code below 0 is not a trial."""
         if codes.min(initial=0) < 0:
             tried = codes >= 0
             rows, columns, codes = rows[tried], columns[tried], codes[tried]
+            trials = None if trials is None else trials[tried]
         if not len(codes):
             return
         self._n += len(codes)
-        if self.sparse:
-            self._kept.append((rows.astype(np.int64) << _ITEM_BITS | columns, codes))
+        if self.sparse or self.repeats != "error" or trials is not None:
+            cells = rows.astype(np.int64) << _ITEM_BITS | columns
+            self._kept.append((cells, codes, np.uint8([1]) if trials is None else trials))
             return
         self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
@@ -300,26 +305,15 @@ class CellBuilder:
         cells = rows.astype(np.int64)
         cells *= self._table.shape[1]
         cells += columns
-        if self.repeats == "error":  # a count of 256 becomes 0, which `build` notices
-            pair: Any = np.complex64 if counts.dtype.kind == "f" else "<u2"
-            trial = 1j if counts.dtype.kind == "f" else 256
-            np.add.at(counts.view(pair)[:, 0], cells, codes.astype(pair) + trial)
-            return
-        cells, right, tried = self._counted(cells, codes)
-        present, total = counts[cells], np.stack([right, tried], axis=1)
-        if self.repeats == "first":
-            total = np.where(present[:, 1:] > 0, present, total)
-        elif self.repeats != "last":
-            total = total + present
-        if counts.dtype.kind != "f":
-            kind = np.promote_types(counts.dtype, count_type(int(total.max())))
-            self._table = self._table.astype(kind, copy=False)
-        self._table.reshape(-1, 2)[cells] = total
+        # a count of 256 becomes 0, which `build` notices
+        pair: Any = np.complex64 if counts.dtype.kind == "f" else "<u2"
+        trial = 1j if counts.dtype.kind == "f" else 256
+        np.add.at(counts.view(pair)[:, 0], cells, codes.astype(pair) + trial)
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Enlarge a table that is too small, by a quarter or more: doubling takes more memory."""
         have = self._table.shape[:2]
-        if self.sparse or (n_rows <= have[0] and n_columns <= have[1]):
+        if n_rows <= have[0] and n_columns <= have[1]:
             return
         sizes = zip((n_rows, n_columns), have, self._shape, strict=True)
         room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in sizes]
@@ -331,27 +325,46 @@ class CellBuilder:
 
     def build(self, shape: Shape) -> Cells:
         """Return the cells of all rows."""
-        if self.sparse:
-            empty = np.empty(0, np.int64), np.empty(0, np.int8)
-            trials = map(np.concatenate, zip(*self._kept, empty, strict=True))
-            self._kept = []
-            cells, right, tried = self._counted(*trials)
-        else:
-            self._make_room(*shape)
-            right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
-        if self.repeats == "error":
-            self.repeated = self._n - int(np.count_nonzero(tried))
+        if self.sparse or self._kept:
+            return self._in_order(shape)
+        self._make_room(*shape)
+        right, tried = (self._table[: shape[0], : shape[1], k] for k in (0, 1))
+        self.repeated = self._n - int(np.count_nonzero(tried))
         if self.repeated:
-            k = int((tried > 1).argmax())
-            k, width = (int(cells[k]), 1 << _ITEM_BITS) if self.sparse else (k, shape[1])
-            self.first_repeat = divmod(k, width)
+            self.first_repeat = divmod(int((tried > 1).argmax()), shape[1])
+        return Cells(right, tried)
+
+    def _in_order(self, shape: Shape) -> Cells:
+        """Cells of rows that were kept, and of those in the table."""
+        if self._table.size:
+            rows, columns, codes = Cells(self._table[..., 0], self._table[..., 1]).rows()
+            self._kept.append((rows << _ITEM_BITS | columns, codes, np.uint8([1])))
+        empty = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.uint8)
+        each = (np.broadcast_arrays(*block) for block in self._kept)
+        cells, codes, tried = map(np.concatenate, zip(*each, empty, strict=True))
+        self._kept = []
+        order = np.argsort(cells, kind="stable")
+        cells, tried = cells[order], tried[order].astype(np.int64)
+        right = codes[order] * tried
+        if codes.dtype.kind == "f":
+            right = np.where(tried > 1, np.rint(right), right)
+        first = np.flatnonzero(np.diff(cells, prepend=-1))
+        n_rows = np.diff(first, append=len(cells))
+        if self.repeats in {"first", "last"}:
+            taken = first if self.repeats == "first" else first + n_rows - 1
+            right, tried = right[taken], tried[taken]
+        elif len(first):
+            right, tried = np.add.reduceat(right, first), np.add.reduceat(tried, first)
+        rows, columns = np.divmod(cells[first], 1 << _ITEM_BITS)
+        if self.repeats == "error" and len(first) < self._n:
+            self.repeated = self._n - len(first)
+            k = int((n_rows > 1).argmax())
+            self.first_repeat = int(rows[k]), int(columns[k])
         if self._share:
-            right = (right >= self._share * tried - _ROUNDING) & (tried > 0)
-            tried = tried > 0
-        if not self.sparse:
-            return Cells(right, tried)
-        rows, columns = np.divmod(cells, 1 << _ITEM_BITS)
-        return Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+            right = right >= self._share * tried - _ROUNDING
+            tried = np.ones_like(first)
+        built = Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+        return built if self.sparse else built.to_dense()
 
     def refuse_repeats(self, names: Names) -> None:
         """Refuse repeated rows of the cells that were built, with "error"."""
@@ -361,21 +374,6 @@ class CellBuilder:
         place = {"respondent": names[0][row], "item": names[1][column]}
         count = Remedy({"repeats": "count"}, "count", safe=False)
         raise failed("repeated", count, **place, more=self.repeated - 1)
-
-    def _counted(
-        self, cells: NDArray[Any], codes: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Cells in order, and the right trials and trials of each."""
-        order = np.argsort(cells, kind="stable")
-        cells = cells[order]
-        codes = codes[order].astype(np.float32 if codes.dtype.kind == "f" else np.int64)
-        first = np.flatnonzero(np.diff(cells, prepend=-1))
-        tried = np.diff(first, append=len(cells))
-        if self.repeats in {"first", "last"}:
-            taken = first if self.repeats == "first" else first + tried - 1
-            return cells[first], codes[taken], np.ones_like(first)
-        right = np.add.reduceat(codes, first) if len(first) else codes
-        return cells[first], right, tried
 
 
 def count_type(most: int) -> np.dtype[Any]:

@@ -91,8 +91,8 @@ class LongFrame:
         if self._compared:
             self._answers.append((rows, columns, *(array.astype(object) for array in values)))
             return
-        codes = self.coder.codes(values[0], rows, columns, self.items.names)
-        self.builder.add(rows, columns, codes)
+        codes, trials = self.coder.codes(values[0], rows, columns, self.items.names)
+        self.builder.add(rows, columns, codes, trials)
 
     @cached_property
     def cells(self) -> Cells:

@@ -93,10 +93,21 @@ class Marking(NamedTuple):
         return cls(**words, score_range=kind(by_item))
 
     @property
+    def of_scores(self) -> bool:
+        """Whether responses are numbers of a declared range, or with a threshold."""
+        return self.threshold is not None or self.score_range is not None
+
+    @property
     def reads_words(self) -> bool:
         """Whether words of the vocabulary are marks: no other marks are declared."""
-        declared = self.right or self.threshold is not None or self.score_range is not None
-        return self.vocabulary and not declared
+        return self.vocabulary and not self.right and not self.of_scores
+
+    def counts(self, plain: Plain) -> tuple[int, int] | None:
+        """Right trials and all trials of a cell such as 3/5, None of other cells."""
+        if self.of_scores or (self.right and not self.wrong):
+            return None
+        written = COUNTS.fullmatch(str(plain))
+        return None if written is None else (int(written[1]), int(written[2]))
 
     def literal(self) -> Marking:
         """Return the marking for which no word is right or wrong unless it is named."""
@@ -110,6 +121,10 @@ class Marking(NamedTuple):
             return np.nan
         if self.order:
             return float(self.order.index(plain)) if plain in self.order else np.inf
+        counts = self.counts(plain)
+        if counts is not None:
+            right, tried = counts
+            return right / tried if tried else np.nan
         if self.right:
             alike = any(type(word) is type(plain) for word in self.right)
             return 0.0 if alike and not self.wrong else np.inf
@@ -183,6 +198,8 @@ class Coder:
         """Words of the vocabulary, as they are written, by the plain word."""
         self.written: dict[Plain, object] = {}  # Values of `columns`.
         self._has_numbers = False
+        self.counted = False  # Whether some cells are right trials out of several.
+        self._score: object = None  # The first number between 0 and 1.
 
     def codes(
         self,
@@ -190,11 +207,12 @@ class Coder:
         rows: NDArray[Any],
         columns: NDArray[Any],
         items: Sequence[str] = (),
-    ) -> NDArray[Any]:
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """1 right, 0 wrong, a score between them, −1 missing or −2 invalid, for cells of any shape.
 
-        `rows` and `columns` are the numbers of respondents and items, broadcast to the cells.
-        Ranges by item look up its label among `items`, at its number.
+        Beside these stands the number of trials of each cell, None if all are of one trial. `rows`
+        and `columns` are the numbers of respondents and items, broadcast to the cells. Ranges by
+        item look up its label among `items`, at its number.
         """
         low: Any = 0.0
         high: Any = 1.0
@@ -203,11 +221,15 @@ class Coder:
         elif ranges is not None:
             pairs = np.array([ranges.get(name, (0.0, 1.0)) for name in items])[columns]
             low, high = pairs[..., 0], pairs[..., 1]
-        codes = self._coded(cells, low, high)
+        codes, trials = self._coded(cells, low, high)
         self.n_given += int(np.count_nonzero(codes != MISSING))
         self.n_right += int(np.count_nonzero(codes == 1))
+        self.counted |= trials is not None
         if codes.dtype.kind == "f":
-            self.n_scores += int(np.count_nonzero(codes % 1))
+            scores = (codes % 1 > 0) & (True if trials is None else trials == 1)
+            self.n_scores += int(np.count_nonzero(scores))
+            if self._score is None and scores.any():
+                self._score = cells.flat[int(scores.argmax())]
         if codes.min(initial=0) == INVALID:
             if not self.n_invalid and self.marking.score_range is not None:
                 place = int((codes == INVALID).argmax())
@@ -216,9 +238,9 @@ class Coder:
             self._count_invalid(cells, codes == INVALID, rows, columns)
         elif self.marking.right and not self.marking.wrong:
             self._note(cells, codes == 0, rows if self._transposed else columns)
-        return codes
+        return codes, trials
 
-    def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+    def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> tuple[NDArray[Any], Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
         if numbers and not (marking.right or marking.order):
             self._has_numbers = True
@@ -231,10 +253,10 @@ class Coder:
             np.copyto(codes, MISSING, where=absent)
             valid |= absent
             if marking.threshold is not None or (marking.score_range is None and valid.all()):
-                return codes
+                return codes, None
             values = cells.astype(np.float64)
             values[absent] = np.nan
-            return marking.codes(values, low, high)
+            return marking.codes(values, low, high), None
         kind = cells.dtype.newbyteorder("=") if numbers else object
         which, values = distinct(cells.astype(kind, copy=False).ravel())
         plain = [*map(plain_value, values)]
@@ -244,7 +266,10 @@ class Coder:
             for word, value in zip(plain, values, strict=True):
                 if word in RIGHT or word in WRONG:
                     self.words.setdefault(str(word), str(value).strip())
-        return marking.codes(of_distinct[which].reshape(cells.shape), low, high)
+        counts = [marking.counts(value) for value in plain]
+        n_trials = np.array([1 if pair is None else max(pair[1], 1) for pair in (*counts, None)])
+        trials = n_trials[which].reshape(cells.shape) if n_trials.max() > 1 else None
+        return marking.codes(of_distinct[which].reshape(cells.shape), low, high), trials
 
     def _count_invalid(self, cells: Any, invalid: Any, rows: Any, columns: Any) -> None:
         places = np.flatnonzero(invalid)
@@ -276,7 +301,7 @@ class Coder:
         if not self.words:
             return False
         alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)
-        return self._has_numbers or self.n_invalid > 0 or not alone
+        return self._has_numbers or self.counted or self.n_invalid > 0 or not alone
 
     @property
     def unusual(self) -> bool:
@@ -284,7 +309,9 @@ class Coder:
         return bool(self.n_invalid or (self.n_scores and self.marking.score_range is None))
 
     def notes(self, n_respondents: int) -> list[Finding]:
-        """Say which words were read, that no response is right, or that all are alike."""
+        """Say which words or counts were read, that no response is right, or all are alike."""
+        if self.counted:
+            return [Finding("trials-read", "note")]
         if self.words:
             right = [spelled for word, spelled in self.words.items() if word in RIGHT]
             wrong = [spelled for word, spelled in self.words.items() if word in WRONG]
@@ -300,7 +327,7 @@ class Coder:
     def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
         """Raise the error for the responses that cannot be read, if there are any."""
         self.marking.check_items(items)
-        if self.n_invalid:
+        if self.n_invalid or (self.counted and self.n_scores):
             raise self.error(respondents, items)
 
     def error(self, respondents: Sequence[str], items: Sequence[str]) -> ReadingError:
@@ -308,13 +335,14 @@ class Coder:
 
         If most are readable, a range is for the items of the others alone.
         """
+        if self.counted or any(map(self.marking.counts, self.columns)):
+            words = [*self.written.values()] or [self._score]
+            choices = ask("missing", missing=words), ask("wrong", right=1, wrong=[0, *words])
+            return failed("no-counts", *choices, words=words)
         row, column, value = self.first
         cell = {"respondent": respondents[row], "item": items[column], "value": value}
         n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
         seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
-        counts = [word for word in self.written.values() if COUNTS.fullmatch(str(word))]
-        if value in counts or 2 * len(counts) > len(self.written):
-            cell["counts"] = counts[0]
         code, remedies = proposals(self.written, self.marking, seen)
         if self.outside is not None and isinstance(plain_value(value), float):
             code, remedies = "outside-range", [ask("score-range", score_range=...)]
@@ -330,15 +358,15 @@ class Coder:
 
 def coded(
     cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], names: Names, marking: Marking
-) -> tuple[NDArray[Any], Coder]:
-    """Codes of all cells of a matrix, and the coder. Cells that cannot be read are an error."""
+) -> tuple[NDArray[Any], NDArray[Any] | None, Coder]:
+    """Codes and trials of all cells of a matrix, and the coder, which refuses other cells."""
     coder = Coder(marking)
-    codes = coder.codes(cells, rows, columns, names[1])
+    codes, trials = coder.codes(cells, rows, columns, names[1])
     if coder.mixed:
         coder = Coder(marking.literal())
-        codes = coder.codes(cells, rows, columns, names[1])
+        codes, trials = coder.codes(cells, rows, columns, names[1])
     coder.refuse(*names)
-    return codes, coder
+    return codes, trials, coder
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -102,8 +102,11 @@ class ResponseMatrix(InNotebooks):
         if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
         rows, columns = np.ogrid[: cells.shape[0], : cells.shape[1]]
-        codes, _ = coded(cells, rows, columns, names, marking)
-        self._keep(Cells(codes), names, synthetic)
+        codes, trials, _ = coded(cells, rows, columns, names, marking)
+        if trials is not None:
+            trials = np.where(codes < 0, 0, trials)
+            codes = np.rint(codes * trials)
+        self._keep(Cells(codes, trials), names, synthetic)
 
     def _keep(self, cells: Cells, names: Names, synthetic: ArrayLike | None) -> None:
         if not cells.n_observed:

@@ -177,6 +177,7 @@ def _columns_of(frame: LongFrame) -> pd.DataFrame:
         "given": np.count_nonzero(tried, axis) + invalid,
         "right": np.count_nonzero(right == tried, axis),
         "scores": np.count_nonzero(right % 1, axis) if has_scores else 0,
+        "counted": np.count_nonzero(tried > 1, axis) if frame.coder.counted else 0,
         "invalid": invalid,
     }
     return pd.DataFrame(numbers, [*labels])
@@ -202,8 +203,8 @@ def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
         _refuse_cells(frame, columns, table)
     if coder.marking.right and not coder.marking.wrong:
         _refuse_own_words(coder, columns, settings)
-    coder.marking.check_items(frame.names[1])
-    _refuse_few_scores(columns, settings)
+    _refuse_odd(columns, settings)
+    coder.refuse(*frame.names)
 
 
 def _summaries(frame: LongFrame, layout: Layout) -> list[Finding]:
@@ -238,8 +239,6 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     """Raise the error for cells that are not responses: columns that are not items, or values."""
     settings, coder = frame.settings, frame.coder
     error = coder.error(*frame.names)
-    if "counts" in error.finding.values:
-        raise error
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
     shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}
@@ -280,15 +279,20 @@ def _refuse_own_words(coder: Coder, columns: pd.DataFrame, settings: Settings) -
             raise failed("own-words", ignore, columns=[name], words=sorted(words))
 
 
-def _refuse_few_scores(columns: pd.DataFrame, settings: Settings) -> None:
-    """Ask about a few columns of fractions beside columns of marks."""
+def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:
+    """Ask about a few columns of fractions, or of counts such as 3/5, beside columns of marks."""
     if settings.score_range or settings.keep or settings.threshold is not None:
         return
-    fractions = (columns["scores"] > 0) & (2 * columns["scores"] >= columns["given"])
-    few = [*columns.index[fractions]]
-    if few and 3 * len(few) <= len(columns):
-        ignore = ask("ignore", ignore=[*listed(settings.ignore), *few])
-        raise failed("few-scores", ignore, ask("all-scores", score_range=(0, 1)), columns=few)
+    counted = columns["counted"].any()
+    few = len(columns) / (2 if counted else 3)
+    for kind in ("scores", "counted"):
+        of_kind = (columns[kind] > 0) & (2 * columns[kind] >= columns["given"])
+        odd = [*columns.index[of_kind]]
+        if odd and len(odd) <= few:
+            ignore = ask("ignore", ignore=[*listed(settings.ignore), *odd])
+            if counted:
+                raise failed("not-items", ignore, columns=odd)
+            raise failed("few-scores", ignore, ask("all-scores", score_range=(0, 1)), columns=odd)
 
 
 def _refuse_long(header: list[str]) -> None:

@@ -473,7 +473,7 @@ FORMS: dict[str, Form] = {
            ("long", holed(word, "2/2", "0/2").melt("model", var_name="item")))},
     "cells 2/2 beside an accuracy": asks("not-items", marks("2/2", "0/2").assign(
         acc=[0.25, 0.5, 0.75, 0.5, 0.25, 0.1]), DOUBLED, ignore=["acc"]),
-    "more right than trials": refuses("file", csv(
+    "more right than trials": refuses("no-counts", csv(
         LONG[["model", "item"]].assign(n_correct=3, n_samples=2))),
     "cells 2/2": reads(LONG.assign(score=[f"{2 * mark}/2" for mark in LONG["score"]]), DOUBLED),
     "wide, cells 2/2": reads(marks("2/2", "0/2"), DOUBLED),

@@ -34,7 +34,7 @@ from irtkit.responses.proposals import Seen, proposals
 def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: float) -> None:
     assert Marking.of(**how).code(value) == code
     cells = np.array([[value, None]], dtype=object)
-    codes = Coder(Marking.of(**how)).codes(cells, np.zeros((1, 1), int), np.arange(2))
+    codes, _ = Coder(Marking.of(**how)).codes(cells, np.zeros((1, 1), int), np.arange(2))
     assert codes.tolist() == [[code, MISSING]]
 
 
