@@ -256,10 +256,7 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
 
     def rows() -> Iterator[Any]:
         for block in table.rows():
-            if isinstance(block, list):
-                yield [[*names, *row] for row in block]
-            else:
-                yield pd.concat([pd.DataFrame(labels, block.index), block], axis=1)
+            yield pd.concat([pd.DataFrame(labels, block.index), block], axis=1)
 
     return replace(table, header=[*labels, *table.header], columns=columns, rows=rows)
 

@@ -11,7 +11,7 @@ import contextlib
 import csv
 import io
 import re
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,12 +137,14 @@ def text_table(path: Path, head: bytes) -> Table:
     separator, header, n_header = layout(head)
     width = len(header)
 
-    def of_rows() -> Iterator[list[list[str]]]:
+    def of_rows() -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
         with naming(path), open_bytes(path) as handle:
             text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
             rows = islice(rows_of(text, separator, width), n_header, None)
             while block := [*islice(rows, max(1, _BLOCK_CELLS // width))]:
-                yield block
+                yield pd.DataFrame(np.array(block, object))
 
     def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
         with naming(path), open_bytes(path) as handle:
@@ -227,6 +229,6 @@ def read_text_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     table = text_table(path, head_of(path))
-    rows = chain.from_iterable(table.rows())
-    cells = [[*map(unguarded, row)] for row in rows]
-    return pd.DataFrame(cells, columns=table.header, dtype=object)
+    cells = [block.map(unguarded) for block in table.rows()]
+    whole = pd.concat(cells, ignore_index=True) if cells else pd.DataFrame([], columns=table.header)
+    return whole.set_axis(table.header, axis=1)

@@ -201,15 +201,15 @@ class Table:
     columns: Callable[[list[int]], Iterator[tuple[list[Any], int]]]
     """Blocks of the columns at these positions, and how much of `size` is read with each: arrays of
     PyArrow or Series of pandas."""
-    rows: Callable[[], Iterator[Any]]
-    """Blocks of all columns: frames of pandas, or lists of rows of text."""
+    rows: Callable[[], Iterator[pd.DataFrame]]
+    """Blocks of all columns."""
     size: int = 0
     labelled: bool = False
     """Whether the first column is an index, which holds respondents."""
     place: str = ""
     """Name of the file."""
-    clean: Callable[[str], str] = str
-    """Label of a cell of text."""
+    clean: Callable[[str], str] | None = None
+    """Label of a cell of text, if it is another text."""
 
     def is_long(self, settings: Settings) -> bool:
         """Whether the table has a row per response."""

@@ -40,7 +40,6 @@ from irtkit.responses.vocabulary import COLUMNS, KEY_ROWS, RESULTS, RIGHT, SUMMA
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
     from irtkit.responses.marking import Coder, Marking
@@ -135,7 +134,8 @@ def _melted(table: Table, layout: Layout, settings: Settings, marking: Marking) 
     frame = LongFrame(settings, marking, labels, targets=False)
     start = 0
     for block in table.rows():
-        cells = _cells(block, layout.cells)
+        chosen = block.iloc[:, layout.cells]
+        cells = numbers_or_objects(chosen, chosen.dtypes)
         numbered = [f"{kinds[0]}-{k}" for k in range(start + 1, start + len(cells) + 1)]
         of_block = _columns(table, block, layout.labels) or [np.array(numbered, object)]
         row = of_rows.numbers(of_block, table.place, start)
@@ -150,17 +150,8 @@ def _melted(table: Table, layout: Layout, settings: Settings, marking: Marking) 
 
 def _columns(table: Table, block: Any, positions: list[int]) -> list[Any]:
     """Columns of labels of a block."""
-    if not isinstance(block, list):
-        return [block.iloc[:, k] for k in positions]
-    return [np.array([table.clean(row[k]) for row in block], object) for k in positions]
-
-
-def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
-    """Cells of these columns: numbers if all are, else objects."""
-    if isinstance(block, list):
-        return np.array(block, dtype=object)[:, positions]
-    frame = block if len(positions) == block.shape[1] else block.iloc[:, positions]
-    return numbers_or_objects(frame, frame.dtypes)
+    columns = [block.iloc[:, k] for k in positions]
+    return columns if table.clean is None else [column.map(table.clean) for column in columns]
 
 
 def _columns_of(frame: LongFrame) -> pd.DataFrame:
