@@ -70,7 +70,7 @@ class LongFrame:
     ) -> None:
         self.settings = settings
         self.respondents, self.items = labels
-        self.coder = Coder(marking, transposed=settings.transpose)
+        self.coder = Coder(marking)
         self.builder = CellBuilder(settings.repeats, sparse=settings.sparse)
         self.n_rows = 0
         self._compared = targets or settings.key is not None

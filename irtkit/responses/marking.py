@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -21,6 +22,7 @@ from irtkit.responses.vocabulary import MARKS, RIGHT, WRONG
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.responses.labels import Names
@@ -32,7 +34,7 @@ _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
 COUNTS = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
 """Cells that are right trials out of all."""
-_MOST_DISTINCT = 1000  # Invalid values that are kept to find the remedy.
+_MOST_ODD, _MOST_DISTINCT = 10**6, 1000  # Odd responses and values that are kept for remedies.
 _MOST_ITEMS = 10  # Items that a remedy names.
 
 
@@ -104,10 +106,15 @@ class Marking(NamedTuple):
 
     def counts(self, plain: Plain) -> tuple[int, int] | None:
         """Right trials and all trials of a cell such as 3/5, None of other cells."""
-        if self.of_scores or (self.right and not self.wrong):
+        if self.of_scores or self.wrong_by_default:
             return None
         written = COUNTS.fullmatch(str(plain))
         return None if written is None else (int(written[1]), int(written[2]))
+
+    @property
+    def wrong_by_default(self) -> bool:
+        """Whether values are wrong because they are not named as right."""
+        return bool(self.right) and not self.wrong
 
     def literal(self) -> Marking:
         """Return the marking for which no word is right or wrong unless it is named."""
@@ -180,26 +187,17 @@ def plain_value(value: Any) -> Plain:
 class Coder:
     """Codes of the responses of one table, block by block.
 
-    The coder remembers what cannot be read, so that one error describes the whole table.
+    The coder remembers odd responses, so that one error describes the whole table.
     """
 
-    def __init__(self, marking: Marking, *, transposed: bool = False) -> None:
-        self.marking, self._transposed = marking, transposed
+    def __init__(self, marking: Marking) -> None:
+        self.marking = marking
         self.n_given = self.n_right = self.n_scores = self.n_invalid = 0
-        self.outside: tuple[float, float] | None = None
-        """Declared range of the first response that cannot be read."""
-        self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
-        self.columns: dict[Plain, set[int]] = {}
-        """Columns of the table that hold each value that cannot be read, or that is wrong because
-        it is not right."""
-        self.invalid_rows = self.invalid_columns = np.zeros(0, np.int64)
-        """Number of responses that cannot be read, by row and by column."""
         self.words: dict[str, str] = {}
         """Words of the vocabulary, as they are written, by the plain word."""
-        self.written: dict[Plain, object] = {}  # Values of `columns`.
-        self._has_numbers = False
         self.counted = False  # Whether some cells are right trials out of several.
-        self._score: object = None  # The first number between 0 and 1.
+        self._has_numbers = False
+        self._odd: list[pd.DataFrame] = []
 
     def codes(
         self,
@@ -225,20 +223,41 @@ class Coder:
         self.n_given += int(np.count_nonzero(codes != MISSING))
         self.n_right += int(np.count_nonzero(codes == 1))
         self.counted |= trials is not None
+        invalid = codes == INVALID
+        self.n_invalid += int(np.count_nonzero(invalid))
+        odd = invalid | (codes == 0) if self.marking.wrong_by_default else invalid
         if codes.dtype.kind == "f":
             scores = (codes % 1 > 0) & (True if trials is None else trials == 1)
             self.n_scores += int(np.count_nonzero(scores))
-            if self._score is None and scores.any():
-                self._score = cells.flat[int(scores.argmax())]
-        if codes.min(initial=0) == INVALID:
-            if not self.n_invalid and self.marking.score_range is not None:
-                place = int((codes == INVALID).argmax())
-                ends = (np.broadcast_to(end, codes.shape).flat[place] for end in (low, high))
-                self.outside = float(next(ends)), float(next(ends))
-            self._count_invalid(cells, codes == INVALID, rows, columns)
-        elif self.marking.right and not self.marking.wrong:
-            self._note(cells, codes == 0, rows if self._transposed else columns)
+            odd = invalid | scores if self.counted else odd
+        if odd.any():
+            self._remember(cells, codes, rows, columns, odd)
         return codes, trials
+
+    def _remember(self, cells: Any, codes: Any, rows: Any, columns: Any, odd: Any) -> None:
+        """Keep odd responses, of which there may be a million."""
+        import pandas as pd
+
+        places = np.flatnonzero(odd)[: _MOST_ODD - sum(map(len, self._odd))]
+        kept = {"row": rows, "column": columns, "value": cells, "code": codes}
+        of_cells = {
+            name: np.broadcast_to(each, cells.shape).flat[places] for name, each in kept.items()
+        }
+        self._odd.append(pd.DataFrame(of_cells).astype({"value": object}))
+
+    @cached_property
+    def odd(self) -> pd.DataFrame:
+        """Responses that cannot be read, or are wrong because they are not right.
+
+        Numbers of the respondent and item, value, plain value, and code.
+        """
+        import pandas as pd
+
+        nothing = pd.DataFrame(columns=["row", "column", "value", "code"])
+        together = pd.concat(self._odd, ignore_index=True) if self._odd else nothing
+        which, values = distinct(together["value"].to_numpy())
+        plain = np.array([*map(plain_value, values), ""], object)
+        return together.assign(plain=plain[which])
 
     def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> tuple[NDArray[Any], Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
@@ -270,30 +289,6 @@ class Coder:
         n_trials = np.array([1 if pair is None else max(pair[1], 1) for pair in (*counts, None)])
         trials = n_trials[which].reshape(cells.shape) if n_trials.max() > 1 else None
         return marking.codes(of_distinct[which].reshape(cells.shape), low, high), trials
-
-    def _count_invalid(self, cells: Any, invalid: Any, rows: Any, columns: Any) -> None:
-        places = np.flatnonzero(invalid)
-        row, column = (np.broadcast_to(part, cells.shape).flat[places] for part in (rows, columns))
-        if not self.n_invalid:
-            self.first = int(row[0]), int(column[0]), cells.flat[places[0]]
-        self.n_invalid += len(places)
-        self.invalid_rows = _with_counts(self.invalid_rows, row)
-        self.invalid_columns = _with_counts(self.invalid_columns, column)
-        self._note(cells, invalid, rows if self._transposed else columns)
-
-    def _note(self, cells: Any, noted: Any, columns: Any) -> None:
-        """Remember which columns have each of the values, of the first thousand values."""
-        import pandas as pd
-
-        which, values = distinct(cells[noted])
-        column = np.broadcast_to(columns, cells.shape)[noted]
-        pairs = pd.unique(which.astype(np.int64) << 32 | column)
-        for pair in pairs[pairs >> 32 < _MOST_DISTINCT].tolist():
-            value = values[pair >> 32]
-            plain = plain_value(value)
-            if plain in self.columns or len(self.columns) < _MOST_DISTINCT:
-                self.written.setdefault(plain, value)
-                self.columns.setdefault(plain, set()).add(pair & 0xFFFFFFFF)
 
     @property
     def mixed(self) -> bool:
@@ -335,23 +330,29 @@ class Coder:
 
         If most are readable, a range is for the items of the others alone.
         """
-        if self.counted or any(map(self.marking.counts, self.columns)):
-            words = [*self.written.values()] or [self._score]
+        odd = self.odd if self.counted else self.odd[self.odd["code"] == INVALID]
+        once = odd.drop_duplicates("plain")[:_MOST_DISTINCT]
+        written = once.set_index("plain")["value"].to_dict()
+        if self.counted or any(map(self.marking.counts, written)):
+            words = [*written.values()]
             choices = ask("missing", missing=words), ask("wrong", right=1, wrong=[0, *words])
             return failed("no-counts", *choices, words=words)
-        row, column, value = self.first
-        cell = {"respondent": respondents[row], "item": items[column], "value": value}
+        first = odd.iloc[0]
+        item = items[first["column"]]
+        cell = {"respondent": respondents[first["row"]], "item": item, "value": first["value"]}
         n_wrong = self.n_given - self.n_right - self.n_scores - self.n_invalid
         seen = Seen(self.n_given, self.n_invalid, n_wrong, self.n_scores)
-        code, remedies = proposals(self.written, self.marking, seen)
-        if self.outside is not None and isinstance(plain_value(value), float):
+        code, remedies = proposals(written, self.marking, seen)
+        ranges = self.marking.score_range
+        if ranges is not None and isinstance(first["plain"], float):
             code, remedies = "outside-range", [ask("score-range", score_range=...)]
-            cell["low"], cell["high"] = self.outside
-        odd = np.flatnonzero(self.invalid_columns)
-        for k, remedy in enumerate(remedies if 2 * len(odd) <= len(items) else ()):
+            ends = ranges if isinstance(ranges, tuple) else ranges.get(item, (0.0, 1.0))
+            cell["low"], cell["high"] = ends
+        strange = np.unique(odd["column"])
+        for k, remedy in enumerate(remedies if 2 * len(strange) <= len(items) else ()):
             pair = remedy.settings.get("score_range")
             if isinstance(pair, tuple) and "levels" not in remedy.settings:
-                by_item = {items[j]: pair for j in odd[:_MOST_ITEMS]}
+                by_item = {items[j]: pair for j in strange[:_MOST_ITEMS]}
                 remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
 
@@ -378,13 +379,6 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     except TypeError:  # a list or another value without a hash
         texts = np.array([str(value) for value in values], dtype=object)
         return np.arange(len(texts)), texts
-
-
-def _with_counts(counts: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
-    """Counts with each of some further numbers counted."""
-    total = np.bincount(numbers, minlength=len(counts))
-    total[: len(counts)] += counts
-    return total
 
 
 def _range(given: Any) -> tuple[float, float]:

@@ -33,7 +33,7 @@ from irtkit.responses.long import (
     repeated_rows,
     summary_labels,
 )
-from irtkit.responses.marking import plain_value
+from irtkit.responses.marking import INVALID, plain_value
 from irtkit.responses.proposals import ask
 from irtkit.responses.tables import numbers_or_objects
 from irtkit.responses.vocabulary import COLUMNS, KEY_ROWS, RESULTS, RIGHT, SUMMARIES, WRONG
@@ -160,8 +160,9 @@ def _columns_of(frame: LongFrame) -> pd.DataFrame:
 
     turned = frame.settings.transpose
     labels = frame.names[0] if turned else frame.names[1]
-    counts = frame.coder.invalid_rows if turned else frame.coder.invalid_columns
-    invalid = np.bincount(np.arange(len(counts)), counts, len(labels))
+    odd = frame.coder.odd
+    places = odd.loc[odd["code"] == INVALID, "row" if turned else "column"].astype(int)
+    invalid = np.bincount(places, minlength=len(labels))
     tried, right = frame.cells.trials, frame.cells.successes
     axis, has_scores = int(turned), frame.cells.has_scores
     numbers = {
@@ -192,7 +193,7 @@ def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
         raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
         _refuse_cells(frame, columns, table)
-    if coder.marking.right and not coder.marking.wrong:
+    if coder.marking.wrong_by_default:
         _refuse_own_words(coder, columns, settings)
     _refuse_odd(columns, settings)
     coder.refuse(*frame.names)
@@ -232,13 +233,13 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
     error = coder.error(*frame.names)
     numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
     strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
-    shared = {k for places in coder.columns.values() if len(places) > 1 for k in places}
-    if shared and not numbers:  # others have words of their own
-        strange[[*shared]] = False
-    places_of_odd = np.flatnonzero(strange).tolist()
+    responses = coder.odd.assign(label=coder.odd["row" if settings.transpose else "column"])
+    by_word = responses.groupby("plain")["label"]
+    if (several := by_word.transform("nunique") > 1).any() and not numbers:
+        strange[responses.loc[several, "label"].unique()] = False  # others have words of their own
     odd = [*columns.index[strange]]
     if odd and 2 * len(odd) <= len(columns):
-        values = [v for v, places in coder.columns.items() if not places.isdisjoint(places_of_odd)]
+        values = responses.loc[strange[responses["label"].astype(int)], "plain"].unique()
         sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
         ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
         if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
@@ -257,17 +258,16 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
 
 def _refuse_own_words(coder: Coder, columns: pd.DataFrame, settings: Settings) -> None:
     """Refuse a column where nothing is right and that has words of its own, such as families."""
+    import pandas as pd
+
     solved = columns["right"].to_numpy() > 0
-    for k in np.flatnonzero(~solved) if solved.any() else ():
-        words = [
-            str(coder.written[word])
-            for word, places in coder.columns.items()
-            if k in places and not solved[[*places]].any()
-        ]
-        if words:
-            name = str(columns.index[int(k)])
-            ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
-            raise failed("own-words", ignore, columns=[name], words=sorted(words))
+    label = coder.odd["row" if settings.transpose else "column"].astype(int)
+    own = coder.odd[~pd.Series(solved[label]).groupby(coder.odd["plain"]).transform("any")]
+    for k in label[own.index].unique() if solved.any() else ():
+        words = own.loc[label[own.index] == k, "value"].astype(str).unique()
+        name = str(columns.index[k])
+        ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
+        raise failed("own-words", ignore, columns=[name], words=sorted(words))
 
 
 def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:
