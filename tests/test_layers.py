@@ -22,8 +22,8 @@ LAYERS = (
     "checks", "findings", "capabilities", "files", "printed", "progress", "threads", "responses",
     "io", "storage", "irf", "data", "quadrature", "simulation", "calibration", "abilities",
     "fitting", "scoring", "diagnostics", "suspects", "systems", "judges", "selection", "difficulty",
-    "prediction", "curves", "datasets", "pictures", "plots", "report", "results", "", "cli",
-    "__main__",
+    "prediction", "curves", "datasets", "pictures", "plots", "report", "results", "inspect_ai",
+    "", "cli", "__main__",
 )
 # fmt: on
 """From the first to the last. "" is the package itself, with its public names."""

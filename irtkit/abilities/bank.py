@@ -90,8 +90,8 @@ class ItemBank:
         n_items = np.maximum(counted.sum(axis=1), 1)
         return (share.sum(axis=1) + mean) / n_items, variance / n_items**2
 
-    def scored(self, responses: ResponseMatrix, level: float) -> pd.DataFrame:
-        """Score respondents, see :func:`irtkit.score`."""
+    def scored(self, responses: ResponseMatrix, level: float, misfit: Array) -> pd.DataFrame:
+        """Score respondents, see :func:`irtkit.score`. ``misfit`` adds to variances of scores."""
         import pandas as pd
         from scipy.special import ndtri
 
@@ -109,7 +109,7 @@ class ItemBank:
         cells = Cells(share.astype(np.float32), weight.astype(np.float32))
         respondents = fold_in(cells, self.fitted)
         score, error = expected_score(right, trials, respondents, self.fitted.known_items)
-        reach = ndtri((1 + level) / 2) * error
+        reach = ndtri((1 + level) / 2) * np.sqrt(error**2 + misfit)
         covariances = respondents.leading_covariance
         if self.covariance is not None:
             folded_in = replace(self.fitted, respondents=respondents)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
 from irtkit.io.json_text import at, begins, entries_of, fields_of, for_each, json_document, parse
 from irtkit.io.samples import (
+    CHOSEN,
     Described,
     Item,
     Measure,
@@ -32,6 +33,7 @@ from irtkit.io.samples import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+MANAGER = "irtkit"  # Name of `irtkit.inspect_ai.Adaptive` in the logs of its runs.
 _ZIP = b"PK\x03\x04"
 _STARTS = ("header.json", "_journal/start.json")
 _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json\Z")
@@ -54,6 +56,8 @@ def read(path: Path, described: Described) -> list[Samples]:
         raise ValueError("the log needs a record of the evaluation ('eval') and a list of samples")
     status, package = header.get("status"), at(evaluation, "packages", "inspect_ai")
     ids, epochs = at(evaluation, "dataset", "sample_ids"), at(evaluation, "config", "epochs")
+    stopping = at(header, "results", "early_stopping")
+    misfit = at(stopping, "metadata", "misfit") if at(stopping, "manager") == MANAGER else None
     samples = Samples(
         path,
         name_of(evaluation.get("model"), "eval.model"),
@@ -64,6 +68,7 @@ def read(path: Path, described: Described) -> list[Samples]:
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=len(ids) * (epochs or 1) if isinstance(ids, list) else math.nan,
         not_marks=frozenset(_TOKENS + _SECONDS),
+        details={} if misfit is None else {CHOSEN: misfit},
         described=described,
     )
     places = {str(name): place for place, name in enumerate(entries_of(ids))}
@@ -78,7 +83,7 @@ def read(path: Path, described: Described) -> list[Samples]:
         samples.n_samples += 1
         if record.get("error"):
             samples.fail(record["error"])
-        elif samples.add_marks(position, _marks(fields_of(record.get("scores")))):
+        elif samples.add_marks(position, marks_of(fields_of(record.get("scores")))):
             samples.add_numbers(position, at(record, "model_usage", samples.respondent), _TOKENS)
             samples.add_numbers(position, record, _SECONDS)
 
@@ -86,7 +91,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     return [samples]
 
 
-def _marks(scores: dict[str, Any]) -> dict[str, float | None]:
+def marks_of(scores: dict[str, Any]) -> dict[str, float | None]:
     """Mark by each scorer, and by each key of a score with several values."""
     marks: dict[str, float | None] = {}
     for scorer, score in scores.items():

@@ -27,11 +27,12 @@ from irtkit.data.patterns import blocks, float_blocks, patterns_of
 from irtkit.files import as_path
 from irtkit.findings import Finding, warn
 from irtkit.io.reading import as_responses
+from irtkit.io.samples import CHOSEN
 from irtkit.irf import ItemParameters
 from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -94,7 +95,8 @@ def score(
         - ability, ability_se: on the scale of the items.
         - ability_low, ability_high: posterior quantiles (EAP), a normal interval (MAP, WLE) or a
           likelihood-ratio interval (ML).
-        - accuracy: proportion correct of the answers. Left out for items that were chosen.
+        - accuracy: proportion correct of the answers. Left out for items that were chosen, by
+          :func:`irtkit.select_items` or :class:`irtkit.inspect_ai.Adaptive`.
         - n_responses: number of answers.
         - expected_score, expected_score_low, expected_score_high: proportion correct of all items,
           with an interval for respondents like the calibrated ones.
@@ -171,11 +173,12 @@ def score(
             raise ValueError(
                 "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
-        return bank.scored(as_responses(responses, **reading), level)
+        matrix = _named_as(as_responses(responses, **reading), bank.labels)
+        return bank.scored(matrix, level, np.nan_to_num(_chosen_misfit(matrix)))
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)
-    matrix = as_responses(responses, **reading)
+    matrix = _named_as(as_responses(responses, **reading), calibrated.labels or ())
     table, findings = score_table(matrix, calibrated, method, level)
     for finding in findings:
         warn(finding)
@@ -200,9 +203,15 @@ def score_table(
         _check_levels(matrix, patterns, calibrated.parameters.chosen(places), columns, method)
     patterns = patterns.with_scored(calibrated.scored[places])
     seen = _seen(patterns)
-    estimates, scores, beyond = scores_of(patterns, places, calibrated, method, seen, level=level)
+    chosen_misfit = _chosen_misfit(matrix)
+    estimates, scores, beyond = scores_of(
+        patterns, places, calibrated, method, seen, level=level, chosen_misfit=chosen_misfit
+    )
 
     counts = patterns.points if of_levels else patterns.counts
+    is_chosen = ~np.isnan(chosen_misfit)
+    calibrated = replace(calibrated, selected=calibrated.selected or bool(is_chosen.all()))
+    accuracy = np.where(is_chosen, np.nan, counts.accuracy)
     sd = calibrated.latent_sd
     mean = calibrated.latent_mean
     nothing = np.isnan(estimates.ability) | (counts.respondent_responses == 0)
@@ -216,7 +225,7 @@ def score_table(
         "ability_se": sd * estimates.se,
         "ability_low": mean + sd * estimates.low,
         "ability_high": mean + sd * estimates.high,
-        **({} if calibrated.selected else {"accuracy": counts.accuracy}),
+        **({} if calibrated.selected else {"accuracy": accuracy}),
         "n_responses": counts.respondent_responses,
         **dict(zip(columns_of_scores, scores, strict=True)),
         "status": status,
@@ -247,10 +256,12 @@ def scores_of(
     seen: Seen,
     *,
     level: float,
+    chosen_misfit: Any = np.nan,
 ) -> tuple[Abilities, Array, NDArray[np.bool_]]:
     """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
 
-    ``places`` locates the columns among the calibrated items.
+    ``places`` locates the columns among the calibrated items. ``chosen_misfit`` is that of
+    respondents whose items a test chose, and NaN for others.
     """
     from scipy.special import ndtri
 
@@ -265,6 +276,7 @@ def scores_of(
     weighed = patterns.with_trial_correlation(correlation)
     spread = (1.0, 1.0) if dispersions is None else (dispersions[places], dispersions[unasked])
     misfit = of_each(patterns, places, calibrated.misfit, n_asked, n_items)
+    misfit = np.where(np.isnan(chosen_misfit), misfit, chosen_misfit)
     some_left = (n_asked > 0) & (n_asked < n_items)
     best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
     limit = None
@@ -638,6 +650,27 @@ def _check_levels(
             f"has a highest score of {items.top[k]:.0f}, and that of respondent "
             f"{short(matrix.respondents[row])} is {tried[row, k]:.0f}"
         )
+
+
+def _named_as(matrix: ResponseMatrix, labels: Collection[str]) -> ResponseMatrix:
+    """Return the responses, without the tasks in labels if only their ids are calibrated."""
+    table = matrix.item_table
+    if table is None or "task" not in table or not {*labels}.isdisjoint(matrix.items):
+        return matrix
+    pairs = zip(matrix.items, table["task"], strict=True)
+    ids = tuple(label.removeprefix(f"{task}/") for label, task in pairs)
+    if len({*ids}) < len(ids) or {*labels}.isdisjoint(ids):
+        return matrix
+    renamed = matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
+    return renamed.with_tables(respondent_table=matrix.respondent_table)
+
+
+def _chosen_misfit(matrix: ResponseMatrix) -> Array:
+    """Misfit of scores of respondents whose items a test chose, NaN for others, (n,)."""
+    table = matrix.respondent_table
+    if table is None or CHOSEN not in table:
+        return np.full(matrix.n_respondents, np.nan)
+    return table[CHOSEN].to_numpy(np.float64)
 
 
 def _seen(patterns: Patterns) -> Seen:

@@ -14,7 +14,7 @@ import numpy as np
 
 from irtkit.abilities.bank import ItemBank, number_right
 from irtkit.abilities.engine import probabilities
-from irtkit.capabilities import require
+from irtkit.capabilities import SCORES, require
 from irtkit.checks import as_number, check_number, check_one_of, short
 from irtkit.findings import Finding, warn
 from irtkit.fitting import result_for
@@ -23,6 +23,8 @@ from irtkit.scoring.scores import added_variance, bounded, expected_scores
 from irtkit.selection.subset import Selection, root_mean_square, select_items
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from irtkit.abilities.engine import Normals
     from irtkit.calibration.result import FitResult
     from irtkit.data.patterns import Places
@@ -61,8 +63,9 @@ class State(NamedTuple):
         mean, variance = self.posterior.number_right(self.by_node, self.noise)
         return self.right + mean, variance
 
-    def next_items(self) -> Any:
-        """Which of the pool to ask each."""
+    @property
+    def criterion(self) -> Array:
+        """Variance that each item of the pool is expected to leave, infinite if it was asked."""
         posterior, by_node, p = self.posterior.weights, self.by_node, self.p
         weighed = posterior * by_node
         right = posterior @ p
@@ -73,7 +76,7 @@ class State(NamedTuple):
         noise = (posterior * self.noise).sum(axis=1)[:, None] - posterior @ (p * (1 - p))
         explained = if_right**2 / np.maximum(right, 1e-300)
         explained += if_wrong**2 / np.maximum(1 - right, 1e-300)
-        return np.where(self.left, square - explained + noise, np.inf).argmin(axis=1)
+        return np.where(self.left, square - explained + noise, np.inf)
 
     def after(self, items: Any, answers: Array) -> State:
         """Return what is known after the answers (0 to 1) to an item each."""
@@ -118,8 +121,9 @@ class StateOfSeveral(NamedTuple):
         mean, variance = number_right(self.abilities, self.items, self.unasked)
         return self.right + mean, variance
 
-    def next_items(self) -> Any:
-        """Which of the pool to ask each.
+    @property
+    def criterion(self) -> Array:
+        """Change of the variance with each item of the pool, infinite if it was asked.
 
         The number right changes with abilities by g = Σ w a over the items not asked, w = P(1 − P).
         An answer to an item with slopes a takes w aa' off the inverse of their covariance V.
@@ -137,7 +141,7 @@ class StateOfSeveral(NamedTuple):
         with_rest = with_score - of_itself
         explained = weight * with_rest**2 / (1 + of_itself)
         change = weight * (of_itself - 2 * with_score - 1) - explained
-        return np.where(self.left, change, np.inf).argmin(axis=1)
+        return np.where(self.left, change, np.inf)
 
     def after(self, items: Any, answers: Array) -> StateOfSeveral:
         """Return what is known after the answers (0 to 1) to an item each."""
@@ -213,7 +217,7 @@ def _simulated(
     right, everyone = cells.right[:, pool].astype(np.float64), np.arange(len(n_items))
     path = [state.moments]
     for _ in range(k):
-        asked = state.next_items()
+        asked = state.criterion.argmin(axis=1)
         state = state.after(asked, right[everyone, asked])
         path.append(state.moments)
     scores, variances = np.array(path).transpose(1, 0, 2)
@@ -229,6 +233,8 @@ class AdaptiveTest:
         "adaptive", or "fixed" where the items are asked in the order of the ranking.
     asked, answers
         Labels of the items asked so far, and the answers to them.
+    labels
+        Labels of the items that can be asked, by the ranking of :func:`irtkit.select_items`.
     """
 
     def __init__(
@@ -236,13 +242,15 @@ class AdaptiveTest:
     ) -> None:
         self.order = order
         self.asked: list[str] = []
-        self.answers: list[int] = []
+        self.answers: list[float] = []
         self._k = len(selection.items)
         self._largest_error = largest_error
         self._level = level
         items = selection.covariance.items
         labels = selection.result.item_labels
-        self._labels = [labels[place] for place in selection.covariance.places[selection.pool]]
+        self.labels = [labels[place] for place in selection.covariance.places[selection.pool]]
+        self._places = {label: place for place, label in enumerate(self.labels)}
+        self._scored = SCORES in selection.result.traits
         self._n_items = len(selection.covariance.places)
         self._state = begun(items, selection.pool, np.ones((1, self._n_items)))
         if order == "adaptive":
@@ -262,30 +270,47 @@ class AdaptiveTest:
     @property
     def next_item(self) -> str | None:
         """Label of the item to ask next, or None when the test is done."""
-        return None if self.done else self._labels[self._next]
+        return next(iter(self.next_items(1)), None)
 
-    @property
-    def _next(self) -> int:
-        if self.order == "fixed":
-            return len(self.asked)
-        return int(self._state.next_items()[0])
+    def next_items(self, n: int, among: Container[str] | None = None) -> list[str]:
+        """Labels of the n best items to ask at once, the best first, fewer at the end of the test.
 
-    def answer(self, right: int) -> None:
-        """Take the answer to :attr:`next_item`: True or 1 if it is right, False or 0 if not.
+        ``among`` holds the labels that can be asked, by default all. :meth:`answer` takes the label
+        with each answer.
+        """
+        if self.done:
+            return []
+        left = np.flatnonzero(self._state.left[0])
+        if self.order == "adaptive":
+            left = left[self._state.criterion[0, left].argsort(kind="stable")]
+        labels = [self.labels[place] for place in left]
+        allowed = [label for label in labels if among is None or label in among]
+        return allowed[: min(n, self._k - len(self.asked))]
+
+    def answer(self, right: float, item: str | None = None) -> None:
+        """Take the answer to an item: True or 1 if it is right, False or 0 if not.
+
+        The item is :attr:`next_item` by default. The answer may lie between 0 and 1 if those of the
+        fit do.
 
         Raises
         ------
         ValueError
-            If the answer is neither right nor wrong, or the test is done.
+            If the answer is neither right nor wrong, the test is done, or the item is not one that
+            can be asked.
         """
-        if not isinstance(right, bool | np.bool_) and as_number(right) not in {0, 1}:
+        number = float(right) if isinstance(right, bool | np.bool_) else as_number(right)
+        if not 0 <= number <= 1 or not (self._scored or number.is_integer()):
             raise ValueError(f"an answer must be True or False (1 or 0), got {short(right)}")
-        if self.done:
+        item = self.next_item if item is None else item
+        if item is None or len(self.asked) >= self._k:
             raise ValueError("the test is done: no item is waiting for an answer")
-        place = self._next
-        self.asked.append(self._labels[place])
-        self.answers.append(int(right))
-        self._state = self._state.after(np.array([place]), np.array([float(right)]))
+        place = self._places.get(item)
+        if place is None or not self._state.left[0, place]:
+            raise ValueError(f"item must be one that can still be asked, got {short(item)}")
+        self.asked.append(item)
+        self.answers.append(number if self._scored else int(number))
+        self._state = self._state.after(np.array([place]), np.array([number]))
 
     @property
     def expected_score(self) -> float:
@@ -296,7 +321,12 @@ class AdaptiveTest:
     def error(self) -> float:
         """Standard error of the score, from ability, unseen answers and misfit."""
         variance = self._state.moments[1][0] / self._n_items**2
-        return float(np.sqrt(variance + self._misfit[len(self.asked)]))
+        return float(np.sqrt(variance + self.misfit))
+
+    @property
+    def misfit(self) -> float:
+        """Variance of scores from so many items that the model does not explain."""
+        return float(self._misfit[len(self.asked)])
 
     @property
     def interval(self) -> tuple[float, float]:

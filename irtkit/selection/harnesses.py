@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from glob import escape
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import short
 from irtkit.io.logs import LOG_FORMATS
@@ -74,7 +74,7 @@ def command_line(harness: str, responses: ResponseMatrix, labels: Iterable[str])
 def _ids_by_task(responses: ResponseMatrix, labels: Iterable[str]) -> dict[str, list[str]]:
     """Ids of items by their tasks, which are empty if they are not known."""
     table = responses.item_table
-    tasks = {} if table is None or "task" not in table else table["task"].dropna()
+    tasks: Any = {} if table is None or "task" not in table else table["task"].dropna()
     ids: dict[str, list[str]] = {}
     for label in labels:
         task = tasks.get(label, "")

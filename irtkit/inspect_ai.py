@@ -1,0 +1,263 @@
+"""Early stopping of Inspect: ask only the samples that a test of a calibrated benchmark needs.
+
+It needs Inspect (``pip install 'irtkit[inspect]'``), which is loaded when first used. Inspect
+awaits :meth:`Adaptive.schedule_sample` before each sample, while the sample holds one of the places
+of ``max_samples``. There the samples wait until the test asks or skips them.
+https://inspect.aisi.org.uk/early-stopping.html
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_whole, first_names, short
+from irtkit.io.inspect_logs import MANAGER, marks_of
+from irtkit.io.samples import CHOSEN
+from irtkit.responses import ResponseMatrix
+from irtkit.responses.columns import listed
+from irtkit.results import load
+from irtkit.scoring.scores import score
+from irtkit.selection.adaptive import AdaptiveTest, adaptive
+from irtkit.selection.subset import Selection, select_items
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+
+_WORDS = ("threshold", "right", "wrong", "missing", "score_range")  # How marks were read.
+_QUIET = 1.0  # Seconds without news after which no sample is on its way.
+
+
+class Adaptive:
+    """Manager for ``Task(early_stopping=…)``: ask the k samples that tell most about the score.
+
+    Each run of a task is a test by :func:`irtkit.adaptive`. Its samples wait until the test asks
+    them, ``at_once`` in each step. The others are skipped, and so are epochs after the first.
+
+    Parameters
+    ----------
+    fit : FitResult, Selection or path
+        What :func:`irtkit.fit` or :func:`irtkit.select_items` returned for earlier systems, or a
+        saved fit. Labels of items are ``task/id`` as in logs, or ids of samples.
+    k : int, default 50
+        Most samples to ask. With a Selection it is the number of its items.
+    error : float, optional
+        Standard error of the score at which to stop early, such as 0.03.
+    at_once : int, default 5
+        Samples in a step. The next step begins when all of them have ended.
+
+    Raises
+    ------
+    ImportError
+        If Inspect is not installed.
+    TypeError, ValueError
+        As :func:`irtkit.adaptive`. A run raises ValueError if none of its samples is in the test.
+
+    Warns
+    -----
+    irtkit.IRTWarning
+        As :func:`irtkit.adaptive`. With the code "fixed-order" the first k of the ranking are asked
+        without steps.
+
+    Notes
+    -----
+    The log of a run has an ``EarlyStoppingSummary`` with the metadata
+
+    - expected_score, low, high, error: as :func:`irtkit.score` computes them from the log.
+    - asked: labels of the items that were asked and did not fail.
+    - pool, waited: samples that can be asked, and how many of them waited at most.
+    - misfit: variance of the score that the model does not explain.
+
+    Set ``max_samples`` to 2k, so that all samples of the pool can wait. With fewer places the test
+    chooses among those that wait, and errs more. The score does not depend on the order of answers
+    within a step.
+
+    Examples
+    --------
+    >>> manager = irtkit.inspect_ai.Adaptive("tables", k=50)  # doctest: +SKIP
+    >>> Task(dataset, early_stopping=manager)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        fit: FitResult | Selection | str | PathLike[str],
+        k: int = 50,
+        error: float | None = None,
+        at_once: int = 5,
+    ) -> None:
+        try:
+            from inspect_ai.util import EarlyStop
+        except ImportError as missing:
+            install = "pip install 'irtkit[inspect]'"
+            raise ImportError(f"irtkit.inspect_ai needs Inspect: {install}") from missing
+        check_whole("at_once", at_once, 1)
+        if not isinstance(fit, FitResult | Selection):
+            fit = load(fit)
+        self._selection = fit if isinstance(fit, Selection) else select_items(fit, k)
+        self._error = error
+        self._order = adaptive(self._selection, error=error).order
+        self._at_once = at_once if self._order == "adaptive" else len(self._selection.items)
+        self._stop = EarlyStop
+        self._run: ContextVar[_Run] = ContextVar("run")  # A run has a context of its own.
+
+    async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:  # noqa: ARG002
+        """Begin a test of the samples of a run."""
+        test = adaptive(self._selection, error=self._error, order=self._order)
+        pool = {*test.labels} if self._order == "adaptive" else {*self._selection.items}
+        labels = {}
+        for sample in samples:
+            for label in (f"{task.task}/{sample.id}", str(sample.id)):
+                if label in pool:
+                    labels[sample.id] = label
+        if not labels:
+            raise ValueError(
+                f"no sample of {task.task} is in the test. Samples: "
+                f"{first_names([sample.id for sample in samples])}. Items of the test: "
+                f"{first_names(test.labels)}"
+            )
+        self._run.set(_Run(test, labels, self._at_once, task.config.max_samples))
+        return MANAGER
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> Any:  # noqa: A002
+        """Return None when the test asks a sample, else why it is skipped."""
+        run = self._run.get()
+        label = run.labels.get(id)
+        reason = "the test has what it needs"
+        if label is None:
+            reason = "not one of the samples that the test may ask"
+        elif epoch > 1:
+            reason = "the first epoch counts"
+        elif await run.is_asked(label):
+            return None
+        return self._stop(id=id, epoch=epoch, reason=reason)
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:  # noqa: A002
+        """Take the answer of a sample."""
+        run = self._run.get()
+        label = run.labels.get(id)
+        if label is not None and epoch == 1:
+            run.take(label, self._answer(label, scores))
+
+    async def complete_task(self) -> dict[str, Any]:
+        """Return the score and what it is made of, for the log."""
+        run = self._run.get()
+        test = run.test
+        expected, (low, high) = test.expected_score, test.interval
+        if test.asked:
+            scored = self._scored(test)
+            ends = ("expected_score", "expected_score_low", "expected_score_high")
+            expected, low, high = (float(scored[name].iloc[0]) for name in ends)
+        return {
+            "expected_score": expected,
+            "error": test.error,
+            "low": low,
+            "high": high,
+            "asked": test.asked,
+            "pool": len(run.labels),
+            "waited": run.waited,
+            "misfit": test.misfit,
+        }
+
+    def _scored(self, test: AdaptiveTest) -> pd.DataFrame:
+        """Score of the answers, as of those in the log."""
+        import pandas as pd
+
+        chosen = pd.DataFrame({CHOSEN: [test.misfit]}, ["system"])
+        answers = ResponseMatrix([test.answers], ["system"], test.asked)
+        return score(answers.with_tables(respondent_table=chosen), self._selection.result)
+
+    def _answer(self, label: str, scores: dict[str, Any]) -> float:
+        """Answer that the scores of a sample stand for, as the fit was read, NaN if missing."""
+        source = self._selection.result.saved_responses.source
+        marks = marks_of({name: {"value": given.score.value} for name, given in scores.items()})
+        metric = None if source is None else source.metric
+        metrics = [name for name in listed(metric) if name in marks] or [*marks]
+        if len(metrics) > 1:
+            raise ValueError(
+                f"item {short(label)} has several scores: {first_names(metrics)}. Read the logs of "
+                "the fit with metric= one of them"
+            )
+        answer = marks[metrics[0]] if metrics else None
+        if answer is None or math.isnan(answer):
+            return math.nan
+        words = {} if source is None else {name: getattr(source, name) for name in _WORDS}
+        return float(ResponseMatrix([[answer]], items=[label], **words).scores[0, 0])
+
+
+class _Run:
+    """The test of one run, and its samples by their labels."""
+
+    def __init__(
+        self, test: AdaptiveTest, labels: dict[Any, str], at_once: int, places: int | None
+    ) -> None:
+        import anyio
+
+        self.test = test
+        self.labels = labels
+        self.waited = 0  # Most samples that waited at the same time.
+        self._at_once = at_once
+        self._places = math.inf if places is None else places
+        self._left = {*labels.values()}  # Neither asked nor skipped.
+        self._waiting: dict[str, Any] = {}
+        self._asked: dict[str, Any] = {}
+        self._news = anyio.Event()
+
+    async def is_asked(self, label: str) -> bool:
+        """Wait until the test asks a sample (True) or is done."""
+        import anyio
+        from inspect_ai.log._samples import sample_active
+
+        if label in self._asked:  # an attempt that failed is repeated
+            self._asked[label] = sample_active()
+            return True
+        self._left.add(label)
+        self._waiting[label] = sample_active()
+        self._tell()
+        try:
+            self._step()
+            while label not in self._asked and not self.test.done:
+                news = self._news
+                with anyio.move_on_after(_QUIET) as patience:
+                    await news.wait()
+                if patience.cancelled_caught and not self._asked:
+                    self._places = len(self._waiting)
+                self._step()
+            return label in self._asked
+        finally:
+            self._waiting.pop(label, None)
+            self._left.discard(label)
+
+    def take(self, label: str, answer: float) -> None:
+        """Take the answer to an item that was asked, NaN if there is none."""
+        if self._asked.pop(label, None) is not None:
+            if not math.isnan(answer):
+                self.test.answer(answer, label)
+            self._tell()
+
+    def _step(self) -> None:
+        """Ask the next items, once the last ones have ended and all the others wait."""
+        for label in [label for label, sample in self._asked.items() if _has_ended(sample)]:
+            del self._asked[label]
+        self.waited = max(self.waited, len(self._waiting))
+        if not self._asked and len(self._waiting) >= min(self._places, len(self._left)):
+            for label in self.test.next_items(self._at_once, self._waiting):
+                self._asked[label] = self._waiting.pop(label)
+                self._left.discard(label)
+            self._tell()
+
+    def _tell(self) -> None:
+        """Let all samples that wait look again."""
+        import anyio
+
+        self._news.set()
+        self._news = anyio.Event()
+
+
+def _has_ended(sample: Any) -> bool:
+    """Whether a sample ended without an answer: it failed, or an operator cancelled it."""
+    return sample.completed is not None and time.time() - sample.completed > _QUIET

@@ -1,0 +1,145 @@
+"""Claims about tests that Inspect runs, with its own mock model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, adaptive, fit, select_items, simulate_responses
+
+if TYPE_CHECKING:
+    from irtkit import FitResult
+
+needs_inspect = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="needs inspect_ai")
+N_ITEMS, K = 120, 20
+ITEMS = ItemParameters.from_difficulty(
+    np.random.default_rng(1).lognormal(0, 0.3, N_ITEMS),
+    np.random.default_rng(2).normal(size=N_ITEMS),
+)
+HELD_OUT = simulate_responses(ITEMS, np.random.default_rng(8).normal(size=20), seed=9).values
+NUMBERS = [str(number) for number in range(1, N_ITEMS + 1)]
+ENDS = {
+    "expected_score": "expected_score",
+    "low": "expected_score_low",
+    "high": "expected_score_high",
+}
+
+
+def fitted(task: str = "quiz/") -> FitResult:
+    """A fit of 250 systems, with labels of a task or, without one, ids of samples."""
+    answers = simulate_responses(ITEMS, np.random.default_rng(3).normal(size=250), seed=0).values
+    labels = [task + number for number in NUMBERS]
+    return fit(ResponseMatrix(answers, items=labels), standard_errors=False)
+
+
+@pytest.fixture(scope="module")
+def result() -> FitResult:
+    return fitted()
+
+
+def run(result: FitResult, folder: Path, runs: list[dict[str, Any]], **manager: Any) -> list[Any]:
+    """What was asked in runs of Inspect, whose logs are in folders with their numbers."""
+    result.save(folder / "fit.npz")
+    plan = {"answers": HELD_OUT.tolist(), "runs": runs, "manager": {"k": K} | manager, "quiet": 0.2}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    command = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("inspect_runs.py"))]
+    subprocess.run([*command, str(folder)], check=True, timeout=200)
+    done: list[Any] = json.loads((folder / "done.json").read_text())
+    return done
+
+
+def is_score_of_log(result: FitResult, log: Path, metadata: dict[str, Any]) -> bool:
+    """Whether `irtkit.score` gives what the manager wrote, and knows that items were chosen."""
+    row = irtkit.score(log, result).iloc[0]
+    assert "accuracy" not in row
+    return all(
+        row[column] == pytest.approx(metadata[name], abs=1e-9) for name, column in ENDS.items()
+    )
+
+
+@needs_inspect
+@pytest.mark.slow
+def test_a_run_scores_as_a_test_that_answers_as_many_items_in_a_step(
+    result: FitResult, tmp_path: Path
+) -> None:
+    systems = [{"system": row, "max_samples": 100} for row in range(len(HELD_OUT))]
+    selection = select_items(result, K)
+    for row, done in enumerate(run(result, tmp_path, systems, at_once=4)):
+        (metadata,) = done["metadata"]
+        test = adaptive(selection, order="adaptive")
+        while not test.done:
+            for item in test.next_items(4):
+                test.answer(HELD_OUT[row, result.places[item]], item)
+        assert {*metadata["asked"]} == {*test.asked} == {f"quiz/{k}" for k in done["asked"]}
+        assert len(done["asked"]) == K
+        assert done["most_at_once"] == 4
+        assert metadata["expected_score"] == pytest.approx(test.expected_score, abs=1e-6)
+        assert metadata["error"] == pytest.approx(test.error, abs=1e-6)
+        assert metadata["waited"] == metadata["pool"] == 2 * K
+        assert is_score_of_log(result, tmp_path / str(row), metadata)
+
+
+@needs_inspect
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:samples that failed")
+def test_neither_few_places_nor_samples_that_fail_stop_a_run(
+    result: FitResult, tmp_path: Path
+) -> None:
+    fails = [int(label.removeprefix("quiz/")) for label in select_items(result, 6).items]
+    failing = {"fails": fails, "fail_on_error": False}
+    runs: list[dict[str, Any]] = [
+        {"max_samples": places} | how
+        for places in (1, 5, 100, None)
+        for how in ({}, failing, failing | {"retry_on_error": 1})
+    ]
+    for number, done in enumerate(run(result, tmp_path, runs)):
+        (metadata,) = done["metadata"]
+        right = {int(label.removeprefix("quiz/")) for label in metadata["asked"]}
+        assert len(right) == K
+        assert {*done["asked"]} - right == {*done["asked"]} & {*runs[number].get("fails", ())}
+        assert done["most_at_once"] <= 5
+        assert metadata["waited"] <= min(runs[number]["max_samples"] or N_ITEMS, 2 * K)
+        assert is_score_of_log(result, tmp_path / str(number), metadata)
+
+
+@needs_inspect
+@pytest.mark.slow
+def test_tasks_epochs_and_cancelled_runs_have_tests_of_their_own(tmp_path: Path) -> None:
+    result = fitted(task="")
+    runs = [{"seconds": 0.3}, {"n_tasks": 2, "max_samples": 50, "epochs": 2, "max_tasks": 2}]
+    cancelled, done = run(result, tmp_path, runs)
+    assert cancelled["cancelled"]
+    asked = [{*metadata["asked"]} for metadata in done["metadata"]]
+    assert asked[0] == asked[1]
+    assert len(done["asked"]) == 2 * K
+    assert len(done["reasons"]) == 3
+    logs = sorted((tmp_path / "1").iterdir())
+    assert len(logs) == 2
+    assert all(is_score_of_log(result, log, done["metadata"][0]) for log in logs)
+
+
+@needs_inspect
+@pytest.mark.slow
+def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(
+    result: FitResult, tmp_path: Path
+) -> None:
+    (done,) = run(result, tmp_path, [{"max_samples": 50}], error=0.08)
+    (metadata,) = done["metadata"]
+    assert metadata["error"] <= 0.08
+    assert K > len(metadata["asked"]) > 4
+
+
+def test_without_inspect_the_error_names_the_extra(
+    result: FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai.util", None)
+    with pytest.raises(ImportError, match=r"pip install 'irtkit\[inspect\]'"):
+        irtkit.inspect_ai.Adaptive(result)
