@@ -13,20 +13,16 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from irtkit.calibration.result import FitResult
 from irtkit.checks import check_whole, first_names, short
 from irtkit.io.inspect_logs import MANAGER, marks_of
 from irtkit.io.samples import CHOSEN
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
-from irtkit.results import load
 from irtkit.scoring.scores import score
 from irtkit.selection.adaptive import AdaptiveTest, adaptive
 from irtkit.selection.subset import Selection, select_items
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     import pandas as pd
 
 _WORDS = ("threshold", "right", "wrong", "missing", "score_range")  # How marks were read.
@@ -41,9 +37,9 @@ class Adaptive:
 
     Parameters
     ----------
-    fit : FitResult, Selection or path
-        What :func:`irtkit.fit` or :func:`irtkit.select_items` returned for earlier systems, or a
-        saved fit. Labels of items are ``task/id`` as in logs, or ids of samples.
+    fit : FitResult, Selection, path or responses
+        What :func:`irtkit.fit` or :func:`irtkit.select_items` returned for earlier systems, a saved
+        fit, or responses to fit. Labels of items are ``task/id`` as in logs, or ids of samples.
     k : int, default 50
         Most samples to ask. With a Selection it is the number of its items.
     error : float, optional
@@ -85,7 +81,7 @@ class Adaptive:
 
     def __init__(
         self,
-        fit: FitResult | Selection | str | PathLike[str],
+        fit: Any,
         k: int = 50,
         error: float | None = None,
         at_once: int = 5,
@@ -96,8 +92,6 @@ class Adaptive:
             install = "pip install 'irtkit[inspect]'"
             raise ImportError(f"irtkit.inspect_ai needs Inspect: {install}") from missing
         check_whole("at_once", at_once, 1)
-        if not isinstance(fit, FitResult | Selection):
-            fit = load(fit)
         self._selection = fit if isinstance(fit, Selection) else select_items(fit, k)
         self._error = error
         self._order = adaptive(self._selection, error=error).order
