@@ -155,44 +155,46 @@ def gate(
     """
     max_drop = check_number("max_drop", max_drop, least=0, below=1)
     level = check_number("level", level, above=0.5, below=1)
-    before, after = (_Run.of(as_responses(run, **reading)) for run in (old, new))
-    if len(before.systems) == len(after.systems) == 1:
-        before = before._replace(systems=after.systems)
-    pairs = before.systems.intersection(after.systems, sort=False)
+    runs = [_answers(as_responses(run, **reading)) for run in (old, new)]
+    before, after = (run.right.index for run in runs)
+    if len(before) == len(after) == 1:
+        before = runs[0].right.index = runs[0].trials.index = after
+    pairs = before.intersection(after, sort=False)
     if not len(pairs):
         raise ValueError(
             "old and new must hold one system each, or the same ones, with responses. old has "
-            f"{first_names(before.systems)} and new {first_names(after.systems)}. irtkit.drift "
+            f"{first_names(before)} and new {first_names(after)}. irtkit.drift "
             "(irtkit drift OLD NEW) compares two versions of a benchmark"
         )
-    common = before.items.intersection(after.items, sort=False)
+    old_items, new_items = (run.right.columns for run in runs)
+    common = old_items.intersection(new_items, sort=False)
     if len(common) < 2:
         raise ValueError(
             f"old and new have {len(common)} items in common. Their items are "
-            f"{first_names(before.items)} and {first_names(after.items)}"
+            f"{first_names(old_items)} and {first_names(new_items)}"
         )
     cluster = numbered_clusters(clusters, tuple(common))
-    items = common.append(before.items.symmetric_difference(after.items, sort=False))
+    items = common.append(old_items.symmetric_difference(new_items, sort=False))
+    cells: Any = {"index": pairs, "columns": items, "fill_value": 0.0}
+    right = np.stack([run.right.reindex(**cells) for run in runs], axis=1)
+    trials = np.stack([run.trials.reindex(**cells) for run in runs], axis=1)
+    answered = trials > 0  # (n_systems, 2, n_items)
+    alone = (answered & ~answered[:, ::-1]).any(axis=0)
+    scored = any(run.scored for run in runs)
     alpha = (1 - level) / len(pairs)
     systems = []
-    alone = np.zeros((2, len(items)), np.bool_)  # Items that only one run of a system has.
-    for name in pairs:
-        runs = [run.answers(name, items) for run in (before, after)]
-        shares = Shares(*np.stack(runs, axis=1))
-        answered = shares.trials > 0
-        alone |= answered & ~answered[::-1]
-        both = np.flatnonzero(answered.all(axis=0))
+    for k, name in enumerate(pairs):
+        both = np.flatnonzero(answered[k].all(axis=0))
         if not len(both):
             raise ValueError(
                 f"old and new share no item that system {short(name)} answered in both"
             )
-        scored = before.scored or after.scored
-        of_both = Shares(shares.right[:, both], shares.trials[:, both], scored)
+        shares = Shares(right[k][:, both], trials[k][:, both], scored)
         of_items = None if cluster is None else cluster[both]
-        systems.append(_judged(name, of_both, of_items, max_drop=max_drop, alpha=alpha))
+        systems.append(_judged(name, shares, of_items, max_drop=max_drop, alpha=alpha))
     limits: dict[str, dict[str, Any]] = {
-        "gate-without-systems": {"systems": [*before.systems.difference(pairs, sort=False)]},
-        "gate-new-systems": {"systems": [*after.systems.difference(pairs, sort=False)]},
+        "gate-without-systems": {"systems": [*before.difference(pairs, sort=False)]},
+        "gate-new-systems": {"systems": [*after.difference(pairs, sort=False)]},
         "gate-old-items": {"n": int(alone[0].sum())},
         "gate-new-items": {"n": int(alone[1].sum())},
     }
@@ -204,29 +206,22 @@ def gate(
 
 
 class _Run(NamedTuple):
-    """Answers of the systems of a run that have some."""
+    """Answers of the systems of a run that have some, tables of systems × items."""
 
-    systems: pd.Index[str]
-    items: pd.Index[str]
-    right: Array
-    trials: Array
+    right: pd.DataFrame  # Share right, 0 if missing.
+    trials: pd.DataFrame
     scored: bool
 
-    @classmethod
-    def of(cls, run: ResponseMatrix) -> _Run:
-        """Answers of a matrix."""
-        import pandas as pd
 
-        right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
-        answering = trials.any(axis=1)
-        systems = pd.Index(run.respondents)[np.flatnonzero(answering)]
-        return cls(systems, pd.Index(run.items), right[answering], trials[answering], scored)
+def _answers(run: ResponseMatrix) -> _Run:
+    """Answers of a run."""
+    import pandas as pd
 
-    def answers(self, system: str, items: pd.Index[str]) -> Array:
-        """Share right and trials of a system on some items, 0 where the run lacks them, (2, n)."""
-        row = self.systems.get_loc(system)
-        place = self.items.get_indexer(items)
-        return np.where(place >= 0, np.stack([self.right[row], self.trials[row]])[:, place], 0.0)
+    right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
+    answering = trials.any(axis=1)
+    systems, items = pd.Index(run.respondents)[answering], pd.Index(run.items)
+    tables = (pd.DataFrame(cells[answering], systems, items) for cells in (right, trials))
+    return _Run(*tables, scored)
 
 
 def _judged(

@@ -46,20 +46,15 @@ class Estimate(NamedTuple):
         return np.where(np.isnan(t), np.nan, 2 * tail(self.df, np.nan_to_num(t)))[()]
 
 
-def mean_of(values: Array, cluster: Clusters | None = None, *, step: float = 1.0) -> Estimate:
-    """Mean of values, one per item, with its error clustered by the numbers ``cluster``.
-
-    ``step`` is what one other answer would change a value by.
-    """
+def mean_of(values: Array, step: float = 1.0) -> Estimate:
+    """Mean of values, one per item. ``step`` is what one other answer would change a value by."""
     n = len(values)
     if not n:
         return Estimate(np.nan, np.nan, 0)
-    mean = float(values.mean())
-    sums: Any = values - mean
-    if cluster is not None:
-        sums = np.bincount(cluster, sums)[np.bincount(cluster) > 0]
-    variance = max(float(sums @ sums), step**2) * correction(len(sums)) / n**2
-    return Estimate(mean, variance**0.5, len(sums) - 1)
+    mean = values.mean()
+    deviation = values - mean
+    variance = max(deviation @ deviation, step**2) * correction(n) / n**2
+    return Estimate(mean, variance**0.5, n - 1)
 
 
 def correction(n_clusters: Any) -> Any:
@@ -127,7 +122,7 @@ def power_of(
 
 
 def items_needed(
-    se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any = 1.0
+    se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any
 ) -> Any:
     """Items that find a difference with a probability of 80 %, infinite for a difference of 0.
 

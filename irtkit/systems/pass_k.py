@@ -85,7 +85,7 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
         }
         for name, rate in rates.items():
             rows = zip(rate, enough, number * shares.steps, strict=True)
-            means = [mean_of(row[items], step=step) for row, items, step in rows]
+            means = [mean_of(row[items], step) for row, items, step in rows]
             columns[name] = [mean.value for mean in means]
             columns[f"{name}_se"] = [mean.se for mean in means]
         columns[f"pass^{number}_items"] = enough.sum(axis=1)

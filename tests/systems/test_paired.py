@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from irtkit.systems.paired import items_needed, mean_of, power_of, wilson_interval
+from irtkit.systems.scores import Shares
 
 
 def test_the_error_of_a_mean_is_the_textbook_one() -> None:
@@ -19,11 +20,14 @@ def test_the_error_of_a_mean_is_the_textbook_one() -> None:
 
 
 def test_clusters_of_copies_count_once() -> None:
-    values = np.random.default_rng(0).normal(size=50)
-    copies = mean_of(np.repeat(values, 3), np.repeat(np.arange(50), 3))
-    assert copies.se == pytest.approx(mean_of(values).se)
-    assert copies.df == 49
-    assert mean_of(np.repeat(values, 3)).se < 0.6 * copies.se
+    right = np.random.default_rng(0).random((2, 50)).round()
+    copied = np.repeat(right, 3, axis=1)
+    copies = Shares(copied, np.ones_like(copied))
+    _, once = Shares(right, np.ones_like(right)).difference()
+    _, clustered = copies.difference(np.repeat(np.arange(50), 3))
+    assert clustered == pytest.approx(once)
+    assert clustered.df == 49
+    assert copies.difference()[1].se < 0.6 * clustered.se
 
 
 def test_the_interval_of_a_share_is_wilsons() -> None:
@@ -43,10 +47,10 @@ def test_power_is_the_level_without_a_difference_and_rises_to_1() -> None:
 
 
 def test_the_items_needed_have_the_stated_power() -> None:
-    n = items_needed(0.5, 0.03, tail_probability=0.025)
+    n = items_needed(0.5, 0.03, tail_probability=0.025, clusters_per_item=1.0)
     found = power_of(n, 0.03, 0.5, level=0.95, clusters_per_item=1)
     assert found == pytest.approx(0.8, abs=0.002)
-    assert np.isinf(items_needed(0.5, 0.0, tail_probability=0.025))
+    assert np.isinf(items_needed(0.5, 0.0, tail_probability=0.025, clusters_per_item=1.0))
     # a difference that few items tell, and items that are five to a cluster
     for difference, each in ((0.3, 1.0), (0.5, 1.0), (0.5, 0.2), (0.03, 0.2)):
         n = items_needed(0.5, difference, tail_probability=0.025, clusters_per_item=each)
