@@ -253,14 +253,15 @@ def _all_pairs(
     for part in parts:
         scores = scores_of(part, cluster)
         order = np.flatnonzero(chosen[scores.places])
-        first, second = (order[end] for end in np.triu_indices(len(order), 1))
+        places = np.triu_indices(len(order), 1)
+        first, second = (order[end] for end in places)
         pairs = {
             "system": pd.Categorical.from_codes(scores.places[first], labels),
             "other": pd.Categorical.from_codes(scores.places[second], labels),
         }
         columns = _columns(result, scores, order, cluster, level)
         del columns["n_clusters"]
-        different = pairs_apart(scores, level=level, seed=seed)[first, second]
+        different = pairs_apart(scores, order, level=level, seed=seed)[places]
         tables.append(pd.DataFrame({**pairs, **columns, "different": different}))
     return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
@@ -274,7 +275,7 @@ def _columns(
 ) -> dict[str, Array]:
     """Columns of all pairs of some systems, in this order of systems."""
     pairs = np.triu_indices(len(order), 1)
-    of_scores = scores.differences(order, pairs)
+    of_scores = scores.chosen(order).differences(pairs)
     score_low, score_high = of_scores.interval(level)
     n_items = np.full(len(of_scores.df), len(result.item_labels))
     difference = of_scores

@@ -191,6 +191,7 @@ def ranked(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """The board of `leaderboard`, and what limits it."""
     import pandas as pd
+    from scipy.special import ndtri
 
     result = result_for("leaderboard", result)
     check_seed(seed)
@@ -216,9 +217,9 @@ def ranked(
     table, parts = answers_by_component(result, level=level, taking=took)
     findings = limits_of(result, parts) + findings
     if result.several is None:
-        wider = result.ability_se / result.posterior_sd
-        for bound in ("ability_low", "ability_high"):  # quantiles, items taken as known
-            table[bound] = table["ability"] + (table[bound] - table["ability"]) * wider
+        reach = ndtri((1 + level) / 2) * result.ability_se
+        table["ability_low"] = table["ability"] - reach
+        table["ability_high"] = table["ability"] + reach
     boards = []
     n_reversed = n_apart = 0
     for part in parts:
@@ -294,15 +295,16 @@ def improbable_right(result: FitResult) -> Array:
     """
     from scipy.special import betainc
 
-    sums = np.zeros((4, len(result.ability)))
-    for systems in blocks(len(result.ability), len(result.item_labels)):
+    n, number, expected, variance = np.zeros((4, len(result.ability)))
+    for systems in blocks(len(n), len(result.item_labels)):
         shares = Shares.of(result.patterns.chosen(systems))
         p = result.parameters.probability(result.ability[systems])
         improbable = (shares.trials > 0) & (p < _IMPROBABLE)
-        terms: Any = (1.0, shares.right, p, p * (1 - p))
-        for k, term in enumerate(terms):
-            sums[k, systems] = np.where(improbable, term, 0.0).sum(axis=1)
-    n, number, expected, variance = sums
+        p = np.where(improbable, p, 0.0)
+        n[systems] = np.count_nonzero(improbable, axis=1)
+        number[systems] = np.einsum("ij,ij->i", improbable, shares.right)
+        expected[systems] = p.sum(axis=1)
+        variance[systems] = expected[systems] - np.einsum("ij,ij->i", p, p)
     z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)
     real = z[result.answering]
     spread = max(1.0, 1.4826 * float(np.median(np.abs(real - np.median(real)))))

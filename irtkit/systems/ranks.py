@@ -18,7 +18,7 @@ holds the share ``level`` of the drawn ranks (``benchmarks/systems.py``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,21 +49,27 @@ def simultaneous_ranks(apart: Flags) -> tuple[Places, Places]:
     return 1 + np.count_nonzero(apart, axis=0), len(apart) - np.count_nonzero(apart, axis=1)
 
 
-def pairs_apart(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Flags:
-    """Pairs that differ significantly, the better one first, by the bound for many or by draws."""
+def pairs_apart(
+    scores: Scores, among: Any = slice(None), *, level: float = 0.95, seed: int = 0
+) -> Flags:
+    """Pairs among some systems that differ significantly on the whole board, the better one first.
+
+    By Bonferroni's bound for many systems, else by draws.
+    """
     from scipy.special import ndtr
 
     n = len(scores.value)
-    apart = _beyond(scores, (1 - level) / max(n * (n - 1) / 2, 1))
+    of_each = (1 - level) / max(n * (n - 1) / 2, 1)
     if n > MOST_DRAWN:
-        return apart
+        return _beyond(scores.chosen(among), of_each)
+    apart = _beyond(scores, of_each)
     n_draws = int(np.clip(_DIFFERENCES_DRAWN // n**2, *_DRAWS))
     draws = _draws(scores, n_draws, seed).astype(np.float32)
     while True:
         bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
         further = _beyond(scores, 2 * ndtr(-float(bound))) & ~apart
         if not further.any():
-            return apart
+            return apart[among][:, among]
         apart |= further
 
 
@@ -124,8 +130,6 @@ def _largest(scores: Scores, draws: NDArray[np.float32], pairs: Flags) -> NDArra
 
 def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple[Places, Places]:
     """Likely rank of each system, from and to, by draws of all true scores."""
-    from scipy.special import ndtr
-
     n, value = len(scores.value), scores.value
     if n == 1 or scores.df.min() < 1:
         return np.ones(n, np.int64), np.full(n, n)
@@ -138,24 +142,22 @@ def likely_ranks(scores: Scores, *, level: float = 0.95, seed: int = 0) -> tuple
     variance = np.maximum(estimated, max(scores.least / 2, 1e-12))
     generator = np.random.default_rng(seed)
     normal += np.sqrt(variance - estimated)[:, None] * generator.standard_normal(n_draws)
-    se = np.sqrt(variance)[:, None]
-    share = ndtr(np.hstack([normal, -normal]) / se)
+    se = np.sqrt(variance)
 
     # Posteriors of true scores on a grid, whose step is an error at least.
-    grid, step = np.linspace(
-        (value - 3 * se.T).min(), (value + 3 * se.T).max(), _GRID, retstep=True
-    )
+    grid, step = np.linspace((value - 3 * se).min(), (value + 3 * se).max(), _GRID, retstep=True)
     df = scores.df[:, None]
-    t = (value[:, None] - grid) / np.maximum(se, step)
+    t = (value[:, None] - grid) / np.maximum(se, step)[:, None]
     likelihood = np.exp(-(df + 1) / 2 * np.log1p(t**2 / df))
     prior = np.full(_GRID, 1 / _GRID)
     for _ in range(_STEPS):
         prior *= (1 / (likelihood @ prior)) @ likelihood / n
     posterior = likelihood * prior
     posterior /= posterior.sum(axis=1, keepdims=True)
-    below = np.cumsum(posterior, axis=1) - posterior / 2
-    rows = zip(share, below, strict=True)
-    true = np.stack([np.interp(shares, cumulative, grid) for shares, cumulative in rows], axis=1)
+    mean = posterior @ grid
+    sd = np.sqrt(posterior @ grid**2 - mean**2)
+    deviation = (sd / se)[:, None] * np.hstack([normal, -normal])
+    true = (mean[:, None] + deviation).T
     return _rank_interval(np.round(true, 7 if n <= MOST_DRAWN else 5), scores, level)
 
 

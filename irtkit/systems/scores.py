@@ -142,6 +142,11 @@ class Scores:
         values = np.where(values > 1e-12 * values[-1], values, 0)
         return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
 
+    def chosen(self, order: Any) -> Scores:
+        """Return some of the systems."""
+        parts = {name: getattr(self, name)[order] for name in ("places", "value", "error", "df")}
+        return replace(self, **parts)
+
     def difference_variance(self, rows: Any, columns: Any) -> Array:
         """Variance of the difference of each of some systems to each of others."""
         variance = self.root[rows] @ self.root[columns].T
@@ -150,10 +155,10 @@ class Scores:
         variance += self.variance[columns]
         return np.asarray(np.maximum(variance, self.least, out=variance))
 
-    def differences(self, order: Any, pairs: Any) -> Estimate:
-        """Differences of pairs of some systems, in this order of systems."""
-        first, second = (order[end] for end in pairs)
-        variance = self.difference_variance(order, order)[pairs]
+    def differences(self, pairs: Any) -> Estimate:
+        """Differences of pairs of systems."""
+        first, second = pairs
+        variance = self.difference_variance(slice(None), slice(None))[pairs]
         df = np.minimum(self.df[first], self.df[second])
         return Estimate(self.value[first] - self.value[second], np.sqrt(variance), df)
 
@@ -319,8 +324,9 @@ def _score_table(result: FitResult, level: float | None) -> pd.DataFrame:
         table["expected_score"] = score
         table["expected_score_low"] = np.maximum(score - reach, 0)
         table["expected_score_high"] = np.minimum(score + reach, 1)
-    elif result.responses is None or (level is None and result.patterns.complete):
-        table["expected_score"] = table["accuracy"]
+    elif result.responses is None or result.patterns.complete:
+        for name in ("expected_score", "expected_score_low", "expected_score_high"):
+            table[name] = table["accuracy"]
     else:  # misfit is for intervals only, and not for systems beyond the calibrated ones
         filled = level and not all_answered(result.patterns)
         items = items_for_scores(result) if filled else calibrated_items(result)
