@@ -11,9 +11,9 @@ which assumes nothing about the dependence of differences.
 *Likely ranks* are posterior intervals, one system at a time. The prior of true scores is learned
 from all systems of the board: a distribution on a grid, by a few steps of EM from a flat one (Laird
 & Louis 1991, *JCGS* 1, 27-38). The score of a system follows Student's t about its true score. True
-scores are drawn together: a normal error, correlated like the errors of the scores, says at which
-share of its posterior each one lies, so that copies stay copies. The interval is the shortest that
-holds the share ``level`` of the drawn ranks (``benchmarks/systems.py``).
+scores are drawn together, with the mean and SD of each posterior and the correlations of the errors
+of the scores, so that copies stay copies. The interval is the shortest that holds the share
+``level`` of the drawn ranks (``benchmarks/systems.py``).
 """
 
 from __future__ import annotations
