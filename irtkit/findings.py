@@ -309,6 +309,7 @@ PURPOSES = {  # What settings do, by code.
     "unique": "for a unique estimate",
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
+    "task-abilities": "for an ability of each task",
     "several-abilities": "in a fit, for as many abilities as held-out answers show",
     "by-family": "for errors by family",
     "by-task": "to give each task the same weight",
@@ -602,6 +603,11 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "likeliest: {items!s}",
     "marks-at-ends": "Marks at the ends: {low:.0%} of the marks of items with levels are the "
     "lowest and {high:.0%} the highest",
+    "separating": "Saturation: {n} of {n_items:item} still {n:separates|separate} the best "
+    "systems, whose score is {score:.1%}",
+    "different-abilities": "Different abilities: {n} of {n_tasks:task} {n:measures|measure} partly "
+    "another ability than the other items: {tasks!s}. Without errors the scores on {task} and on "
+    "the others correlate {lowest:.2f} (one ability: {expected:.2f})",
     "no-second-ability": "One ability: the fit found no second one",
     "items-for-differences": "How many items: a difference between two of the best systems shows, "
     "in 80% of runs, with {one:item} if it is 1 point[[, {two} if 2]][[, {five} if 5]][[. To "

@@ -214,8 +214,6 @@ def _fit(given: SimpleNamespace) -> None:
     --chance NUMBER  Centre of the prior of guessing for the 3PL. By default estimated.
     --no-standard-errors  Leave standard errors out.
     Options:
-    --abilities WHAT  Different abilities: a number of them, auto (as many as held-out answers
-      show), task (one a task) or bifactor (a general one too).
     {METRICS}
     --out FOLDER  Folder to write the tables to.
     {READING}
@@ -224,9 +222,9 @@ def _fit(given: SimpleNamespace) -> None:
     irtkit fit runs/ --metric match --model 1PL
     irtkit fit results.csv --abilities 2
     """
-    more = {name: getattr(given, name) for name in ("chance", "abilities")}
+    exact = not given.no_standard_errors
     with prepared(given.out):
-        result = fitted(given, standard_errors=not given.no_standard_errors, **more)
+        result = fitted(given, standard_errors=exact, chance=given.chance)
         written = write_fit(result, given.out, source=printable(given.responses))
     click.echo(f"{result}{written}")
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")

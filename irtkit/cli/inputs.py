@@ -117,7 +117,6 @@ def fitted(
     *,
     standard_errors: bool = True,
     chance: float | None = None,
-    abilities: str | None = None,
 ) -> Any:
     """Fit as the options say. The printed result repeats the warnings of the fit."""
     from irtkit.calibration.priors import WeakPrior
@@ -147,7 +146,7 @@ def fitted(
         result = fit(
             responses,
             given.model,
-            abilities=1 if abilities is None else _number_or_word(abilities),
+            abilities=1 if given.abilities is None else _number_or_word(given.abilities),
             method=method,
             prior=prior,
             seed=given.seed,

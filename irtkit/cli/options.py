@@ -62,6 +62,8 @@ READING = "\n".join(["Reading:", *options_of_reading()])
 _MODEL = "--model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM."
 _ROWS = """--drop NAMES  Systems to leave out. at-chance: systems that score no better than
   guessing.
+--abilities WHAT  Different abilities: a number of them, auto (as many as held-out answers show),
+  task (one a task) or bifactor (a general one too).
 --synthetic KINDS  Synthetic respondents to add: always-right, always-wrong, class-prior, coin.
 --fixed PATH  Items to hold on an earlier scale: a saved fit or a table of items. Those that drift
   are named."""

@@ -149,7 +149,7 @@ class Audit(Printed):
             headed["reasons"] = headed["reasons"].map(", ".join).str.replace("_", " ")
             headed = headed.rename(columns=_HEADINGS)
             further.append(Shown("", headed, self.legend, _asked(rows.head(top))))
-        tasks = self.by_task.query("suspect > 0").rename(columns={"n_items": "items"})
+        tasks = self.by_task.query("suspect > 0")
         further += [Shown("", tasks), Shown(findings=self.details)]
         return Shown(findings=self.opening, further=further)
 

@@ -19,6 +19,11 @@ posteriors of the best systems. Of all difficulties that is advised which needs 
 Of several abilities each has a row and goals of its own, for items that measure nothing else. All
 items, and those of a task, are judged along the composite of abilities that they measure together
 (`irtkit.diagnostics.reliability.Along`).
+
+A task measures another ability than the other items if their true scores correlate less than with
+one ability. That correlation is the one of scores over the root of their split-half reliabilities
+(Spearman 1904). Its error is a jackknife over systems of different families. The fitted curves say
+what one ability gives, which is below 1 for tasks that are easy or hard.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ from irtkit.calibration.composites import composite_of_all
 from irtkit.checks import check_whole, counted
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.diagnostics.reliability import Along
-from irtkit.findings import LEGENDS, Finding
+from irtkit.findings import LEGENDS, Finding, Remedy
 from irtkit.fitting import result_for
 from irtkit.irf import EXTREME
 from irtkit.printed import Printed, Shown
@@ -92,8 +97,9 @@ class Health(Printed):
     best systems have less headroom, and of the three best with missing cells."""
     findings: tuple[Finding, ...]  #: What limits the benchmark: first the warnings of the fit.
     answers: tuple[Finding, ...]
-    """What is to be read and what can be dropped, idle levels and marks at the ends of rubrics,
-    whether one ability suffices, and how many items show a difference between two systems."""
+    """Whether the best systems are separated, what is to be read and what can be dropped, idle
+    levels and marks at the ends of rubrics, whether one ability suffices or tasks measure different
+    ones, and how many items show a difference between two systems."""
     n_best: int  #: Number of the best systems.
 
     @property
@@ -122,12 +128,11 @@ class Health(Printed):
         low = 1 - _SETTLED
         best = self.n_best
         legend = LEGENDS["health"].format(all=_NEARLY_ALL, low=low, high=_SETTLED, best=best)
-        table = self.table.rename_axis("items").rename(columns={"n_items": "number"})
         names = {"n_same": "same", "n_respondents": "systems"}
         pairs = self.near_duplicates.set_index("item").rename(columns=names)
         heading = f"Near-duplicate items, {counted(len(pairs), 'pair')}"
         further = [Shown(heading, pairs.head(_SHOWN_PAIRS))]
-        return Shown("", table, legend.split("; "), self.summary, further)
+        return Shown("", self.table, legend.split("; "), self.summary, further)
 
 
 def health(result: object, *, n_best: int = 10) -> Health:
@@ -164,6 +169,7 @@ def health(result: object, *, n_best: int = 10) -> Health:
     References
     ----------
     Hoeffding (1956), *Ann. Math. Statist.* 27, 713–721: sums of unequal Bernoulli variables.
+    Spearman (1904), *American Journal of Psychology* 15, 72–101: correlation of true scores.
 
     Examples
     --------
@@ -236,13 +242,20 @@ def health(result: object, *, n_best: int = 10) -> Health:
         values["items"] = list(dropped.index)
         answers.append(Finding("items-to-drop", "note", values))
     few = any(finding.code == "few-systems" for finding in result.findings)
-    if result.n_abilities == 1 and not result.one_ability_doubted and not few:
+    different = _different_tasks(result)
+    answers += different
+    if not (different or few or result.n_abilities > 1 or result.one_ability_doubted):
         answers.append(Finding("no-second-ability", "note"))
     if differences.iloc[0] > 0:
         kinds = ("one", "two", "five", "three")
         sizes = {kind: int(n) for kind, n in zip(kinds, differences, strict=True) if n < np.inf}
         answers.append(Finding("items-for-differences", "note", sizes))
-    findings = (*of_fit, *_findings(table, pairs))
+    of_items = _findings(table, pairs)
+    if not any(finding.code == "few-separating" for finding in of_items):
+        whole: Any = table.iloc[0]
+        values = {"n": int(whole["separating"]), "n_items": len(items)}
+        answers.insert(0, Finding("separating", "note", values | {"score": whole["best_score"]}))
+    findings = (*of_fit, *of_items)
     return Health(table, items, pairs, to_add, differences, findings, tuple(answers), len(best))
 
 
@@ -277,6 +290,61 @@ def _differences(result: FitResult, best: NDArray[np.intp]) -> pd.Series[float]:
     comparable = len(apart) and np.isfinite(scores.to_numpy()).all()
     sizes["the three best"] = apart.max() if comparable else np.nan
     return pd.Series(sizes, name="n_items").apply(np.ceil).rename_axis("difference")
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # of tasks that are all right, or not answered
+def _different_tasks(result: FitResult) -> list[Finding]:
+    """Tasks whose true scores correlate less with those of the others than one ability allows."""
+    from scipy.special import stdtrit
+
+    tasks = list(sections_of(result).items())[1:]
+    if result.n_abilities > 1 or not tasks:
+        return []
+    halves = np.zeros((len(result.item_labels), len(tasks), 2))  # Of tasks: their items in turn.
+    for task, (_, places) in enumerate(tasks):
+        halves[places, task, np.arange(len(places)) % 2] = 1
+    right, tried = result.patterns.dense(_distinct(result))
+    scores = _beside_the_others(right, halves) / _beside_the_others(tried, halves)
+    answered = np.isfinite(scores).all(axis=2)
+    n = np.maximum(answered.sum(axis=0), 2)
+    scores = np.where(answered[:, :, None], scores, 0)
+    scores -= scores.sum(axis=0) / n[:, None] * answered[:, :, None]
+    products = np.einsum("nka,nkb->nkab", scores, scores)
+    whole = products.sum(axis=0)
+    reached = _true_correlation(whole)
+    without = _true_correlation(whole - (n / (n - 1))[:, None, None] * products)
+    error = np.sqrt((n - 1) / n * ((without - reached) ** 2).sum(axis=0))
+    theta = result.latent_mean + result.latent_sd * _GRID
+    curves = _beside_the_others(np.nan_to_num(result.parameters.probability(theta)), halves)
+    curves -= np.average(curves, axis=0, weights=_NORMAL)
+    expected = _true_correlation(np.einsum("g,gka,gkb->kab", _NORMAL, curves, curves))
+    differs = reached + stdtrit(n - 1, 1 - _LEVEL / len(tasks)) * error < expected
+    if not differs.any():
+        return []
+    order = np.argsort(np.where(differs, reached, np.inf), kind="stable")[: differs.sum()]
+    names = [tasks[task][0] for task in order]
+    lowest = {"lowest": float(reached[order[0]]), "expected": float(expected[order[0]])}
+    values = {"n": len(names), "n_tasks": len(tasks), "task": names[0], "tasks": names, **lowest}
+    remedies = (Remedy({"abilities": "task"}, "task-abilities"),)
+    return [Finding("different-abilities", "note", values, remedies)]
+
+
+def _beside_the_others(cells: Array, halves: Array) -> Array:
+    """Sums of cells over the halves of each task, and over those of the other tasks, (n, K, 4)."""
+    sums = np.tensordot(cells, halves, axes=1)
+    return np.concatenate([sums, sums.sum(axis=1, keepdims=True) - sums], axis=2)
+
+
+def _true_correlation(products: Array) -> Array:
+    """Correlation of true scores of a task and the others, by products of halves, (…, 4, 4)."""
+    between = products[..., :2, 2:].mean(axis=(-2, -1))
+    return np.asarray(between / np.sqrt(products[..., 0, 1] * products[..., 2, 3]))
+
+
+def _distinct(result: FitResult) -> NDArray[np.intp]:
+    """Systems of different families, evenly spread, as many as are compared."""
+    who = result.near_duplicates.distinct
+    return who[:: -(-len(who) // _MOST_SYSTEMS)]
 
 
 def _idle_levels(result: FitResult) -> NDArray[np.intp]:
@@ -393,8 +461,7 @@ def _near_duplicates(result: FitResult) -> pd.DataFrame:
     if result.parameters.steps is not None:  # levels of one half are not alike
         varied &= result.parameters.top == 1
     places = np.flatnonzero(varied & (counts.item_responses > 0))
-    who = result.near_duplicates.distinct
-    who = who[:: -(-len(who) // _MOST_SYSTEMS)]
+    who = _distinct(result)
     level = _LEVEL / max(len(places) * (len(places) - 1) / 2, 1)
     if level < 0.5 ** len(who):  # Not even items that all answer alike can reach it.
         places = places[:0]

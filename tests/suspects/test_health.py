@@ -194,3 +194,24 @@ def test_prompts_of_a_rubric_that_do_not_separate_are_named_by_audit_and_health(
     codes = [finding.code for finding in health.answers]
     assert "marks-at-ends" in codes
     assert health.items["idle_levels"].between(0, 4).all()
+
+
+@pytest.mark.filterwarnings("ignore:Not unidimensional")
+@pytest.mark.parametrize(("correlation", "n_different"), [(1.0, 0), (0.3, 2)])
+def test_tasks_that_measure_different_abilities_are_named(
+    correlation: float, n_different: int
+) -> None:
+    generator = np.random.default_rng(5)
+    first, other = generator.normal(size=(2, 100))
+    second = correlation * first + np.sqrt(1 - correlation**2) * other
+    ability = np.column_stack([np.tile(first, (30, 1)).T, np.tile(second, (30, 1)).T])
+    difficulty = generator.normal(size=60) + np.repeat([-1.5, 1.5], 30)
+    right = generator.random((100, 60)) < 1 / (1 + np.exp(difficulty - ability))
+    responses = irtkit.ResponseMatrix(right)
+    tasks = pd.DataFrame({"task": np.repeat(["code", "law"], 30)}, responses.items)
+    answers = irtkit.fit(responses.with_tables(tasks)).health().answers
+    different = [finding for finding in answers if finding.code == "different-abilities"]
+    assert [finding.values["n"] for finding in different] == [2] * (n_different > 0)
+    for finding in different:
+        assert finding.values["lowest"] == pytest.approx(correlation, abs=0.25)
+    assert ("no-second-ability" in [finding.code for finding in answers]) == (not different)
