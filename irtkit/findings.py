@@ -645,7 +645,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items:item} has its "
     "maximum at infinity without a prior: {items}. Their values are from the last iteration",
     "anchor-drift": "Anchor drift: {n} of {n_fixed} fixed items differ from their fixed parameters "
-    "(score test, {level:.0%})[[. Easier: {easier}]][[. Harder: {harder}]]. Abilities and "
+    "(false-discovery rate {fdr:%})[[. Easier: {easier}]][[. Harder: {harder}]]. Abilities and "
     "latent_mean are biased",
     "too-few-items": "Too few items: the {model!s} has {n_parameters:parameter} without a prior, "
     "and responses to {n_items:item} determine at most {n_determined}. Infinitely many estimates "

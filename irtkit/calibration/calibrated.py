@@ -1,7 +1,7 @@
 """Items whose parameters are known, whoever estimated them, and what a fit does with them.
 
-They keep their parameters, and a score test of each intercept finds those that became easier or
-harder (fixed parameter calibration, Kim 2006).
+They keep their parameters (fixed parameter calibration, Kim 2006), and those that became easier or
+harder are named (`irtkit.calibration.changes`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
+from irtkit.calibration.changes import LITTLE, Changes, Prior, changes
 from irtkit.calibration.result import FORMAT, Anchors, FitResult, read_result, saved_in
 from irtkit.checks import check_number, first_names, short
-from irtkit.data.patterns import REAL, part_of
+from irtkit.data.near_duplicates import near_duplicates
+from irtkit.data.patterns import part_of, patterns_of
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.files import as_path
 from irtkit.irf import (
     ItemParameters,
@@ -30,38 +33,26 @@ from irtkit.responses.labels import label_names
 from irtkit.responses.levels import score_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Patterns, Places
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ModelName
+    from irtkit.responses import ResponseMatrix
     from irtkit.responses.marking import Ranges
 
 _SAME_SLOPE = 1e-9  # Difference between slopes that are one: what a table with ten digits keeps.
-LEVEL = 0.01  # Chance of a false warning if no anchor has drifted.
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
+_NORMAL = np.exp(-(_ABILITIES**2) / 2)
+_MOST_VARIANCE = 1e6  # Of an earlier estimate that says anything.
 _COLUMNS = {  # Names that columns of item tables have, here and in other programs.
     "discrimination": ("discrimination", "a", "a1", "slope"),
     "difficulty": ("difficulty", "b"),
     "guessing": ("guessing", "c", "g"),
     "intercept": ("intercept", "d"),
 }
-
-
-@dataclass(frozen=True)
-class _Drift:
-    """How items that drifted are told (``benchmarks/model_tests.py``)."""
-
-    fewest: int = 3  # Anchors for a test: of two that disagree either may have drifted.
-    at_once: float = 0.5  # Share of the largest z down to which items are set aside in one round.
-    most_variance: float = 1e6  # Of an earlier estimate, and of a later one that is tested.
-    # Share of the variance of a score that the estimate of η takes off it.
-    most_leverage: float = 0.9
-
-
-_DRIFT = _Drift()
 
 
 @dataclass(frozen=True)
@@ -88,6 +79,9 @@ class CalibratedItems:
     selected: bool = False  # Whether they are items that were selected, to be asked of new systems.
     selected_of: int | None = None  # Items of the benchmark, if some were selected from it.
     score_ranges: Ranges | None = None  # Worst and best score of items that were read as levels.
+    responses: ResponseMatrix | None = (
+        None  # Those that they were calibrated on, if these are saved.
+    )
 
     def __post_init__(self) -> None:
         if not len(self.standard_errors):
@@ -159,6 +153,7 @@ def calibrated_items(
             given.standard_errors,
             (of_unit, given.latent_sd / n**0.5),
             score_ranges=score_ranges(given.responses),
+            responses=given.responses,
         )
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
@@ -243,29 +238,97 @@ def fixed_parameters(
 
 def anchors_of(
     result: FitResult,
-    patterns: Patterns,
-    known_items: CalibratedItems,
+    responses: ResponseMatrix,
+    earlier: CalibratedItems,
     fixed: NDArray[np.bool_],
     population_se: tuple[float, float] | None,
 ) -> Anchors:
-    """Test the fixed items of a calibration.
+    """Test the fixed items of a result.
 
     ``population_se`` are errors of the latent mean and SD with fixed items known, and sampling
     errors of these are added.
     """
-    earlier_scale = known_items.latent_mean, known_items.latent_sd
-    copies = result.near_duplicates.n / result.near_duplicates.n_eff
     with np.errstate(all="ignore"):
-        covariances = earlier_covariances(result, *earlier_scale)
-        z, drifts, variances = drift_of(result, patterns, fixed, covariances, copies)
+        covariances = earlier_covariances(result, earlier.latent_mean, earlier.latent_sd)
+    labels = [label for label, is_fixed in zip(responses.items, fixed, strict=True) if is_fixed]
+    tested = changes_since(earlier, responses, labels, covariances[fixed, :2, :2])
+    z = np.full(len(fixed), np.nan)
+    z[fixed] = tested.z
+    drifts = np.zeros(len(fixed), bool)
+    drifts[fixed] = tested.called
     if population_se is None:
         return Anchors(fixed, z, drifts)
     sd = result.latent_sd
-    of_mean, of_sd = sd * variances**0.5
-    of_unit, of_zero = known_items.scale_se
+    of_mean, of_sd = sd * _scale_errors(result, fixed, covariances)
+    of_unit, of_zero = earlier.scale_se
     mean_se = [population_se[0], of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [population_se[1], of_sd, sd * of_unit]
     return Anchors(fixed, z, drifts, float(np.linalg.norm(mean_se)), float(np.linalg.norm(sd_se)))
+
+
+def _scale_errors(result: FitResult, fixed: NDArray[np.bool_], covariances: Array) -> Array:
+    """Errors of the mean and log SD of ability that those of fixed items add, in SDs.
+
+    If mean and log SD are off by η, the parameters of item j are off by H_j η. With information
+    D_j and covariance C_j of its parameters, η has the covariance Σ E_j C_j E_jᵀ, where E_j is
+    (Σ H_jᵀ D_j H_j)⁻¹ H_jᵀ D_j.
+    """
+    mean = result.latent_mean
+    sd = result.latent_sd
+    answered = fixed & (result.counts.item_responses > 0)
+    items = result.parameters.chosen(answered).standardised(sd, mean)
+    weights = result.counts.item_responses[answered, None] * _NORMAL / _NORMAL.sum()
+    curves = curves_of(items.items, _ABILITIES)
+    information = complete_data_information(curvatures(curves, weights), _ABILITIES)
+    size = information.shape[1]
+    moves = np.zeros((len(information), size, 2))  # H
+    moves[:, 1, 0] = moves[:, 0, 1] = items.discrimination
+    in_sds = np.eye(size)
+    in_sds[0, 0], in_sds[1, 0] = sd, mean
+    errors = in_sds @ covariances[answered] @ in_sds.T
+    weighed: Any = moves.swapaxes(1, 2) @ information
+    effect = np.linalg.pinv((weighed @ moves).sum(axis=0)) @ weighed
+    variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
+    return np.asarray(variances**0.5)
+
+
+def changes_since(
+    earlier: CalibratedItems,
+    later: ResponseMatrix,
+    labels: Sequence[str],
+    covariances: Array | None = None,
+    fdr: float = FALSE_DISCOVERY_RATE,
+) -> Changes:
+    """Test which items changed since they were calibrated.
+
+    Without the answers on which they were, their parameters have ``covariances``, (n_items, 2, 2).
+    Trials of a cell count as one answer if their correlation is not known.
+    """
+    places = earlier.places_of(tuple(labels))
+    items = earlier.unit.chosen(places)
+    versions = [matrix for matrix in (earlier.responses, later) if matrix is not None]
+    answers = []
+    systems = []
+    for matrix in versions:
+        patterns = patterns_of(matrix, synthetic_is_real=False)
+        rows = np.flatnonzero(patterns.answering)
+        column_of = {label: column for column, label in enumerate(matrix.items)}
+        columns = np.array([column_of[label] for label in labels])
+        correlation = matrix.trial_correlation
+        counted = patterns.with_trial_correlation(1.0 if correlation is None else correlation)
+        answers.append(part_of(counted, rows, columns))
+        systems.append([matrix.respondents[row] for row in rows])
+    prior = None
+    pairs = None
+    if earlier.responses is None:
+        in_sds = np.array([[earlier.latent_sd, 0], [earlier.latent_mean, 1]])
+        errors = in_sds @ covariances @ in_sds.T + LITTLE * np.eye(2)
+        mean = np.stack([items.discrimination, items.intercept], axis=1)
+        prior = Prior(mean, np.linalg.inv(errors))
+    else:
+        _, *pairs = np.intersect1d(*systems, return_indices=True)
+    copies = max(near_duplicates(group).copies for group in answers)
+    return changes(items, answers, fdr, prior=prior, pairs=pairs, copies=copies)
 
 
 def mixed(
@@ -286,16 +349,16 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     """
     a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
     of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
-    of_a, of_d = (np.minimum(values, _DRIFT.most_variance) for values in (of_a, of_d))
+    of_a, of_d = (np.minimum(values, _MOST_VARIANCE) for values in (of_a, of_d))
     both = np.nan_to_num((a**2 * of_b - of_d - b**2 * of_a) / (2 * b))
-    of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _DRIFT.most_variance)
+    of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _MOST_VARIANCE)
     both = np.clip(both, -np.sqrt(of_a * of_d), np.sqrt(of_a * of_d))
     by_logit = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
     if result.model != "3PL":
         return by_logit
     theta = mean + sd * _ABILITIES
     curves = curves_of(Items(a, result.parameters.intercept, logits_of_guessing(c)), theta)
-    information = complete_data_information(curvatures(curves, np.exp(-(_ABILITIES**2) / 2)), theta)
+    information = complete_data_information(curvatures(curves, _NORMAL), theta)
     follows = np.nan_to_num(np.linalg.pinv(np.nan_to_num(information[:, :2, :2])))
     moved = np.ones((len(a), 3, 1))
     moved[:, :2] = -follows @ np.nan_to_num(information[:, :2, 2:])
@@ -303,103 +366,3 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     values, axes = np.linalg.eigh(by_logit - by_guessing[:, :2, :2])
     by_guessing[:, :2, :2] += axes * np.maximum(values, 0)[:, None] @ axes.swapaxes(1, 2)
     return np.asarray(by_guessing)
-
-
-def drift_of(
-    result: FitResult,
-    patterns: Patterns,
-    fixed: NDArray[np.bool_],
-    covariances: Array,
-    copies: float = 1.0,
-) -> tuple[Array, NDArray[np.bool_], Array]:
-    """Test the fixed items, with ``copies`` respondents per independent respondent.
-
-    Ability is measured in SDs of the respondents. The parameters of fixed item j have the score s_j
-    and the complete-data information D_j, and their earlier estimates have the covariance C_j. If
-    the mean and log SD of ability are off by η, the parameters are off by H_j η. Then D_j⁻¹ s_j ~
-    N(H_j η, f D_j⁻¹ + C_j), where f is ``copies``. Generalised least squares estimates η, and the
-    residual of each intercept is tested. The item with the largest one is set aside until none is
-    significant (Holm 1979). Abilities are then estimated without these items, and the others are
-    tested again.
-
-    With the z of each item (above 0 if it became easier, NaN if it is not tested) come which drift,
-    and the variances of the mean and the log SD of ability that errors of the anchors add. The
-    variance is two thirds of the binomial one at the expected proportion plus one third of the
-    observed one. To first order this gives the signed root of the deviance, so that z is nearly
-    normal for small counts as well.
-    """
-    from scipy.special import ndtr
-
-    from irtkit.calibration.likelihood import MarginalLikelihood
-    from irtkit.calibration.search import GridSchedule
-    from irtkit.quadrature import engine_of
-
-    mean = result.latent_mean
-    sd = result.latent_sd
-    parameters = result.parameters
-    variances = None
-    logits = logits_of_guessing(parameters.guessing) if result.model == "3PL" else None
-    rows = np.flatnonzero(patterns.answering)
-    responses = patterns.margins.item_responses[REAL]
-    used = parameters.known & (responses > 0)
-    z = np.full(len(fixed), np.nan)
-    drifts = np.zeros(len(fixed), bool)
-    inside = parameters.standardised(sd, mean)
-    while True:
-        columns = np.flatnonzero(used & ~drifts)
-        items = Items(inside.discrimination, inside.intercept, logits).chosen(columns)
-        responding = part_of(patterns, rows, columns)
-        engine = engine_of(responding, with_guessing=logits is not None)
-        terms = MarginalLikelihood(engine, GridSchedule().nodes(items, responding)).terms(items)
-        tested = fixed[columns] & (terms.information[:, 1, 1] > 1 / _DRIFT.most_variance)
-        score = terms.gradient[tested]
-        information = terms.information[tested]
-        places = columns[tested]
-        size = score.shape[1]
-        moves = np.zeros((len(places), size, 2))  # H
-        moves[:, 1, 0] = moves[:, 0, 1] = inside.discrimination[places]
-        in_sds = np.eye(size)
-        in_sds[0, 0], in_sds[1, 0] = sd, mean
-        errors = in_sds @ covariances[places] @ in_sds.T
-        if variances is None:
-            plain: Any = moves.swapaxes(1, 2) @ information
-            effect = np.linalg.pinv((plain @ moves).sum(axis=0)) @ plain
-            variances = np.diag((effect @ errors @ effect.swapaxes(1, 2)).sum(axis=0))
-        if len(places) < _DRIFT.fewest:
-            break
-        weighted = moves.swapaxes(1, 2) @ np.linalg.inv(
-            copies * np.eye(size) + information @ errors
-        )
-        of_score = np.einsum("jrk,jk->jr", weighted, score)
-        of_moves = weighted @ information @ moves
-        of_intercept = information[:, 1, 1]
-        along = information[:, 1] / of_intercept[:, None]
-        off = score[:, 1] / of_intercept
-        by = np.einsum("jk,jkr->jr", along, moves)
-        earlier = np.einsum("jk,jkl,jl->j", along, errors, along)
-        share = patterns.margins.item_right[REAL, places] / responses[places]
-        expected = parameters.chosen(places).expected_error(sd, mean)
-        ratio = share * (1 - share) / (expected * (1 - expected))
-        skewed = copies * (2 + ratio) / 3 / of_intercept + earlier
-        staying = np.ones(len(places), bool)
-        largest = 0.0
-        while True:
-            inverse = np.linalg.pinv(of_moves[staying].sum(axis=0))
-            step = inverse @ of_score[staying].sum(axis=0)
-            leverage = np.einsum("jr,rs,js->j", by, inverse, by) / (copies / of_intercept + earlier)
-            left = np.where(staying, 1 - np.minimum(leverage, _DRIFT.most_leverage), 1 + leverage)
-            z[places] = (off - by @ step) / np.sqrt(skewed * left)
-            sizes = np.where(staying, np.abs(z[places]), 0.0)
-            worst = int(sizes.argmax())
-            n = int(staying.sum())
-            significant = n >= _DRIFT.fewest and n * 2 * ndtr(-sizes[worst]) < LEVEL
-            if not significant or sizes[worst] < _DRIFT.at_once * largest:
-                break
-            staying[worst], largest = False, max(largest, float(sizes[worst]))
-        if staying.all():
-            break
-        drifts[places[~staying]] = True
-        mean = mean + sd * step[0]
-        sd = sd * np.exp(step[1])
-        inside = mixed(fixed, parameters.standardised(sd, mean), inside)
-    return z, drifts, variances

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.calibrated import LEVEL, mixed
+from irtkit.calibration.calibrated import mixed
 from irtkit.calibration.priors import ItemPrior, WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.calibration.standard_errors import item_errors
 from irtkit.data.limits import BOUND, BOUND_OF_SQUARES, connectivity_of, dimensionality
-from irtkit.data.slopes import proportion_score
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE, proportion_score
 from irtkit.findings import Finding, Remedy
 from irtkit.irf import OF_LEVELS, Z95, ItemParameters, Items, ModelName, logistic
 from irtkit.responses.guessing import near_chance
@@ -528,7 +528,7 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         sides = {"easier": anchors.drifts & easier, "harder": anchors.drifts & ~easier}
         values = {side: _named(result, which)["items"] for side, which in sides.items()}
         remedy = Remedy({}, code="fixed=earlier.items.drop(result.items.query('drifts').index)")
-        values |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "level": LEVEL}
+        values |= {"n": n_drifting, "n_fixed": int(fixed.sum()), "fdr": FALSE_DISCOVERY_RATE}
         yield _warning("anchor-drift", remedy, **values)
     n = int((usual | unbounded).sum())
     times = {"intercept": n, "discrimination": n if sloped else 1}

@@ -105,7 +105,7 @@ def fitted(
     result = result_of(specification, estimates, duplicates, by_chance=by_chance)
     if anchors is not None:
         fixed = specification.is_fixed
-        tested = anchors_of(result, counted, anchors, fixed, estimates.population_se)
+        tested = anchors_of(result, responses, anchors, fixed, estimates.population_se)
         result = replace(result, anchors=tested)
     result = widened(dispersed(result, patterns), patterns)
     return concluded(

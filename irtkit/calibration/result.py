@@ -86,7 +86,7 @@ class Anchors:
 
     fixed: NDArray[np.bool_]  #: Which items kept their parameters, (n_items,).
     drift_z: NDArray[np.float64]
-    """Score test of the intercept of each of them: above 0 if the item became easier."""
+    """z of the change of each of them: above 0 if the item became easier."""
     drifts: NDArray[np.bool_]  #: Which of them differ significantly from their parameters.
     mean_se: float | None = None
     """Standard error of the mean of ability; None without standard errors. It includes the sampling
@@ -425,8 +425,8 @@ class FitResult(Questions, Printed):
         - status: "ok", "flat", "no variance", "unbounded" or "no responses".
         - dispersion: with scores between 0 and 1. How much those of the item vary about the model,
           as a variance in units of the common one. NaN for items of right and wrong.
-        - fixed, drift_z, drifts: after a fit with ``fixed``. The z of a score test of the intercept
-          is above 0 if the item became easier; whether it is significant.
+        - fixed, drift_z, drifts: after a fit with ``fixed``. z is above 0 if the item became
+          easier; whether it did change (:func:`irtkit.drift`).
         - kind: after a fit of the GPCM or GRM, "binary", "levels", "fraction" or "counts".
         - component: if too few responses link groups of respondents and items. 1 has the most
         respondents, and 0 means without a linking response.

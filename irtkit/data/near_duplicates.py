@@ -66,6 +66,11 @@ class NearDuplicates(NamedTuple):
         """Whether there are near-duplicates enough to matter."""
         return self.n_eff < self.n
 
+    @property
+    def copies(self) -> float:
+        """Respondents per independent one, 1 if there are no near-duplicates."""
+        return self.n / self.n_eff
+
 
 class _Pairs(NamedTuple):
     """Pairs of respondents with common items. Each array has one value per pair."""

@@ -1,15 +1,7 @@
 """Drift: items that became easier or harder between two versions of a benchmark.
 
-Systems of both versions are fitted together on the common items. Given abilities θ, the answers to
-item j have the logit aθ + d + δx, where x is 1 for systems of the new version, and z is the signed
-root of the likelihood ratio of δ (Swaminathan & Rogers 1990). Abilities come from the items that
-are not found to drift, in rounds, with a mean of their own in each version.
-
-z is N(0, 1) of items that stayed. Items that drift are learned as one normal distribution above and
-one below 0 (Efron 2008), which gives each item a probability of having stayed. If the procedure of
-Benjamini & Hochberg (1995) finds any item at the rate fdr, items are called, the surest first,
-while the mean probability that they stayed is at most fdr. Without drift no item is called in
-1 − fdr of all data.
+The items of the old version are calibrated on its systems, and `irtkit.calibration.changes` tests
+each item that both versions have.
 """
 
 from __future__ import annotations
@@ -20,34 +12,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.calibration.calibrated import calibrated_items, changes_since
+from irtkit.calibration.changes import LEAST_ITEMS, Mixture
 from irtkit.capabilities import require
 from irtkit.checks import check_number
-from irtkit.data.mixtures import memberships
-from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.findings import Finding
 from irtkit.fitting import fit, silently
 from irtkit.io.reading import as_responses
 from irtkit.printed import Printed, Shown
-from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array
-
-    Marks = NDArray[np.bool_]
-
-_LEAST_ITEMS = 3  # Fewest items left: of two that disagree, either may have drifted.
-_MOST_ROUNDS = 10  # Searches for drifting items; 1 to 4 occur.
-_STEPS = 12  # Newton steps, each at most 1 logit or SD.
-_DELTA_SD = 3.0  # Of a wide normal prior, which keeps δ finite where all systems are right.
-_MOST_ALIKE = 0.95  # Correlation of a system's residuals in both versions.
-_ROUNDS_OF_MIXTURE = 200  # Steps of EM: 800 more change p_drift by less than 1e-5.
-_PRIOR_ITEMS = 0.5, 10.0  # Drifting on either side, and in all: pseudo-counts.
-_DRIFTING_Z, _LEAST_Z = 3.0, 2.0  # Mean of z of items that drift: where it starts, and its least.
+    from irtkit.calibration.changes import Changes
+    from irtkit.responses import ResponseMatrix
 
 
 class Change(NamedTuple):
@@ -183,259 +162,103 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
     import pandas as pd
 
     check_number("fdr", fdr, above=0, below=1)
-    versions = [_version(given, reading) for given in (old, new)]
-    frames = []
-    copies = 1.0
-    for matrix, patterns in versions:
-        rows = np.flatnonzero(patterns.real & patterns.answering)
-        chosen = patterns.chosen(rows)
-        right, tried = chosen.dense()
-        shares = np.where(tried > 0, right / np.maximum(tried, 1), np.nan)
-        labels = [matrix.respondents[row] for row in rows]
-        frames.append(pd.DataFrame(shares, labels, list(matrix.items)).dropna(axis=1, how="all"))
-        alike = near_duplicates(chosen)
-        if alike.matter:
-            copies = max(copies, alike.n / alike.n_eff)
-    before, after = frames
-    common = before.columns.intersection(after.columns, sort=False)
-    if len(common) < _LEAST_ITEMS:
+    for version in (old, new):
+        require("drift", version)
+    matrices = [
+        version.saved_responses
+        if isinstance(version, FitResult)
+        else as_responses(version, **reading)
+        for version in (old, new)
+    ]
+    for matrix in matrices:
+        require("drift", matrix)
+    with silently():
+        result = old if isinstance(old, FitResult) else fit(matrices[0], standard_errors=False)
+    before, after = (_shares(matrix) for matrix in matrices)
+    earlier = calibrated_items(result)
+    is_known = earlier.places_of(tuple(before.columns)) >= 0
+    common = before.columns[is_known].intersection(after.columns, sort=False)
+    if len(common) < LEAST_ITEMS:
         raise ValueError(
             f"old and new have {len(common)} items in common by label, and drift needs "
-            f"{_LEAST_ITEMS}"
+            f"{LEAST_ITEMS}"
         )
-    pooled = pd.concat([before[common], after[common]], keys=["old", "new"])
-    labels = [f"{version}: {label}" for version, label in pooled.index]
-    matrix = ResponseMatrix(pooled.to_numpy(), labels, list(common))
-    with silently():
-        parameters = fit(matrix, "2PL", standard_errors=False, progress=False).parameters
-    both = before.index.intersection(after.index, sort=False)
-    pairs = np.stack([before.index.get_indexer(both), after.index.get_indexer(both) + len(before)])
-    is_new = np.arange(len(pooled)) >= len(before)
-    answers = Answers(pooled.to_numpy(), is_new, pairs, copies)
-    slope = np.nan_to_num(parameters.discrimination)
-    tests, called, mixture, ability = changed_items(
-        answers, slope, np.nan_to_num(parameters.intercept), fdr
-    )
-    became = np.where(tests.change > 0, "easier", "harder")
+    tested = changes_since(earlier, matrices[1], common, fdr=fdr)
+    became = np.where(tested.change > 0, "easier", "harder")
     columns = {
-        "became": np.where(called, became, ""),
-        "change": tests.change,
-        "change_se": tests.error,
-        "z": tests.z,
-        "p_drift": 1 - mixture.stayed,
+        "became": np.where(tested.called, became, ""),
+        "change": tested.change,
+        "change_se": tested.error,
+        "z": tested.z,
+        "p_drift": 1 - tested.mixture.stayed,
         "old_score": before[common].mean(),
         "new_score": after[common].mean(),
         "n_old": before[common].notna().sum(),
         "n_new": after[common].notna().sum(),
     }
     table = pd.DataFrame(columns, pd.Index(common, name="item"))
-    order = np.lexsort((mixture.stayed, ~called))
+    order = np.lexsort((tested.mixture.stayed, ~tested.called))
+    staying = common[~tested.called]
     return Drift(
         items=table.iloc[order],
-        shift=_shift(called, tests, mixture, ability[is_new]),
-        improvement=_improvement(before[common[~called]], after[common[~called]], copies),
+        shift=_shift(tested),
+        improvement=_improvement(before[staying], after[staying], tested.copies),
         removed=tuple(before.columns.difference(common, sort=False)),
         added=tuple(after.columns.difference(common, sort=False)),
         n_old=len(before),
         n_new=len(after),
-        n_both=len(both),
+        n_both=len(before.index.intersection(after.index)),
         fdr=fdr,
     )
 
 
-def _version(given: object, reading: dict[str, Any]) -> tuple[ResponseMatrix, Patterns]:
-    """Responses to a version, and their patterns."""
-    require("drift", given)
-    matrix = (
-        given.saved_responses if isinstance(given, FitResult) else as_responses(given, **reading)
-    )
-    require("drift", matrix)
-    return matrix, patterns_of(matrix, synthetic_is_real=False)
+def _shares(matrix: ResponseMatrix) -> pd.DataFrame:
+    """Shares right of real systems and of items with an answer, NaN where missing."""
+    import pandas as pd
+
+    patterns = patterns_of(matrix, synthetic_is_real=False)
+    rows = np.flatnonzero(patterns.answering)
+    right, tried = patterns.dense(rows)
+    shares = np.where(tried > 0, right / np.maximum(tried, 1), np.nan)
+    labels = [matrix.respondents[row] for row in rows]
+    return pd.DataFrame(shares, labels, list(matrix.items)).dropna(axis=1, how="all")
 
 
-class Answers(NamedTuple):
-    """Answers of two groups of systems to the same items."""
+def _shift(tested: Changes) -> Change:
+    """Mean score of the new systems that the called items add, with changes shrunk.
 
-    share: Array  # Share of right answers, (n, n_items), NaN if missing.
-    second: Marks  # Systems of the second group, (n,).
-    pairs: NDArray[np.intp]  # Rows of systems that are in both groups, (2, n_both).
-    copies: float = 1.0  # Systems per independent system.
-
-
-class ItemTests(NamedTuple):
-    """Change δ of every item from the first to the second group, (n_items,)."""
-
-    z: Array
-    change: Array
-    error: Array
-    slope: Array
-    intercept: Array
-
-
-class Mixture(NamedTuple):
-    """How z is distributed over all items."""
-
-    stayed: Array  # Probability of every item to have stayed.
-    mean: Array  # Mean of its z without its own error, if it drifts, given z and its side.
-    variance: Array  # The same, variance.
-    of_side: Array  # Variance of what is learned of its side.
-
-
-def changed_items(
-    answers: Answers, slope: Array, intercept: Array, fdr: float
-) -> tuple[ItemTests, Marks, Mixture, Array]:
-    """Test all items, and say which changed, and abilities by those that did not."""
-    from scipy.special import ndtr
-    from scipy.stats import false_discovery_control
-
-    kept = np.ones(len(slope), bool)
-    for _ in range(_MOST_ROUNDS):
-        ability = _abilities(answers, slope, intercept, kept)
-        tests = _tested(answers, slope, intercept, ability, free_slopes=False)
-        mixture = _mixture(tests.z)
-        differs = false_discovery_control(2 * ndtr(-np.abs(tests.z))) <= fdr
-        if (kept == ~differs).all() or (~differs).sum() < _LEAST_ITEMS:
-            break
-        kept = ~differs
-    estimates = _tested(answers, slope, intercept, ability, free_slopes=True)
-    order = np.argsort(mixture.stayed)
-    rate = np.cumsum(mixture.stayed[order]) / np.arange(1, len(order) + 1)
-    called = np.zeros(len(slope), bool)
-    called[order[rate <= fdr]] = differs.any()
-    return estimates._replace(z=tests.z), called, mixture, ability
-
-
-def _abilities(answers: Answers, slope: Array, intercept: Array, kept: Marks) -> Array:
-    """Modes of ability given some items, N(mean of the group, 1) in the population."""
-    from scipy.special import expit
-
-    answered = ~np.isnan(answers.share[:, kept])
-    share = np.nan_to_num(answers.share[:, kept])
-    a = slope[kept]
-    ability = np.zeros(len(share))
-    mean = np.zeros(2)
-    group = answers.second.astype(int)
-    for _ in range(_STEPS):
-        p = expit(np.outer(ability, a) + intercept[kept])
-        gradient = (answered * (share - p)) @ a - (ability - mean[group])
-        information = (answered * p * (1 - p)) @ a**2 + 1
-        ability = ability + np.clip(gradient / information, -1, 1)
-        mean = np.array([ability[group == k].mean() for k in range(2)])
-    return ability
-
-
-def _tested(
-    answers: Answers, slope: Array, intercept: Array, ability: Array, *, free_slopes: bool
-) -> ItemTests:
-    """Signed roots of likelihood ratios of δ, given abilities, by logistic regressions.
-
-    Slopes of the fit to both groups are held, or estimated together with δ (``free_slopes``). The
-    fit makes an item that became easier too steep if the second group is abler, and δ too small.
-    Free slopes allow for that, but are flattened by the error of abilities, and make more false
-    calls.
+    Slope and intercept follow a change that is shrunk, as they err together. What is left of their
+    errors adds to that of the change.
     """
-    from scipy.special import expit, log_expit
-
-    answered = ~np.isnan(answers.share)
-    share = np.nan_to_num(answers.share)
-    offset = np.outer(ability, slope)
-    columns = [np.ones_like(ability), answers.second.astype(float)]
-    if free_slopes:
-        columns.insert(0, ability)
-    design = np.stack(columns, axis=1)
-    start = np.zeros((design.shape[1], len(slope)))
-    start[-2] = intercept
-    precision = np.full(len(start), 1e-6)
-    precision[-1] = _DELTA_SD**-2
-    deviance = []
-    for n_free in (len(start) - 1, len(start)):
-        columns_free = design[:, :n_free]
-        weights = start[:n_free].copy()
-        for _ in range(_STEPS):
-            p = expit(offset + columns_free @ weights)
-            weight = answered * p * (1 - p)
-            residual = answered * (share - p)
-            gradient = columns_free.T @ residual - precision[:n_free, None] * weights
-            information = np.einsum("ij,ip,iq->jpq", weight, columns_free, columns_free)
-            information += np.diag(precision[:n_free])
-            step = np.linalg.solve(information, gradient.T[:, :, None])[:, :, 0].T
-            weights = weights + np.clip(step, -1, 1)
-        logit = offset + columns_free @ weights
-        value = share * log_expit(logit) + (1 - share) * log_expit(-logit)
-        deviance.append(-2 * (value * answered).sum(axis=0))
-    level, change = weights[-2:]
-    z = np.sign(change) * np.sqrt(np.maximum(deviance[0] - deviance[1], 0.0))
-    # systems that are in both groups: their answers correlate
-    on_others = np.linalg.solve(information[:, :-1, :-1], information[:, :-1, -1:])[:, :, 0]
-    contrast = answered * (design[:, -1:] - design[:, :-1] @ on_others.T)
-    scale = np.sqrt(weight)
-    first, then = answers.pairs
-    product = (scale[first] * scale[then]).sum()
-    alike = (residual[first] * residual[then]).sum() / product if product > 0 else 0.0
-    alike = float(np.clip(alike, 0.0, _MOST_ALIKE))
-    shared = (contrast[first] * contrast[then] * scale[first] * scale[then]).sum(axis=0)
-    alone = (contrast**2 * weight).sum(axis=0)
-    variance = answers.copies * (1 + 2 * alike * shared / np.maximum(alone, 1e-9))
-    error = np.sqrt(variance * np.linalg.inv(information)[:, -1, -1])
-    if free_slopes:
-        slope = slope + weights[0]
-    return ItemTests(z / np.sqrt(variance), change, error, slope, level)
-
-
-def _mixture(z: Array) -> Mixture:
-    """Learn how z of drifting items is distributed, on either side of 0 (EM)."""
-    from scipy.stats import norm
-
-    of_side, of_all = _PRIOR_ITEMS
-    signs = np.array([1.0, -1.0])[:, None]
-    share = np.full((2, 1), 0.03)
-    mean = np.full((2, 1), _DRIFTING_Z)
-    sd = np.full((2, 1), 1.5)
-    along = signs * z
-    for _ in range(_ROUNDS_OF_MIXTURE):
-        stays = np.log(1 - share.sum()) + norm.logpdf(z)
-        drifts = np.log(share) + norm.logpdf(along, mean, sd)
-        (stayed, *above_and_below), _ = memberships(np.vstack([stays, drifts]))
-        weight = np.array(above_and_below)
-        n = weight.sum(axis=1, keepdims=True)
-        share = (n + of_side) / (len(z) + of_all)
-        mean = ((weight * along).sum(axis=1, keepdims=True) + _DRIFTING_Z) / (n + 1)
-        mean = np.maximum(mean, _LEAST_Z)
-        squares = (weight * (along - mean) ** 2).sum(axis=1, keepdims=True)
-        sd = np.maximum(np.sqrt((squares + 2) / (n + 2)), 1.0)
-    side = (z < 0).astype(int)
-    mean, sd, n = mean[side, 0], sd[side, 0], n[side, 0]
-    reliable = 1 - 1 / sd**2
-    expected = mean + reliable * (np.abs(z) - mean)
-    of_side_mean = (1 - reliable) ** 2 * sd**2 / (n + 1)
-    return Mixture(stayed, np.sign(z) * expected, reliable, of_side_mean)
-
-
-def _shift(called: Marks, tests: ItemTests, mixture: Mixture, ability: Array) -> Change:
-    """Mean score of the new systems that the called items add, with changes shrunk."""
     from scipy.special import expit, stdtrit
 
+    called = tested.called
     if not called.any():
         return Change(0.0, 0.0, 0.0)
-    n_items = len(called)
-    level = tests.intercept[called]
-    error = tests.error[called]
-    drifts = 1 - mixture.stayed[called]
-    change = mixture.mean[called] * error
-    at = np.outer(ability, tests.slope[called]) + level
-    effect = (expit(at + change) - expit(at)).mean(axis=0) / n_items
-    p = expit(at + change)
-    by_z = error * (p * (1 - p)).mean(axis=0) / n_items
-    value = float(drifts @ effect)
-    variance = (
-        by_z**2 * mixture.variance[called] * drifts + effect**2 * drifts * (1 - drifts)
-    ).sum()
-    sides = np.sign(change)
-    for side in (-1, 1):
-        at_side = sides == side
-        variance += by_z[at_side].sum() ** 2 * mixture.of_side[called][at_side][:1].sum()
+    mixture = Mixture(*(values[called] for values in tested.mixture))
+    drifts = 1 - mixture.stayed
+    covariance = tested.covariance[called]
+    follows = covariance[:, :, -1] / covariance[:, -1:, -1]
+    shrunk = mixture.change - tested.change[called]
+    weights = tested.weights[called] + follows * shrunk[:, None]
+    ability = tested.later.ability
+    mass = tested.later.mass / len(called)
+    design = np.stack([ability, np.ones_like(ability)], axis=1)
+    old = expit(design @ weights[:, :2].T)
+    new = expit(design @ weights[:, :2].T + weights[:, 2])
+    effect = mass @ (new - old)
+    rise = new * (1 - new)
+    of_parameters = (rise - old * (1 - old)).T @ (mass[:, None] * design)
+    gradient = np.column_stack([of_parameters, mass @ rise])
+    of_change = (gradient * follows).sum(axis=1)
+    whole = np.einsum("jp,jpq,jq->j", gradient, covariance, gradient)
+    rest = whole - of_change**2 * covariance[:, -1, -1]
+    variance = (of_change**2 * mixture.variance + rest) * drifts + effect**2 * drifts * (1 - drifts)
+    common = [(of_change * mixture.common)[side].sum() for side in (effect > 0, effect < 0)]
     # what is learned of items that drift rests on about as many as are called
-    reach = float(stdtrit(1 + called.sum(), 0.975) * np.sqrt(variance))
+    error = np.sqrt(variance.sum() + np.square(common).sum())
+    reach = float(stdtrit(1 + called.sum(), 0.975) * error)
+    value = float(drifts @ effect)
     return Change(value, value - reach, value + reach)
 
 

@@ -6,12 +6,12 @@ slope a/A and difficulty A·b + B there (Kolen & Brennan 2014, chapter 6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from irtkit.calibration.calibrated import CalibratedItems, calibrated_items
+from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, changes_since
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of
 from irtkit.findings import Finding
@@ -20,6 +20,7 @@ from irtkit.printed import Printed, Shown
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.irf import Array
 
@@ -30,9 +31,6 @@ _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
 _LEAST_SLOPE = 0.2  # Slope per SD of ability: below, b moves by 5 SDs if the intercept moves by 1.
 _MOST_SLOPE = 1e3  # A at which a search has failed: SDs of scales differ by less.
 _MOST_GROUPS = 20  # Groups of items that the jackknife leaves out in turn.
-_CENTRAL, _CENTRAL_Z = 2 / 3, 0.9674  # Quantile of |z| that shows its spread, and its normal value.
-_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60  # Weight of theory, and t (benchmarks/model_tests.py).
-_MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay out; 1 to 4 occur.
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class Linking(Printed):
     items: pd.DataFrame = field(repr=False)
     """Common items, index "item": discrimination and difficulty in the first calibration,
     linked_discrimination and linked_difficulty of the second on the scale of the first, difference
-    (of the difficulties, linked less first), z and p_value (NaN without standard errors), and
-    drifts (whether the difficulty changed, at the false-discovery rate)."""
+    (of the difficulties, linked less first), and z, p_value and drifts as in
+    :func:`irtkit.drift`: z is above 0 if the item became easier."""
     fdr: float
 
     def ability(self, ability: Any) -> Any:
@@ -74,8 +72,8 @@ def link(
 ) -> Linking:
     """Link the scales of two calibrations by their common items.
 
-    Items whose difficulty changed (drift) are left out. To keep a scale, so that earlier items do
-    not change at all, use ``fixed=`` of :func:`irtkit.fit`.
+    Items that changed, as :func:`irtkit.drift` finds them, are left out. To keep a scale, so that
+    earlier items do not change at all, use ``fixed=`` of :func:`irtkit.fit`.
 
     Parameters
     ----------
@@ -85,8 +83,8 @@ def link(
     method : str, default "Stocking-Lord"
         "Stocking-Lord", "Haebara", "mean-sigma" or "mean-mean".
     fdr : float, default 0.05
-        False-discovery rate for drifting items (Benjamini & Hochberg 1995). 0 keeps all items, and
-        so do calibrations without standard errors.
+        False-discovery rate for items that changed. 0 keeps all items, and so do calibrations
+        that are not both results with their responses.
 
     Returns
     -------
@@ -106,9 +104,7 @@ def link(
     squared differences between the curves of all items, and Stocking-Lord between expected scores.
 
     Standard errors are from a jackknife over items (Efron & Tibshirani 1993). For results they
-    include the sampling error of the mean and SD of ability. Drifting items are left out and the
-    rest linked again, until no more are found. z is divided by its spread over the common items, as
-    linking removes the error that all items share.
+    include the sampling error of the mean and SD of ability.
 
     Examples
     --------
@@ -120,6 +116,7 @@ def link(
     (2.0, 1.0)
     """
     import pandas as pd
+    from scipy.special import ndtr
 
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
@@ -138,7 +135,9 @@ def link(
         raise ValueError("the calibrations must have at least two items in common, by label")
     earlier = calibrations[0].chosen(places[0])
     later = calibrations[1].chosen(places[1])
-    (slope, intercept), kept = _without_drifting(method, earlier, later, fdr)
+    z, drifts = _drift(earlier, later, fdr)
+    kept = ~drifts
+    slope, intercept = _checked(method, earlier.chosen(kept), later.chosen(kept))
     slope_se, intercept_se = _jackknife(method, earlier.chosen(kept), later.chosen(kept))
     unit_se, mean_se = earlier.scale_se
     later_unit_se, later_mean_se = later.scale_se
@@ -154,73 +153,39 @@ def link(
         "difficulty": first_items.difficulty,
         "linked_difficulty": linked.difficulty,
         "difference": linked.difficulty - first_items.difficulty,
-        **_drift(earlier, later, slope, intercept),
-        "drifts": ~kept,
+        "z": z,
+        "p_value": 2 * ndtr(-np.abs(z)),
+        "drifts": drifts,
     }
     table = pd.DataFrame(columns, pd.Index(list(earlier.labels or ()), name="item"))
     return Linking(slope, intercept, slope_se, intercept_se, method, table, fdr)
 
 
-def _without_drifting(
-    method: str, earlier: CalibratedItems, later: CalibratedItems, fdr: float
-) -> tuple[tuple[float, float], Any]:
-    """A and B by the items that do not drift, and which these are."""
-    from scipy.stats import false_discovery_control
+def _drift(
+    earlier: CalibratedItems, later: CalibratedItems, fdr: float
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Test all items for a change: z, NaN if they are not tested, and which changed."""
+    if not fdr or earlier.responses is None or later.responses is None:
+        n = earlier.parameters.n_items
+        return np.full(n, np.nan), np.zeros(n, bool)
+    tested = changes_since(earlier, later.responses, earlier.labels or (), fdr=fdr)
+    return tested.z, tested.called
 
-    kept = np.ones(earlier.parameters.n_items, np.bool_)
-    rounds = 0
-    while True:
-        constants = _constants(method, earlier.chosen(kept), later.chosen(kept))
-        if not np.isfinite(constants).all() or not 1 / _MOST_SLOPE < constants[0] < _MOST_SLOPE:
-            if kept.sum() < 2:
-                rule = f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are"
-                raise ValueError(f"{rule} left")
-            raise ValueError(
-                f"method={method!r} finds no A above 0. It needs two common items that discriminate"
-                ", with slopes of the same sign (mean-sigma: and different difficulties)"
-            )
-        p_value = _drift(earlier, later, *constants)["p_value"]
-        tested = np.isfinite(p_value)
-        drifts = np.zeros(len(kept), np.bool_)
-        if fdr and tested.any():
-            drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
-        rounds += 1
-        if rounds > _MOST_ROUNDS:
-            drifts |= ~kept
-        if (drifts == ~kept).all():
-            return constants, kept
-        kept = ~drifts
+
+def _checked(method: str, earlier: CalibratedItems, later: CalibratedItems) -> tuple[float, float]:
+    """A and B, or an error if a method does not give them."""
+    constants = _constants(method, earlier, later)
+    if not np.isfinite(constants).all() or not 1 / _MOST_SLOPE < constants[0] < _MOST_SLOPE:
+        raise ValueError(
+            f"method={method!r} finds no A above 0. It needs two common items that discriminate, "
+            "with slopes of the same sign (mean-sigma: and different difficulties)"
+        )
+    return constants
 
 
 def _discriminate(calibrated: CalibratedItems) -> Any:
     """Which items have a slope that gives their difficulty a meaning."""
     return calibrated.parameters.discrimination * calibrated.latent_sd >= _LEAST_SLOPE
-
-
-def _drift(
-    earlier: CalibratedItems, later: CalibratedItems, slope: float, intercept: float
-) -> dict[str, Array]:
-    """Differences in difficulty over their standard errors, and p-values, NaN if unknown.
-
-    z is divided by the SD that it has without drift, at most 1: in theory √(1 − 2/n), as n items
-    give A and B.
-    """
-    from scipy.special import stdtr
-
-    linked = replace(earlier, parameters=_moved(later.parameters, slope, intercept))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        difference = linked.parameters.difficulty - earlier.parameters.difficulty
-        z = difference / np.hypot(
-            earlier.standard_errors[:, 1], slope * later.standard_errors[:, 1]
-        )
-    z[~_discriminate(earlier) | ~_discriminate(linked)] = np.nan
-    sizes = np.abs(z[np.isfinite(z)])
-    n = len(sizes)
-    if n > 2:
-        observed = (np.quantile(sizes, _CENTRAL) / _CENTRAL_Z) ** 2
-        variance = (n * observed + _WORTH * (1 - 2 / n)) / (n + _WORTH)
-        z /= np.clip(np.sqrt(variance), _LEAST_SPREAD, 1)
-    return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}
 
 
 def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParameters:

@@ -558,7 +558,9 @@ def save_items(
     ``misfit`` has one value per size and ``ends`` one per number of items asked.
     """
     record = {
-        "items": storage.fields_of(replace(items, best=None, misfit=None, end=None)),
+        "items": storage.fields_of(
+            replace(items, best=None, misfit=None, end=None, responses=None)
+        ),
         "best": np.nan if items.best is None else items.best(),
         "sizes": sizes,
         "misfit": misfit,
