@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import ItemParameters, ResponseMatrix, fit, select_items, simulate_responses
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    fit,
+    read_responses,
+    select_items,
+    simulate_responses,
+)
 from irtkit.responses import Source
-from irtkit.selection.harnesses import document_numbers, sample_ids
+from irtkit.selection.harnesses import command_line, document_numbers, sample_ids
 from tests.commands import printed, run
 
 if TYPE_CHECKING:
@@ -37,6 +48,35 @@ def test_numbers_of_documents_ascend_in_every_task() -> None:
     assert all(of_task == sorted(of_task) for of_task in numbers.values())
     asked = {f"{task}/{number}" for task, of_task in numbers.items() for number in of_task}
     assert asked == {*selection.items}
+
+
+TASK = """task: sums
+dataset_path: json
+dataset_kwargs: {data_files: {test: questions.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}}"
+doc_to_target: "{{answer}}"
+metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("lm_eval") is None, reason="needs lm_eval")
+def test_lm_eval_asks_the_documents_that_its_logs_name(tmp_path: Path) -> None:
+    questions = [{"question": f"{number} + 1?", "answer": "lol"} for number in range(30)]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    (tmp_path / "sums.yaml").write_text(TASK)
+    labels = [f"sums/{number}" for number in range(30)]
+    line = command_line("lm-eval", responses_of(labels), labels[20:] + labels[3:9])
+    words = shlex.split(line.replace("hf --model_args pretrained=MODEL", "dummy --include_path ."))
+    command = [sys.executable, "-m", *words]
+    subprocess.run(command, check=True, cwd=tmp_path, env=os.environ | {"HF_HOME": str(tmp_path)})
+    (log,) = tmp_path.glob("runs/*/samples_sums_*.jsonl")
+    documents = [json.loads(record) for record in log.read_text().splitlines()]
+    assert [each["doc_id"] for each in documents] == [*range(3, 9), *range(20, 30)]
+    assert all(each["doc"]["question"] == f"{each['doc_id']} + 1?" for each in documents)
+    assert read_responses(tmp_path / "runs").n_items == 16
 
 
 def test_ids_of_samples_name_their_task_only_where_tasks_differ() -> None:
