@@ -180,72 +180,74 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     Errors of items are common to systems. Without a covariance of items errors are independent.
     """
     variance = result.board_se[places] ** 2
-    joint = result.item_covariance
-    if joint is None:
+    if result.item_covariance is None:
         return np.diag(variance)
-    joint = joint._replace(alone=np.nan_to_num(joint.alone))
+    joint = result.item_covariance.defined
     by_population, board, weighted = _by_system(result)
     parts = _by_items(result, result.patterns, joint.alone.shape[1])
-    moved = np.concatenate([np.stack([_dense(g).T for g in each]) for _, each in parts], axis=2)
-    both = np.concatenate([by_population.T, moved.reshape(-1, len(board))]).astype(np.float64)
+    tables = [np.stack([_dense(g).T for g in moved]) for _, moved in parts]
+    by_items = np.concatenate(tables, axis=2)
+    size, n_items, n = by_items.shape
+    both = np.concatenate([by_population.T, by_items.reshape(-1, n)]).astype(np.float64)
     back = board @ np.linalg.pinv(weighted.T @ board)
-    both = both[:, places] - (both @ weighted) @ back[places].T
-    of_population = both[:2]
-    moved = both[2:].reshape(*moved.shape[:2], -1).swapaxes(0, 1)
+    projected = both[:, places] - (both @ weighted) @ back[places].T
+    of_population = projected[:2]
+    moved = projected[2:].reshape(size, n_items, -1).swapaxes(0, 1)
     products, population_products = joint.times(moved, of_population)
     common = np.tensordot(moved, products, ((0, 1), (0, 1)))
     common += of_population.T @ population_products
-    return np.asarray(common + np.diag(variance - np.diag(common)))
+    independent = variance - np.diag(common)
+    return np.asarray(common + np.diag(independent))
 
 
 def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
     """Errors of abilities with a covariance of items: v + gᵀ Cov g, and with Q g on the board."""
-    joint, size = joint._replace(alone=np.nan_to_num(joint.alone)), joint.alone.shape[1]
-    mean = result.ability
-    variance = result.posterior_sd**2
+    joint = joint.defined
+    n_items, size, _ = joint.alone.shape
+    n = len(result.ability)
     by_population, board, weighted = _by_system(result)
     by_items = partial(_by_items, result, patterns, size)
     narrow_weights = weighted.astype(np.float32)
     # BᵀWG of items and populations, and its product with Cov
-    sums = np.zeros((len(joint.alone), size, 2))
+    sums = np.zeros((n_items, size, 2))
     of_population = by_population.T @ weighted
-    kept = [*by_items()] if sums.size * len(mean) < _MOST_KEPT else None
+    kept = [*by_items()] if sums.size * n < _MOST_KEPT else None
     for rows, moved in kept or by_items():
         for k, g in enumerate(moved):
             sums[:, k] += g.T @ narrow_weights[rows]
     products, population_products = joint.times(sums, of_population)
     whole = np.tensordot(sums, products, ((0, 1), (0, 1))) + of_population.T @ population_products
 
-    total = np.empty(len(mean))
+    total = np.zeros(n)
     crossed = by_population @ population_products
     along = by_population @ joint.population
     blocks = joint.alone.astype(np.float32)
     moves = joint.moves.astype(np.float32)
     narrow = products.astype(np.float32)
     for rows, moved in kept or by_items():
-        total[rows] = 0.0
         for k, g in enumerate(moved):
             for m, other in enumerate(moved):
                 total[rows] += (g * other) @ blocks[:, k, m]
             along[rows] += g @ moves[:, k]
             crossed[rows] += g @ narrow[:, k]
     total += np.einsum("nr,nr->n", along @ joint.core, along)
-    variance = variance + _added_by_dispersion(result, patterns)
     back = board @ np.linalg.pinv(weighted.T @ board)
-    on_board = total - 2 * (back * crossed).sum(axis=1) + ((back @ whole) * back).sum(axis=1)
-    return np.asarray(np.sqrt(variance + np.maximum(np.stack([total, on_board]), 0.0)))
+    on_board = total - 2 * (back * crossed).sum(axis=1)
+    on_board += ((back @ whole) * back).sum(axis=1)
+    by_covariance = np.maximum(np.stack([total, on_board]), 0.0)
+    known_items = result.posterior_sd**2 + _added_by_dispersion(result, patterns)
+    return np.asarray(np.sqrt(known_items + by_covariance))
 
 
-def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Array:
+def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Any:
     """What dispersions of items add to posterior variances, at the posterior mean, (n,)."""
-    added = np.zeros(len(result.ability))
     if result.dispersion is None or result.parameters.steps is not None:
-        return added
+        return 0.0
     beyond = np.nan_to_num(result.dispersion - 1).astype(np.float32)
-    for cells in _cells(result, patterns):
-        added[cells.rows] = cells.by_ability()[1] @ beyond
+    parts = [cells.by_ability()[1] @ beyond for cells in _cells(result, patterns)]
     variance = result.posterior_sd**2
-    return np.asarray(np.maximum(variance**2 * added, (_LEAST_DISPERSION - 1) * variance))
+    added = variance**2 * np.concatenate(parts)
+    return np.maximum(added, (_LEAST_DISPERSION - 1) * variance)
 
 
 def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
@@ -259,7 +261,7 @@ def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
         return result
     beyond = np.nan_to_num(dispersion - 1)
     a = np.nan_to_num(result.parameters.discrimination)
-    inverses = np.nan_to_num(joint.alone)
+    inverses = joint.defined.alone
     moves = joint.moves
     core = joint.core
     n_items, _, r = moves.shape
@@ -268,28 +270,28 @@ def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
     for cells in _cells(result, patterns):
         slope, intercept, _ = cells.items
         p = logistic(slope * cells.respondents[0] + intercept)
-        w = _dense(cells.table(cells.answered * p * (1 - p))).astype(np.float64)
+        information = cells.table(cells.answered * p * (1 - p))
+        w = _dense(information).astype(np.float64)
         w *= result.answering[cells.rows, None]
         v = result.posterior_sd[cells.rows, None] ** 2
         theta = np.broadcast_to(result.ability[cells.rows, None], w.shape)
         x = np.stack([theta, np.ones_like(w)], axis=2)
-        extra = (beyond * w)[..., None]
-        blocks += np.einsum("njk,njl->jkl", extra * x, x)
+        extra = beyond * w
+        blocks += np.einsum("nj,njk,njl->jkl", extra, x, x, optimize=True)
         h = (w * a)[..., None] * x
-        b = v[..., None] * (extra * a[:, None]) * x
-        c = v**2 * ((w * beyond) @ a**2)[:, None]
-        h_along, b_along = (np.tensordot(part, moves, ((1, 2), (0, 1))) for part in (h, b))
+        b = (v * extra * a)[..., None] * x
+        c = v**2 * (extra @ a**2)[:, None]
+        h_along = np.tensordot(h, moves, ((1, 2), (0, 1)))
+        b_along = np.tensordot(b, moves, ((1, 2), (0, 1)))
         along += np.tensordot(h, c * h_along - b_along, (0, 0))
         along -= np.tensordot(b, h_along, (0, 0))
     along += blocks @ moves
     middle = np.tensordot(moves, along, ((0, 1), (0, 1)))
-    wider = np.zeros((2 * r, 2 * r))
-    wider[:r, :r] = core + core @ middle @ core
-    wider[:r, r:] = wider[r:, :r] = core
+    nothing = np.zeros_like(core)
     joint = joint._replace(
         alone=joint.alone + inverses @ blocks @ inverses,
         moves=np.concatenate([moves, inverses @ along], axis=2),
-        core=wider,
+        core=np.block([[core + core @ middle @ core, core], [core, nothing]]),
         population=np.hstack([joint.population, np.zeros_like(joint.population)]),
     )
     errors = _errors_of_items(result, joint)
@@ -312,25 +314,22 @@ def widened(result: FitResult, patterns: Patterns, families: Places | None = Non
     of respondents for each independent one, or by the ratio of the sandwich variance over families
     to it, if that is larger.
     """
-    joint: Any = result.item_covariance
     effect = result.near_duplicates.n / result.near_duplicates.n_eff
-    if joint is None:
+    if result.item_covariance is None:
         return replace(result, standard_errors=result.standard_errors * np.sqrt(effect))
     if effect == 1 and families is None:
         return result
-    from scipy.sparse import csr_array
-
-    defined = joint._replace(alone=np.nan_to_num(joint.alone))
-    who = np.flatnonzero(result.answering)
-    n = len(who)
+    joint = result.item_covariance
+    defined = joint.defined
     size = joint.alone.shape[1]
-    number = np.zeros(n, np.intp) if families is None else families[who]
-    number = np.unique(number, return_inverse=True)[1]
-    n_families = int(number.max()) + 1
-    member = csr_array((np.ones(n), (number, who)), (n_families, len(result.ability))).tocsc()
+    who = np.flatnonzero(result.answering)
+    family = np.zeros_like(who) if families is None else families[who]
+    family = np.unique(family, return_inverse=True)[1]
+    member = _membership(family, who, len(result.ability)).tocsc()
+    n_families = member.shape[0]
     off = result.ability - result.latent_mean
-    variance = result.posterior_sd**2
-    of_population = np.stack([off, off**2 + variance - result.latent_sd**2]) / result.latent_sd**2
+    beyond = off**2 + result.posterior_sd**2 - result.latent_sd**2
+    of_population = np.stack([off, beyond]) / result.latent_sd**2
     variances = np.diagonal(defined.of_items(), axis1=1, axis2=2)
     single = np.zeros(variances.size)
     together = np.zeros((n_families, variances.size))
@@ -340,16 +339,16 @@ def widened(result: FitResult, patterns: Patterns, families: Places | None = Non
             parts = [_dense(part) for part in cells.scores(point, size)]
             scores = scores + weight * np.stack(parts, axis=1)
         z = defined.times(scores.T, of_population[:, cells.rows])[0]
-        flat = z.reshape(variances.size, -1).T
+        by_respondent = z.reshape(variances.size, -1).T
         of_family = member[:, cells.rows]
-        single += of_family.sum(axis=0) @ flat**2
-        together += of_family @ flat
-    alone = n / max(n - 1, 1) * single.reshape(variances.shape)
+        single += of_family.sum(axis=0) @ by_respondent**2
+        together += of_family @ by_respondent
+    alone = _sandwich(single, len(who)).reshape(variances.shape)
     alone = np.maximum(alone, np.finfo(np.float64).tiny)
     ratio: Any = effect
     if families is not None:
-        summed = (together**2).sum(axis=0).reshape(variances.shape)
-        ratio = np.maximum(n_families / max(n_families - 1, 1) * summed / alone, effect)
+        clustered_variance = _sandwich((together**2).sum(axis=0), n_families)
+        ratio = np.maximum(clustered_variance.reshape(variances.shape) / alone, effect)
     share = alone / np.maximum(variances, alone)  # of what respondents say, beside the prior
     effects = 1 + share * np.maximum(ratio - 1, 0.0)
     joint = joint.scaled(np.sqrt(effects))
@@ -365,24 +364,39 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
     With scores u and information I by ability, it is v² Σ_c (ρ_c − 1) I_c. The design effect ρ_c is
     Σ_i E[(Σ_j u)²] / Σ_i Σ_j E[u²], over the cluster j ∈ c and all respondents i.
     """
-    from scipy.sparse import csr_array
-
     n_items = len(clusters)
-    n_clusters = int(clusters.max()) + 1
-    member = csr_array((np.ones(n_items, np.float32), clusters, np.arange(n_items + 1)))
+    member = _membership(clusters, np.arange(n_items), n_items).T
     variance = result.posterior_sd**2
     weight = np.where(result.answering, 1.0, 0.0)
+    n_clusters = member.shape[1]
     together, apart = np.zeros((2, n_clusters))
     by_cluster = np.empty((len(variance), n_clusters), np.float32)
     for cells in _cells(result, result.patterns):
         score, information = cells.by_ability()
         v = variance[cells.rows, None].astype(np.float32)
         counted = weight[cells.rows]
-        by_cluster[cells.rows] = of_cluster = _dense(information @ member)
-        together += counted @ (_dense(score @ member) ** 2 + v * of_cluster**2)
-        apart += counted @ _dense((score * score + information * information * v) @ member)
+        of_cluster = _dense(information @ member)
+        by_cluster[cells.rows] = of_cluster
+        of_scores = _dense(score @ member) ** 2
+        together += counted @ (of_scores + v * of_cluster**2)
+        squares = score * score + information * information * v
+        apart += counted @ _dense(squares @ member)
     effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
-    return np.asarray(np.maximum(variance**2 * (by_cluster @ (effects - 1)), 0.0))
+    added = variance**2 * (by_cluster @ (effects - 1))
+    return np.asarray(np.maximum(added, 0.0))
+
+
+def _membership(cluster: Places, members: Places, n: int) -> Any:
+    """Which members are in which cluster, a sparse table of 1, (n_clusters, n)."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(members), np.float32)
+    return csr_array((ones, (cluster, members)), (int(cluster.max()) + 1, n))
+
+
+def _sandwich(squares: Array, n: int) -> Array:
+    """Sandwich variances of n clusters by their sums of squares (Liang & Zeger 1986)."""
+    return n / max(n - 1, 1) * squares
 
 
 def _dense(table: Any) -> Any:

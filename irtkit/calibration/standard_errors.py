@@ -174,6 +174,11 @@ class ItemCovariance(NamedTuple):
     core: Array  # Shape (r, r).
     population: Array  # The directions by the mean and log SD of ability, (2, r); 0 if known.
 
+    @property
+    def defined(self) -> ItemCovariance:
+        """The same where unknown parameters do not move."""
+        return self._replace(alone=np.nan_to_num(self.alone))
+
     def chosen(self, columns: Places) -> ItemCovariance:
         """Covariances of some items, which may repeat."""
         return self._replace(alone=self.alone[columns], moves=self.moves[columns])

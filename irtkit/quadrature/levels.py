@@ -57,18 +57,15 @@ class LevelEngine:
         """Items with two levels, of which cells have weights."""
         self.tried = np.where(self.marks, trials, observed)
         """Trials of every cell, or whether it is observed."""
-        trials_of_marks = trials[:, self.marks].sum(axis=1)
+        most_trials = float(self.tried[:, self.marks].sum(axis=1).max())
         n_leveled = np.count_nonzero(~self.marks)
-        most_trials = trials_of_marks.max() + n_leveled
-        self.answered = max(1.0, float(most_trials) / n_items)
-        level = np.where(self.marks, 0, score).astype(np.intp)
-        n_levels = max(int(level.max()) + 1, 2)
-        if reached is not None:
-            n_levels = reached.shape[1]
+        answered = max(1.0, (most_trials + n_leveled) / n_items)
+        right = score[:, self.marks]
+        self._of_marks = trials[:, self.marks] - right, right
         has_level = observed & ~self.marks
+        level = np.where(has_level, score, 0).astype(np.intp)
+        n_levels = max(int(level.max()) + 1, 2) if reached is None else reached.shape[1]
         self.codes = np.where(has_level, level, -1).astype(np.int8)
-        wrong = trials - score
-        self._of_marks = wrong[:, self.marks], score[:, self.marks]
         cells_by_level = (self.at(k, slice(None)) for k in range(n_levels))
         counts = np.stack([cells.sum(axis=0) for cells in cells_by_level], axis=1)
         if reached is None:
@@ -76,29 +73,25 @@ class LevelEngine:
             reached[self.marks, :2] = True
         n_reached = reached.sum(axis=1)
         width = max(int(n_reached.max()), 2)
-        order = np.argsort(~reached, axis=1, kind="stable")
-        order = order[:, :width]
+        order = np.argsort(~reached, axis=1, kind="stable")[:, :width]
         self.scores = order.astype(np.float64)
         """Score of every level that was reached, (n_items, width)."""
-        steps = np.arange(1, width)
-        self.free: NDArray[np.bool_] = steps < n_reached[:, None]
-        """Which steps the items have, (n_items, width − 1)."""
         self.counts = np.take_along_axis(counts, order, axis=1)
         place = np.cumsum(reached, axis=1) - 1
-        number = np.take_along_axis(place.T, level, axis=0)
-        number = np.maximum(number, 0)
+        number = np.maximum(np.take_along_axis(place.T, level, axis=0), 0)
         self.codes = np.where(has_level, number, -1).astype(np.int8)
         """Number of the level among those reached, −1 if missing or of items in `marks`."""
         of_levels = np.take_along_axis(self.scores.T, number, axis=0)
         self.score = np.where(self.marks, score, of_levels * observed)
         """Score of every cell, 0 where it is missing."""
         self.complete = bool((self.tried == 1).all())
-        no_steps = np.where(self.free, 0.0, -np.inf)
-        self.levels = Levels(no_steps, self.scores, model, self.answered)
+        is_step = np.arange(1, width) < n_reached[:, None]
+        self.levels = Levels(np.where(is_step, 0.0, -np.inf), self.scores, model, answered)
+        """Levels of the items, with steps of 0."""
 
     def items(self, slope: Array, steps: Array) -> Items:
         """Items with some slopes and steps; those that an item does not have are −∞."""
-        steps = np.where(self.free, steps, -np.inf)
+        steps = np.where(self.levels.free, steps, -np.inf)
         return Items.of_levels(slope, self.levels._replace(steps=steps))
 
     def sums(self, items: Any, grid: Grid, *, exact: bool = True) -> Sums:
@@ -107,6 +100,7 @@ class LevelEngine:
         theta = grid.nodes.theta
         n_nodes = len(theta)
         n_items, width = self.scores.shape
+        free = self.levels.free
         log_p = self._log_p(items, theta)
         gradient = np.zeros((n_items, width))
         information = np.zeros((n_items, width, width))
@@ -132,31 +126,27 @@ class LevelEngine:
                 by_level[k] += self.at(k, rows).T @ weights
         if of_gpcm:
             n_reached = self.counts[:, 1:]
-            log_marginal[REAL] += float(n_reached[self.free] @ items.levels.steps[self.free])
+            log_marginal[REAL] += float(n_reached[free] @ items.levels.steps[free])
         mass = node_mass.sum(axis=0)
         tried = np.broadcast_to(mass, (n_items, n_nodes)) if self.complete else by_item
         for part in blocks(n_items, width**2 * n_nodes, _AT_ONCE // 4):
             p = np.exp(log_p[part])
-            p[:, 1:] *= self.free[part, :, None]
+            p[:, 1:] *= free[part, :, None]
             expected = tried[part, None] * p
             if of_gpcm:
-                scores = self.scores[part, :, None]
-                mean_score = (scores * p).sum(axis=1, keepdims=True)
-                deviation = scores - mean_score
+                mean_score = (self.scores[part, :, None] * p).sum(axis=1)
+                deviation = self.scores[part, :, None] - mean_score[:, None]
                 by_score = expected * deviation
                 upper = expected[:, 1:]
                 of_steps = upper.sum(axis=2)
-                expected_score = tried[part] * mean_score[:, 0]
-                gradient[part, 0] -= expected_score @ theta
+                gradient[part, 0] -= (tried[part] * mean_score) @ theta
                 gradient[part, 1:] = self.counts[part, 1:] - of_steps
                 of_scores = (by_score * deviation).sum(axis=1)
-                by_both = by_score[:, 1:] @ theta
                 information[part, 0, 0] = of_scores @ theta**2
-                information[part, 0, 1:] = by_both
-                information[part, 1:, 0] = by_both
-                of_pairs = upper @ p[:, 1:].mT
+                by_both = by_score[:, 1:] @ theta
+                information[part, 0, 1:] = information[part, 1:, 0] = by_both
                 by_itself = of_steps[:, :, None] * np.eye(width - 1)
-                information[part, 1:, 1:] = by_itself - of_pairs
+                information[part, 1:, 1:] = by_itself - upper @ p[:, 1:].mT
                 continue
             _, by_logit, by_step = level_curves(items.chosen(part), theta)
             by_slope = (theta * by_logit)[:, :, None]
@@ -164,17 +154,16 @@ class LevelEngine:
             reached = by_level[:, part].swapaxes(0, 1)
             reached[:, 0] = tried[part] - reached.sum(axis=1)
             gradient[part] = np.einsum("jct,jcpt->jp", reached, functions)
-            root_expected = np.sqrt(expected)
-            root = (functions * root_expected[:, :, None]).swapaxes(1, 2)
+            root = (functions * np.sqrt(expected)[:, :, None]).swapaxes(1, 2)
             root = root.reshape(len(p), width, -1)
             information[part] = root @ root.mT
-        gradient[:, 1:] *= self.free
+        gradient[:, 1:] *= free
         return Sums(log_marginal, node_mass, gradient, information)
 
     def posteriors(self, items: Any, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         of_all = Posteriors(*np.empty((3, self.patterns.n)))
-        steps = np.where(self.free, items.levels.steps, 0.0)
+        steps = items.steps
         for rows, weights, log_marginal in self.weights(items, grid):
             posterior = Posterior(grid.nodes.theta, weights)
             of_all.log_marginal[rows] = log_marginal
