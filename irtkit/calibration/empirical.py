@@ -31,11 +31,10 @@ from irtkit.calibration.priors import (
     summed,
 )
 from irtkit.calibration.search import at_vector, problem_of, with_unit_scale
-from irtkit.calibration.standard_errors import UNKNOWN
+from irtkit.calibration.standard_errors import UNKNOWN, expected_of
 from irtkit.data.patterns import blocks
 from irtkit.irf import Items, curvatures, curves_of, log_probability, logistic, normal_rule
 from irtkit.quadrature import Grid
-from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
 
 if TYPE_CHECKING:
@@ -279,25 +278,20 @@ def expected_counts(patterns: Patterns, items: Items, grid: Grid) -> Counts:
     Where nodes are denser than items bend, counts are carried to places further apart by the
     transpose of interpolation, which keeps sums of smooth functions.
     """
-    theta = grid.nodes.theta
-    copies = patterns.copies(np.ones(len(items.slope))).astype(np.intp)
     # curves at the nodes themselves: what is learned moves by 1e5 times an interpolation error
-    exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
+    nodes = grid.nodes._replace(points=grid.nodes.theta, interpolation=None)
+    exact = Grid(nodes, grid.log_weights)
+    expected = expected_of(patterns, items, exact, right_too=True, dtype=np.float64)
+    theta = expected.theta
+    right: Any = expected.right
+    copies = patterns.copies(np.ones(len(items.slope))).astype(np.intp)
     steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), 0.9))
     n_places = max(int(np.ptp(theta) * steep / _APART) + 1, STENCIL)
-    places = theta
-    carried = np.eye(len(theta))
-    if n_places < len(theta):
-        places = np.linspace(theta[0], theta[-1], n_places)
-        carried = local_interpolation(theta, places)
-    right = np.zeros((len(items.slope), len(places)))
-    responses = np.zeros((1 if patterns.complete else len(items.slope), len(theta)))
-    for _, answers, answered, _, counted in posterior_weights(patterns, items, exact):
-        right += answers.T @ (counted.T @ carried)
-        responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
-    mass = responses.sum(axis=0)
-    kept = np.abs(mass @ carried) > 1e-9 * mass.sum()
-    return Counts(places[kept], right[:, kept], (responses @ carried)[:, kept])
+    if n_places >= len(theta):
+        return Counts(theta, right, expected.responses)
+    places = np.linspace(theta[0], theta[-1], n_places)
+    carried = local_interpolation(theta, places)
+    return Counts(places, right @ carried, expected.responses @ carried)
 
 
 def points_of(counts: Counts, items: Items, scale: float) -> Points:

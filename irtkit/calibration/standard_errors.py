@@ -75,7 +75,7 @@ class Expected(NamedTuple):
 
 
 def expected_of(
-    patterns: Patterns, items: Items, grid: Grid, *, right_too: bool = False
+    patterns: Patterns, items: Items, grid: Grid, *, right_too: bool = False, dtype: Any = None
 ) -> Expected:
     """Go over the respondents once."""
     theta = grid.nodes.theta
@@ -84,7 +84,7 @@ def expected_of(
     variance = np.zeros(len(theta))
     responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
     right_sum = np.zeros((len(theta), n_items)) if right_too else None
-    dtype = _number_type(patterns, items)
+    dtype = dtype or _number_type(patterns, items)
     narrow = theta.astype(dtype)
     for rows, right, answered, weights, counted in posterior_weights(patterns, items, grid, dtype):
         real = patterns.real[rows]
