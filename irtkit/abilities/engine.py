@@ -169,7 +169,7 @@ class Fitted:
     def unbounded(self) -> NDArray[np.bool_]:
         """Which items are too steep for a finite maximum of the likelihood, without a prior."""
         squares = ((self.slopes @ self.correlations) * self.slopes).sum(axis=1)
-        return np.asarray(~np.bool_(self.prior) & (squares > WeakPrior.steep**2))
+        return ~np.bool_(self.prior) & (squares > WeakPrior.steep**2)
 
     @property
     def known_items(self) -> Normals:
@@ -417,7 +417,7 @@ def masked_inverse(matrices: Array, estimated: NDArray[np.bool_]) -> Array:
     pairs = outer(estimated, estimated)
     unit = np.eye(estimated.shape[-1])
     inverses = np.linalg.inv(np.where(pairs, matrices, unit))
-    return np.asarray(inverses * pairs)
+    return inverses * pairs
 
 
 def _population(respondents: Normals) -> tuple[Array, Array]:
@@ -453,14 +453,14 @@ def _correlations(covariance: Array, n: int, *, prior: bool) -> Array:
     sd = np.sqrt(np.diag(covariance))
     correlations = covariance / np.outer(sd, sd)
     if not prior:
-        return np.asarray(correlations)
+        return correlations
     k = len(correlations)
     n_pairs = max(k * (k - 1), 1)
     mean = (correlations.sum() - k) / n_pairs
     equal = np.full((k, k), mean)
     np.fill_diagonal(equal, 1.0)
     total = n * correlations + (k + 1) * equal
-    return np.asarray(total / (n + k + 1))
+    return total / (n + k + 1)
 
 
 def item_prior(items: Normals, design: Design, *, prior: bool) -> tuple[Any, Array]:
@@ -516,7 +516,7 @@ def _by_group(values: Array, overall: Any, group: NDArray[np.intp]) -> Array:
         return np.broadcast_to(overall, values.shape)
     sums = np.stack([np.bincount(group, column) for column in values.T], axis=1)
     means = (sums + TASK_PULL * overall) / (n + TASK_PULL)
-    return np.asarray(means[group])
+    return means[group]
 
 
 def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
@@ -610,7 +610,7 @@ def principal_axes(fitted: Fitted) -> Array:
     if fitted.design.free:
         axes = np.linalg.svd(slopes, full_matrices=False)[2].T
     falls = (slopes @ axes).sum(axis=0) < 0
-    return np.asarray(np.where(falls, -axes, axes))
+    return np.where(falls, -axes, axes)
 
 
 def oblique_axes(fitted: Fitted) -> Array:
@@ -629,7 +629,7 @@ def oblique_axes(fitted: Fitted) -> Array:
     turn = np.where(falls, -turn, turn)
     sizes = (turned**2).sum(axis=0)
     order = np.argsort(-sizes, kind="stable")
-    return np.asarray(axes @ turn[:, order])
+    return axes @ turn[:, order]
 
 
 def _quartimin(loadings: Array) -> Array:
@@ -656,4 +656,4 @@ def _quartimin(loadings: Array) -> Array:
     options: Any = {"gtol": 1e-6 * np.sqrt(len(loadings)), "ftol": 1e-15, "maxiter": 1000}
     least = minimize(criterion, np.eye(k).ravel(), jac=True, method="L-BFGS-B", options=options)
     turn = least.x.reshape(k, k)
-    return np.asarray(turn / np.sqrt((turn**2).sum(axis=0)))
+    return turn / np.sqrt((turn**2).sum(axis=0))

@@ -108,7 +108,7 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
 
 def _product(left: Array, right: Array) -> Array:
     """Products of directions (n_items, K + 1, r) over all parameters."""
-    return np.asarray(np.tensordot(left, right, ((0, 1), (0, 1))))
+    return np.tensordot(left, right, ((0, 1), (0, 1)))
 
 
 def _common_directions(fitted: Fitted, precision: Array) -> Array:
@@ -138,7 +138,7 @@ def _common_directions(fitted: Fitted, precision: Array) -> Array:
     spanned = np.concatenate([mapped, answers], axis=2)
     length = np.sqrt((spanned**2).sum(axis=(0, 1)))
     moving = length > 0
-    return np.asarray(spanned[:, :, moving] / length[moving])
+    return spanned[:, :, moving] / length[moving]
 
 
 def _rotations(fitted: Fitted) -> Array:
@@ -153,7 +153,7 @@ def _rotations(fitted: Fitted) -> Array:
         moved[:, first] = -fitted.items.mean[:, second]
         moves.append(moved.ravel())
     basis = np.linalg.qr(np.stack(moves, axis=1))[0]
-    return np.asarray(basis.reshape(*shape, -1))
+    return basis.reshape(*shape, -1)
 
 
 def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array, Array, Array]:
@@ -193,7 +193,7 @@ def _less(complete: Array, missing: Array, estimated: NDArray[np.bool_]) -> Arra
     axes = root @ vectors
     left = 1 - np.minimum(values, _MOST_MISSING)
     remaining = (axes * left[:, None]) @ axes.mT
-    return np.asarray(remaining * pairs)
+    return remaining * pairs
 
 
 class _Piece(NamedTuple):
@@ -210,7 +210,7 @@ class _Piece(NamedTuple):
         by_parameter = np.tensordot(self.residual, moves, (2, 0))
         scores = np.einsum("nqd,nqdr->nqr", self.x, by_parameter, optimize=True)
         mean = np.einsum("nq,nqr->nr", self.weight, scores)
-        return np.asarray(scores - mean[:, None])
+        return scores - mean[:, None]
 
 
 def _pieces(cells: Cells, fitted: Fitted, per_ability: int) -> Iterator[_Piece]:
@@ -254,7 +254,7 @@ def _cubature(fitted: Fitted) -> Array:
     if is_bifactor(fitted.design):
         generator = np.random.default_rng(0)
         axes = np.hstack([np.linalg.qr(generator.normal(size=(k, k)))[0] for _ in range(2)])
-    return np.asarray(np.sqrt(k) * np.hstack([axes, -axes]))
+    return np.sqrt(k) * np.hstack([axes, -axes])
 
 
 def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> Array:
@@ -279,7 +279,7 @@ def ability_covariances(cells: Cells, fitted: Fitted, joint: ItemCovariance) -> 
     whole = posterior + wider @ by_items @ wider.mT
     size = np.linalg.diagonal(whole) / np.diag(fitted.correlations)
     shrink = np.minimum(1 / np.sqrt(size), 1.0)  # the population varies no more
-    return np.asarray(whole * outer(shrink, shrink))
+    return whole * outer(shrink, shrink)
 
 
 def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
@@ -300,7 +300,7 @@ def _moved_by_items(piece: _Piece, joint: ItemCovariance) -> Array:
     moved = moved.reshape(n, k, -1)
     by_item = by_item.reshape(n, k, -1)
     alone = moved @ by_item.mT
-    return np.asarray(in_common + alone)
+    return in_common + alone
 
 
 def _correlation_errors(fitted: Fitted) -> Array:

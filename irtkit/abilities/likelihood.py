@@ -105,7 +105,7 @@ def _climbed(cells: Cells, fitted: Fitted, moving: NDArray[np.bool_]) -> tuple[F
     def items_at(u: Array) -> Array:
         along = np.zeros(estimated.shape)
         along[estimated] = u[:n_of_items]
-        return np.asarray(fitted.items.mean + np.einsum("jab,jb->ja", scale, along))
+        return fitted.items.mean + np.einsum("jab,jb->ja", scale, along)
 
     def rows_at(u: Array) -> tuple[Array, Array]:
         rows = root.copy()

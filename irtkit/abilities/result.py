@@ -112,7 +112,7 @@ class SeveralAbilities:
         variance = np.linalg.diagonal(self.fitted.ability_covariance)
         if not self.free_axes:  # free axes are said too low with it (reliability.py)
             variance = variance + self._variance_by_items(result)
-        return np.asarray(1 - variance[result.answering].mean(axis=0))
+        return 1 - variance[result.answering].mean(axis=0)
 
     def _variance_by_items(self, result: FitResult) -> Array:
         """What errors of items add to the variances of abilities, (n, K).
@@ -194,13 +194,13 @@ def _own_errors(result: FitResult) -> Array:
     covariance = result.item_covariance.of_items()
     gradients = np.stack([by_slope, by_difficulty])
     variance = np.einsum("gji,jik,gjk->gj", gradients, covariance, gradients)
-    return np.asarray(np.sqrt(variance))
+    return np.sqrt(variance)
 
 
 def _quadratic(x: Array, matrices: Array) -> Array:
     """xᵀMx of every row and matrix, (n, n_items)."""
     products = outer(x, x).reshape(len(x), -1)
-    return np.asarray(products @ matrices.reshape(len(matrices), -1).T)
+    return products @ matrices.reshape(len(matrices), -1).T
 
 
 def result_of_several(
@@ -267,7 +267,7 @@ def _item_errors(fitted: Fitted, covariance: ItemCovariance | None) -> Array:
     if covariance is None:
         return np.full(estimated.shape, np.nan)
     variance = np.linalg.diagonal(covariance.of_items())
-    return np.asarray(np.sqrt(np.where(estimated, variance, np.nan)))
+    return np.sqrt(np.where(estimated, variance, np.nan))
 
 
 def restored(record: dict[str, Any]) -> SeveralAbilities:

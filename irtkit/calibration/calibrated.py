@@ -365,4 +365,4 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     by_guessing = of_logit[:, None, None] * moved @ moved.swapaxes(1, 2)
     values, axes = np.linalg.eigh(by_logit - by_guessing[:, :2, :2])
     by_guessing[:, :2, :2] += axes * np.maximum(values, 0)[:, None] @ axes.swapaxes(1, 2)
-    return np.asarray(by_guessing)
+    return by_guessing

@@ -52,4 +52,4 @@ def _of_sum(slopes: Array, correlation: Array) -> Array:
     total = slopes.sum(axis=0)
     if not total.any():
         total = np.ones(len(correlation))
-    return np.asarray(total / np.sqrt(total @ correlation @ total))
+    return total / np.sqrt(total @ correlation @ total)

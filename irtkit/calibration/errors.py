@@ -197,7 +197,7 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     common = np.tensordot(moved, products, ((0, 1), (0, 1)))
     common += of_population.T @ population_products
     independent = variance - np.diag(common)
-    return np.asarray(common + np.diag(independent))
+    return common + np.diag(independent)
 
 
 def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns) -> Array:
@@ -236,7 +236,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
     on_board += ((back @ whole) * back).sum(axis=1)
     by_covariance = np.maximum(np.stack([total, on_board]), 0.0)
     known_items = result.posterior_sd**2 + _added_by_dispersion(result, patterns)
-    return np.asarray(np.sqrt(known_items + by_covariance))
+    return np.sqrt(known_items + by_covariance)
 
 
 def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Any:
@@ -383,7 +383,7 @@ def _added_by_clusters(result: FitResult, clusters: Places) -> Array:
         apart += counted @ _dense(squares @ member)
     effects = np.divide(together, apart, out=np.ones(n_clusters), where=apart > 0)
     added = variance**2 * (by_cluster @ (effects - 1))
-    return np.asarray(np.maximum(added, 0.0))
+    return np.maximum(added, 0.0)
 
 
 def _membership(cluster: Places, members: Places, n: int) -> Any:

@@ -358,7 +358,7 @@ def unbounded_items(
     endless = ~slope_held & (np.abs(items.slope) > WeakPrior.steep)
     if information is not None:
         endless |= ~(slope_held & intercept_held) & (information < _CAUTION.unbounded_information)
-    return np.asarray(endless)
+    return endless
 
 
 def _flat(
@@ -397,7 +397,7 @@ def _flat(
         return np.full(len(slope), not steep)
     no_slope = by_chance or (answering.sum() < _CAUTION.few and not steep)
     small = True if no_slope else slope < _CAUTION.flat * usual
-    return np.asarray(small & (slope * information**0.5 < Z95))
+    return small & (slope * information**0.5 < Z95)
 
 
 def concluded(

@@ -330,7 +330,7 @@ def _by_total(intercepts: Array, problem: Problem) -> Array:
         totals = np.vstack([totals, keys])
     group = np.unique(totals, axis=1, return_inverse=True)[1].ravel()
     means = np.bincount(group, intercepts) / np.bincount(group)
-    return np.asarray(means[group])
+    return means[group]
 
 
 def _covariances(

@@ -193,7 +193,7 @@ class FitResult(Questions, Printed):
     @cached_property
     def answering(self) -> NDArray[np.bool_]:
         """Which real respondents have a response, (n_respondents,)."""
-        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+        return ~self.synthetic & (self.counts.respondent_responses > 0)
 
     @property
     def correlation_by_item(self) -> Any:
@@ -254,8 +254,8 @@ class FitResult(Questions, Printed):
     def ability_covariance(self) -> NDArray[np.float64]:
         """Posterior covariances with items taken as known, (n_respondents, K, K)."""
         if self.several is None:
-            return np.asarray(self.posterior_sd[:, None, None] ** 2)
-        return np.asarray(self.several.fitted.ability_covariance)
+            return self.posterior_sd[:, None, None] ** 2
+        return self.several.fitted.ability_covariance
 
     @cached_property
     def own_weights(self) -> NDArray[np.float64]:
@@ -274,25 +274,25 @@ class FitResult(Questions, Printed):
     def abilities_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Posterior means of a composite, (n_respondents,), or of several by row."""
         ability = self.ability.reshape(len(self.ability), -1)
-        return np.asarray(ability @ weights.T)
+        return ability @ weights.T
 
     def errors_along(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Errors of a composite against the other systems, (n_respondents,)."""
         wider = (self.board_se / self.posterior_sd).reshape(len(self.ability), -1)
         scaled = wider * weights
         variance = np.einsum("ni,nij,nj->n", scaled, self.ability_covariance, scaled)
-        return np.asarray(np.sqrt(variance))
+        return np.sqrt(variance)
 
     def weights_of(self, name: str | None = None) -> NDArray[np.float64]:
         """Weights of a named ability, (K,), or of the composite that all items measure together."""
         if name is None:
             return composite_of_all(self.parameters, self.ability_correlation)
         check_one_of("ability", name, self.ability_names)
-        return np.asarray(np.eye(self.n_abilities)[self.ability_names.index(name)])
+        return np.eye(self.n_abilities)[self.ability_names.index(name)]
 
     def expected(self, rows: Any, items: Any) -> NDArray[np.float64]:
         """P(right) of some respondents on some items, both by place; NaN where it is unknown."""
-        return np.asarray(self.parameters.chosen(items).probability(self.ability[rows]))
+        return self.parameters.chosen(items).probability(self.ability[rows])
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -390,7 +390,7 @@ class FitResult(Questions, Printed):
 
     def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         added = self.cluster_variance
-        return np.asarray(errors if added is None else np.sqrt(errors**2 + added))
+        return errors if added is None else np.sqrt(errors**2 + added)
 
     @cached_property
     def _ability_errors(self) -> NDArray[np.float64]:
@@ -468,7 +468,7 @@ class FitResult(Questions, Printed):
         weighed = self.patterns.with_trial_correlation(self.correlation_by_item)
         trials = weighed.response_sums(self.answering.astype(np.float64))
         np.divide(trials, self.n_answers, out=worth, where=self.n_answers > 0)
-        return np.asarray(worth / self.parameters.top)
+        return worth / self.parameters.top
 
     @cached_property
     def n_answers(self) -> NDArray[np.float64]:

@@ -340,7 +340,7 @@ def starting_slopes(patterns: Patterns, *, shrunk: bool) -> Array:
         kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
         correlation = mean_correlation + kept * (correlation - mean_correlation)
     correlation = np.clip(correlation, -0.9, 0.9)
-    return np.asarray(1.7 * correlation / np.sqrt(1 - correlation**2))
+    return 1.7 * correlation / np.sqrt(1 - correlation**2)
 
 
 def intercept_of(share: Array, slope: Array | float) -> Array:
@@ -349,7 +349,7 @@ def intercept_of(share: Array, slope: Array | float) -> Array:
     About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
     like a logistic one, the mean over ability is one too (1.7² = 2.89).
     """
-    return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
+    return np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9)
 
 
 class Maximum(NamedTuple):

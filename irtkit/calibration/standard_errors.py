@@ -150,7 +150,7 @@ def minus_missing_information(blocks: Array, inverse: Array, missing: Array) -> 
     """Information of each item less what it misses, which is held to half of what there is."""
     share = np.einsum("jkl,jlk->j", inverse, missing)
     kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
-    return np.asarray(blocks - kept[:, None, None] * missing)
+    return blocks - kept[:, None, None] * missing
 
 
 def common_ability_basis(theta: Array) -> tuple[Array, Array]:
@@ -211,7 +211,7 @@ class ItemCovariance(NamedTuple):
 
     def of_items(self) -> Array:
         """Covariances of the parameters of every item, (n_items, k, k)."""
-        return np.asarray(self.alone + self.moves @ self.core @ self.moves.transpose(0, 2, 1))
+        return self.alone + self.moves @ self.core @ self.moves.transpose(0, 2, 1)
 
 
 def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
@@ -486,7 +486,7 @@ def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, gr
     missing[:, sloped] -= crossed
     missing[sloped] -= crossed.T
     missing[np.ix_(sloped, sloped)] += by_both
-    return np.asarray(missing)
+    return missing
 
 
 def _score_functions(items: Items, theta: Array) -> list[Array]:
@@ -650,13 +650,13 @@ def missing_on_polynomials(
         along = scores(part, weighted, linear=linear)
         if few:
             along = along @ turn
-        return np.asarray(along.T @ along)
+        return along.T @ along
 
     every = max(1, n // _ENOUGH)
     missing: Any = 0.0
     for part in parts:
         missing = missing + _of_part(part, theta, squares, every)
-    return np.asarray(missing if few else turn.T @ missing @ turn)
+    return missing if few else turn.T @ missing @ turn
 
 
 def _of_part(part: Part, theta: Floats, squares: Callable[..., Floats], every: int) -> Floats:
@@ -752,7 +752,7 @@ def unit_directions(information: Array) -> Array:
     lengths[lengths == 0] = np.inf
     values, vectors = np.linalg.eigh(information / np.outer(lengths, lengths))
     kept = values > _SAME
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / lengths[:, None])
+    return vectors[:, kept] / np.sqrt(values[kept]) / lengths[:, None]
 
 
 def _number_type(patterns: Patterns, items: Items) -> Any:

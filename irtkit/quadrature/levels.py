@@ -216,7 +216,7 @@ class LevelEngine:
         """Values of the levels that some cells have, of (n_items, n_levels, n), as a table."""
         by_level = enumerate(of_levels.swapaxes(0, 1))
         parts = (self.at(k, rows) * values.T for k, values in by_level)
-        return np.asarray(sum(parts))
+        return sum(parts)
 
     def _log_p(self, items: Items, theta: Array) -> Array:
         """Log probabilities of levels, (n_items, n_levels, n_nodes), some items at a time."""

@@ -90,7 +90,7 @@ class Nodes(NamedTuple):
         log_density = -0.5 * ((self.theta - mean) / sd) ** 2 + self.log_width
         log_density -= log_density.max()
         log_mass = np.log(np.exp(log_density).sum())
-        return np.asarray(log_density - log_mass)
+        return log_density - log_mass
 
     def log_share_of_normal(self, sd: float, mean: float = 0.0) -> tuple[float, float, float]:
         """Log share of N(mean, sd²) on equally spaced nodes, and derivatives by mean and log sd.

@@ -54,7 +54,7 @@ class ItemCurves:
         slope, intercept = self.items.discrimination, self.items.intercept
 
         def log_wrong(theta: Array) -> Array:
-            return np.asarray(-softplus(np.multiply.outer(theta, slope) + intercept))
+            return -softplus(np.multiply.outer(theta, slope) + intercept)
 
         return self._table(log_wrong)
 
@@ -68,7 +68,7 @@ class ItemCurves:
         """Variances of these shares, (n_items, n_nodes)."""
 
         def variance(theta: Array) -> Array:
-            return np.asarray(self.items.variance(theta) * self.spread)
+            return self.items.variance(theta) * self.spread
 
         return self._table(variance)
 
@@ -84,7 +84,7 @@ class ItemCurves:
         guessing = self.items.guessing[:, None]
         logistic = (self.probability - guessing) / (1 - guessing)
         tilt = slope * (1 - 2 * logistic)
-        return np.asarray(self.information * tilt)
+        return self.information * tilt
 
     def log_likelihood(self, right: Any, tried: Any) -> Array:
         """Log-likelihood at the nodes, (n, n_nodes), from trials, (n, n_items).
@@ -96,7 +96,7 @@ class ItemCurves:
         if items.steps is not None:
             weights = level_weights(items, right, tried)
             by_level = zip(weights, self.log_probability, strict=True)
-            return np.asarray(sum(weight @ log_p for weight, log_p in by_level))
+            return sum(weight @ log_p for weight, log_p in by_level)
         if items.guessing.any():
             log_wrong, log_right = self.log_probability
             likelihood = right @ (log_right - log_wrong)
@@ -104,14 +104,14 @@ class ItemCurves:
             log_wrong = self.log_wrong
             likelihood = np.multiply.outer(right @ items.discrimination, self.theta)
             likelihood += (right @ items.intercept)[:, None]
-        return np.asarray(likelihood + total(log_wrong, tried))
+        return likelihood + total(log_wrong, tried)
 
 
 def total(curves: Array, tried: Any) -> Array:
     """Sum of curves (n_items, n_nodes) over trials, (n, n_nodes); over all items if None."""
     if tried is None:
-        return np.asarray(curves.sum(axis=0)[None])
-    return np.asarray(tried @ curves)
+        return curves.sum(axis=0)[None]
+    return tried @ curves
 
 
 def level_weights(items: ItemParameters, right: Array, tried: Array | None) -> Iterator[Array]:
@@ -161,14 +161,14 @@ class Posterior(NamedTuple):
     @property
     def mean(self) -> Array:
         """Posterior means, (n,)."""
-        return np.asarray(self.weights @ self.theta)
+        return self.weights @ self.theta
 
     @property
     def sd(self) -> Array:
         """Posterior SDs, (n,)."""
         second = self.weights @ self.theta**2
         variance = second - self.mean**2
-        return np.asarray(np.sqrt(np.maximum(variance, 0)))
+        return np.sqrt(np.maximum(variance, 0))
 
     def number_right(self, mean: Array, variance: Array) -> tuple[Array, Array]:
         """Mean and variance of the number right, (n,) each.
@@ -240,4 +240,4 @@ def crossing(theta: Array, values: Array, place: Any, around: Any, target: float
     share = np.nan_to_num(share, nan=0.5)
     cubic = (weights * theta[around]).sum(axis=1)
     line = low + np.clip(share, 0, 1) * (high - low)
-    return np.asarray(np.where((low <= cubic) & (cubic <= high), cubic, line))
+    return np.where((low <= cubic) & (cubic <= high), cubic, line)

@@ -106,7 +106,7 @@ class Table:
         for coefficient in coefficients[-2::-1]:
             total *= t
             total += coefficient.take(step)
-        return np.asarray(total)
+        return total
 
     def total(
         self, step: NDArray[np.intp], t: Array, frequency: Array | None
@@ -134,7 +134,7 @@ class Table:
         linear = by_mean - 2 * by_variance * mean
         by_end = np.array([constant, linear, by_variance]) / mass
         by_power = by_end @ weights.T
-        return np.asarray((by_power * self._powers).sum(axis=0))
+        return (by_power * self._powers).sum(axis=0)
 
 
 def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
