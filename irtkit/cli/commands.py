@@ -275,10 +275,12 @@ def _audit(given: SimpleNamespace) -> int:
 
 @cli.declare
 def _health(given: SimpleNamespace) -> None:
-    """Say if a benchmark is saturated, what is a duplicate, and how many items to add.
+    """Say if a benchmark is saturated, which items are duplicates, and what to drop or add.
 
-    Items that nearly all or nearly no systems solve are counted, and those that are answered like
-    an earlier one. You can drop these. Where items have tasks, each task has a row.
+    Items that nearly all or nearly no systems solve are counted, and duplicates, which are answered
+    like an earlier item. You can drop these. Where items have tasks, each task has a row,
+    and tasks that measure different abilities are named. With --levels it says if a rubric is
+    usable.
 
     health RESPONSES
     {SHOWN}
@@ -287,7 +289,7 @@ def _health(given: SimpleNamespace) -> None:
     {READING}
 
     irtkit health results.csv
-    irtkit health results.csv --out items.csv
+    irtkit health suite.csv --out items.csv
     """
     result = result_of(given)
     health = result.health()
