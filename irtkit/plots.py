@@ -252,8 +252,6 @@ def ability_scatter(
     x: str | None = None,
     y: str | None = None,
     ax: Axes | None = None,
-    *,
-    systems: Sequence[str] | str = (),
 ) -> Axes:
     """Draw two of several abilities of all systems.
 
@@ -265,16 +263,13 @@ def ability_scatter(
         Names of abilities. Default: the two that are correlated least.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on. Default: a new figure.
-    systems : str or list of str, optional
-        Systems to name.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes. ``axes.figure.savefig`` writes the picture.
     """
-    named = [systems] if isinstance(systems, str) else systems
-    return _draw(fitted.ability_scatter(result, x, y, named), _one(ax))
+    return _draw(fitted.ability_scatter(result, x, y), _one(ax))
 
 
 @_of_results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from datetime import UTC, datetime
 from shlex import quote
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -583,6 +584,7 @@ def _report(given: SimpleNamespace) -> None:
     --difficulties FILE  Table of items and predicted difficulties, drawn next to the fitted ones.
     --compare  Add what irtkit compare prints, which takes several fits.
     --title TEXT  Heading of the page. By default the name of RESPONSES.
+    --date TEXT  Date that the page shows. By default the day on which RESPONSES last changed.
     --out PAGE  File to write. By default the name of RESPONSES with .html, if it is free.
     {READING}
 
@@ -597,6 +599,7 @@ def _report(given: SimpleNamespace) -> None:
         if (path := getattr(given, name)) is not None
     }
     families = column_or_name(given, "families")
+    changed = datetime.fromtimestamp(given.responses.stat().st_mtime, UTC)
     irtkit.report(
         result_of(given),
         out,
@@ -604,6 +607,7 @@ def _report(given: SimpleNamespace) -> None:
         families=families,
         compare=given.compare,
         fdr=given.fdr,
+        date=given.date or changed.date().isoformat(),
         **tables,
     )
     click.echo(printable(f"wrote {out}"))

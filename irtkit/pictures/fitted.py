@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
-from irtkit.checks import check_one_of, counted, did_you_mean, short
+from irtkit.checks import counted, did_you_mean, short
 from irtkit.diagnostics import information
 from irtkit.irf import EXTREME, Z95
 from irtkit.pictures.picture import Axis, Mark, Picture, axis_over, tick_text, usual_axis
@@ -152,21 +152,25 @@ def category_curves(result: FitResult, items: Sequence[str]) -> list[Picture]:
     axes, ability, inside = curve_axes(result)
     y = axes.y._replace(high=1 + 2 * _NAMED_AT)
     caption = f"n = {counted(result.n_answering, 'system')}"
-    curves = result.category_probability(ability)
+    probability = result.category_probability(ability)
     worst, step = _scale_of_marks(result)
     pictures = []
     for item, place in zip(items, places, strict=True):
-        levels = np.flatnonzero(~np.isnan(result.parameters.steps[place]))
-        names = [tick_text(mark) for mark in worst[place] + levels * step[place]]
-        marks = []
-        for level, name in zip(levels, names, strict=True):
+        curves = []
+        names = []
+        peaks = []
+        for level in np.flatnonzero(~np.isnan(result.parameters.steps[place])):
+            values = probability[:, place, level]
+            name = tick_text(worst[place] + level * step[place])
             colour = _LEVEL_COLOURS[level % len(_LEVEL_COLOURS)]
-            marks += _curve(ability, inside, curves[:, place, level], colour, name)
-        peaks = curves[:, place, levels].argmax(axis=0)
-        heights = curves[peaks, place, levels] + _NAMED_AT
-        marks.append(Mark("words", "ink", ability[peaks], heights, words=tuple(names)))
+            curves += _curve(ability, inside, values, colour, name)
+            peak = values.argmax()
+            peaks.append([ability[peak], values[peak] + _NAMED_AT])
+            names.append(name)
+        x_of_names, y_of_names = np.transpose(peaks)
+        words = Mark("words", "ink", x_of_names, y_of_names, words=tuple(names))
         title = f"Probability of the marks of {item} by ability"
-        pictures.append(Picture(title, axes.x, y, tuple(marks), caption))
+        pictures.append(Picture(title, axes.x, y, (*curves, words), caption))
     return pictures
 
 
@@ -176,7 +180,8 @@ def _scale_of_marks(result: FitResult) -> tuple[Array, Array]:
     ranges = score_ranges(result.responses)
     if ranges is None:
         return np.zeros_like(top), np.ones_like(top)
-    worst, best = np.array([ranges[item] for item in result.item_labels], np.float64).T
+    pairs = [ranges[item] for item in result.item_labels]
+    worst, best = np.array(pairs, np.float64).T
     return worst, (best - worst) / top
 
 
@@ -185,38 +190,40 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
 
     Items of right and wrong are left out beside items with levels.
     """
-    places = np.arange(len(result.item_labels)) if items is None else _places(result, items)
-    n_chosen = len(places)
-    top = result.parameters.top[places]
-    if (top > 1).any():
-        places = places[top > 1]
-        top = top[top > 1]
-    right, tried = result.patterns.dense(np.flatnonzero(result.answering), places)
-    seen = tried > 0
+    chosen = result.item_labels if items is None else items
+    places = _places(result, chosen)
+    has_levels = result.parameters.top[places] > 1
+    name = "score"
+    if has_levels.any():
+        places = places[has_levels]
+        name = "mark"
+    rows = np.flatnonzero(result.answering)
+    right, tried = result.patterns.dense(rows, places)
     worst, step = _scale_of_marks(result)
-    level = top * right / np.maximum(tried, 1)
-    given = np.round((worst[places] + level * step[places])[seen], 6)
-    distinct, counts = np.unique(given, return_counts=True)
-    centers = distinct
-    half = 0.4 * np.diff(distinct, prepend=distinct[0] - 1).min(initial=1.0)
-    if len(distinct) > _MOST_LEVELS:
-        counts, edges = np.histogram(given, _MOST_LEVELS - 1)
-        half = (edges[1] - edges[0]) / 2
-        centers = edges[:-1] + half
-    x = axis_over("mark" if (top > 1).any() else "score", centers - half, centers + half)
-    if len(distinct) <= _MOST_LEVELS:
-        x = x._replace(ticks=tuple((mark, tick_text(round(mark, 2))) for mark in distinct))
-    share = counts / len(given)
+    level = right / np.maximum(tried, 1) * result.parameters.top[places]
+    every_mark = worst[places] + level * step[places]
+    given = np.round(every_mark[tried > 0], 6)
+    center, count = np.unique(given, return_counts=True)
+    ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
+    gap = np.diff(center).min(initial=1.0)
+    half = 0.4 * gap
+    if len(center) > _MOST_LEVELS:
+        count, edges = np.histogram(given, _MOST_LEVELS - 1)
+        half = np.diff(edges) / 2
+        center = edges[:-1] + half
+        ticks = None
+    x = axis_over(name, center - half, center + half)
+    share = count / len(given)
     y = Axis(0.0, 1.05 * float(share.max()), "share of answers")
     floor = np.zeros(len(share))
-    bars = Mark("bars", "item", centers - half, floor, centers + half, share)
-    caption = (
-        f"n = {counted(len(given), 'answer')} of {counted(result.n_answering, 'system')} to "
-        f"{counted(len(places), 'item')}."
-    )
-    if len(places) < n_chosen:
-        caption += f" Items without levels, left out: {n_chosen - len(places)}."
-    return Picture("How often each mark is given", x, y, (bars,), caption)
+    bars = Mark("bars", "item", center - half, floor, center + half, share)
+    answers = counted(len(given), "answer")
+    systems = counted(len(rows), "system")
+    caption = f"n = {answers} of {systems} to {counted(len(places), 'item')}."
+    n_left = len(chosen) - len(places)
+    if n_left:
+        caption += f" Items without levels, left out: {n_left}."
+    return Picture("How often each mark is given", x._replace(ticks=ticks), y, (bars,), caption)
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
@@ -303,84 +310,77 @@ def _readable(result: FitResult) -> Array:
 
 def ranking(board: pd.DataFrame, n: int) -> Picture:
     """Systems of ``result.leaderboard()``, the first of n, and the ranks that such items allow."""
-    x = Axis(0.5, float(board["rank_high"].max()) + 0.5, "rank, 1 is best")
-    ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
-    picture = intervals(ranks, board.index, x)
-    caption = f"n = {counted(n, 'system')}."
-    if n > len(board):
-        caption += f" Systems left out, after the first {len(board)}: {n - len(board)}."
-    return replace(picture, title="Likely ranks of systems", caption=caption)
+    lowest = float(board["rank_high"].max())
+    x = Axis(0.5, lowest + 0.5, "rank, 1 is best")
+    ranks = board[["rank", "rank_low", "rank_high"]]
+    picture = intervals(ranks.to_numpy(np.float64), board.index, x)
+    return replace(picture, title="Likely ranks of systems", caption=_first_of(board, n))
+
+
+def _first_of(board: pd.DataFrame, n: int) -> str:
+    """How many systems there are, and are not on the board."""
+    n_left = n - len(board)
+    left_out = f" Systems left out, after the first {len(board)}: {n_left}." if n_left else ""
+    return f"n = {counted(n, 'system')}.{left_out}"
 
 
 def intervals(values: Array, labels: Sequence[Any], x: Axis) -> Picture:
     """Rows of a value and the ends of its interval, (n, 3), from above."""
     at = np.arange(len(values), dtype=np.float64)
     value, low, high = values.T
-    y = Axis(len(values) - 0.5, -0.5, ticks=tuple(zip(at, map(str, labels), strict=True)))
+    ticks = tuple(zip(at, map(str, labels), strict=True))
+    y = Axis(len(values) - 0.5, -0.5, ticks=ticks)
     reach = Mark("intervals", "item", low, at, high, at)
-    return Picture("", x, y, (reach, Mark("dots", "item", value, at)))
-
-
-def ability_scatter(
-    result: FitResult, x: str | None = None, y: str | None = None, systems: Sequence[str] = ()
-) -> Picture:
-    """Two of several abilities of all systems, by default the two that are correlated least.
-
-    Systems are in the order of ``result.best_first``. Some can be named. Unknown ones are a
-    ValueError.
-    """
-    names = result.ability_names
-    correlation = np.abs(result.ability_correlation) + 2 * np.tri(len(names))
-    least = np.unravel_index(correlation.argmin(), correlation.shape)
-    pair = [
-        names[place] if name is None else name for name, place in zip((x, y), least, strict=True)
-    ]
-    for argument, name in zip(("x", "y"), pair, strict=True):
-        check_one_of(argument, name, names)
-    weights = np.stack([result.weights_of(name) for name in pair])
-    values = result.abilities_along(weights)
-    of_x, of_y = values[result.best_first].T
-    axes = [
-        axis_over(f"ability: {name}", column)
-        for name, column in zip(pair, (of_x, of_y), strict=True)
-    ]
-    marks = [Mark("cloud", "item", of_x, of_y, name="systems")]
-    places = {label: k for k, label in enumerate(result.respondent_labels)}
-    if unknown := [name for name in systems if name not in places]:
-        raise ValueError(f"systems: {short(unknown[0])} is no system of the result")
-    if len(systems):
-        named = values[[places[name] for name in systems]]
-        room = 0.03 * (axes[1].high - axes[1].low)
-        marks.append(Mark("dots", "odd", *named.T))
-        marks.append(Mark("words", "ink", named[:, 0], named[:, 1] + room, words=tuple(systems)))
-    errors = [result.errors_along(weight)[result.best_first].mean() for weight in weights]
-    reach = " and ".join(f"±{Z95 * error:.2f}" for error in errors)
-    caption = (
-        f"n = {counted(len(of_x), 'system')}. Correlation in the population: "
-        f"{float(weights[0] @ result.ability_correlation @ weights[1]):.2f}. "
-        f"Intervals (95%) are {reach} on average."
-    )
-    return Picture("Two abilities of systems", *axes, tuple(marks), caption)
+    dots = Mark("dots", "item", value, at)
+    return Picture("", x, y, (reach, dots))
 
 
 def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
     """Scores by task, in per cent, of systems of a leaderboard by task, the first of n."""
     tasks = scored_tasks(board)
-    scores = board[[f"score_{name}" for name in tasks]].to_numpy(np.float64)
-    row, column = (places.ravel().astype(np.float64) for places in np.indices(scores.shape))
+    columns = [f"score_{name}" for name in tasks]
+    scores = board[columns].to_numpy(np.float64)
     shade = scores.ravel()
+    row, column = np.indices(scores.shape, np.float64).reshape(2, -1)
     half = 0.5
     x = Axis(-half, len(tasks) - half, ticks=tuple(enumerate(tasks)))
-    y = Axis(len(board) - half, -half, ticks=tuple(enumerate(map(str, board.index))))
-    cells = Mark("cells", "item", column - half, row - half, column + half, row + half, shade=shade)
+    systems = enumerate(map(str, board.index))
+    y = Axis(len(board) - half, -half, ticks=tuple(systems))
+    left = column - half
+    top = row - half
+    cells = Mark("cells", "item", left, top, column + half, row + half, shade=shade)
     texts = tuple(f"{100 * score:.0f}" for score in shade)
-    caption = (
-        f"n = {counted(n, 'system')} and {counted(len(tasks), 'task')}. Scores are in per cent."
-    )
-    if n > len(board):
-        caption += f" Systems left out, after the first {len(board)}: {n - len(board)}."
     words = Mark("words", "ink", column, row, words=texts)
+    caption = f"{_first_of(board, n)} Scores are in per cent."
     return Picture("Scores of systems by task", x, y, (cells, words), caption)
+
+
+def ability_scatter(result: FitResult, x: str | None = None, y: str | None = None) -> Picture:
+    """Two of several abilities of all systems, by default the two that are correlated least.
+
+    Systems are in the order of ``result.best_first``. Unknown names are a ValueError.
+    """
+    names = result.ability_names
+    size = np.abs(result.ability_correlation)
+    np.fill_diagonal(size, np.inf)
+    least = np.unravel_index(size.argmin(), size.shape)
+    axes = []
+    columns = []
+    errors = []
+    for name, place in zip((x, y), least, strict=True):
+        ability = name or names[place]
+        weights = result.weights_of(ability)
+        values = result.abilities_along(weights)[result.best_first]
+        error = result.errors_along(weights)[result.best_first].mean()
+        axes.append(axis_over(_named("ability", ability), values))
+        columns.append(values)
+        errors.append(f"±{Z95 * error:.2f}")
+    caption = (
+        f"n = {counted(len(values), 'system')}. Intervals (95%) are {' and '.join(errors)} on "
+        "average."
+    )
+    dots = Mark("cloud", "item", *columns, name="systems")
+    return Picture("Two abilities of systems", *axes, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:

@@ -31,7 +31,7 @@ _SIZES = {
 """Width and height in pixels, and margins to the left, right, top and bottom. Bars are drawn
 without axes. A grid is as high as its rows."""
 _ROW = 20  # Pixels of a row of a grid.
-_TICK = 26  # Columns of the text of a tick.
+_TICK, _ASLANT = 26, 20  # Columns of the text of a tick, and of a tick that is turned.
 _DOTS = ((1, 5), (2, 7), (10, 10), (100, 14))
 """Diameter in pixels of a dot of a cloud that stands for at least this many points."""
 _TITLE = 150  # Columns of a title, which may hold a label.
@@ -121,7 +121,7 @@ def _axes(frame: Frame) -> str:
         ticks += f"M{x:.4g} {floor}v4"
         if frame.x.crowded:
             aslant = f'transform="rotate(-35 {x:.4g} {floor + 14})"'
-            texts.append(_text(x, floor + 14, shortened(text, _TICK), "end", aslant))
+            texts.append(_text(x, floor + 14, shortened(text, _ASLANT), "end", aslant))
         else:
             texts.append(_text(x, floor + 18, text))
     rule = _path("rule", f"M{left} {floor}H{end}{ticks}", _LINE.format(1))

@@ -41,7 +41,11 @@ _NOWHERE = 2**16 - 1  # Half pixels of an item that is not drawn.
 
 
 def data_block(
-    result: FitResult, audited: Audit, maps: list[Picture], difficulties: pd.Series[float] | None
+    result: FitResult,
+    audited: Audit,
+    maps: list[Picture],
+    difficulties: pd.Series[float] | None,
+    scatter: Picture | None,
 ) -> Markup:
     """JSON that can stand in a page: no <, and nothing that does not print."""
     labels, items = result.item_labels, result.items
@@ -72,6 +76,7 @@ def data_block(
         "reason": column(codes.astype(np.uint16)),
         "kind": column(fitted.kinds_of(result, audited.suspects).astype(np.uint8)),
         "maps": [[column(half) for half in _half_pixels(picture, len(labels))] for picture in maps],
+        "scatter": [] if scatter is None else _places_of_systems(scatter),
         **_curves(result),
         **_answers(result),
         "texts": _texts(result, suspects) | {"strong": strong},
@@ -91,6 +96,13 @@ def column(values: NDArray[Any]) -> Any:
         return float(stored[0])
     name = {8: "d", 4: "f", 2: "h", 1: "b"}[stored.dtype.itemsize]
     return {name: base64.b64encode(stored.tobytes()).decode("ascii")}
+
+
+def _places_of_systems(picture: Picture) -> list[list[float]]:
+    """Where systems are drawn, in half pixels from the left and from above."""
+    frame = Frame(picture, "wide")
+    systems = picture.marks[0]
+    return [(2 * half).round().tolist() for half in (frame.px(systems.x), frame.py(systems.y))]
 
 
 def _half_pixels(picture: Picture, n_items: int) -> NDArray[np.uint16]:

@@ -20,9 +20,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from irtkit.calibration.result import AT_CHANCE
-from irtkit.calibration.summary import called_items, hardest_first, quality_finding
+from irtkit.calibration.summary import hardest_first, quality_finding
+from irtkit.capabilities import LEVELS, SCORES, SPARSE
+from irtkit.checks import counted
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.findings import reasons_text
+from irtkit.irf import Z95
 from irtkit.pictures import fitted
 from irtkit.pictures.picture import Axis
 from irtkit.pictures.svg import svg
@@ -31,23 +34,28 @@ from irtkit.report.templates import environment, link, number_text, strong_answe
 from irtkit.responses import item_texts
 from irtkit.systems.leaderboard import ranked
 from irtkit.systems.printed import board_shown
-from irtkit.systems.scores import MOST_SYSTEMS
+from irtkit.systems.ranks import posterior_ranks
+from irtkit.systems.scores import MOST_SYSTEMS, Scores
 from irtkit.systems.tasks import sizes_of_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
+    from irtkit.findings import Finding
+    from irtkit.irf import Array
     from irtkit.printed import Shown
     from irtkit.suspects import Audit
     from irtkit.suspects.health import Health
 
-_LEVEL, _REACH = 0.95, 1.959964  # Coverage of the intervals of the page, half of one in errors.
-_CARDS = 8  # Suspects whose curves are drawn: two rows of four.
-_SUSPECTS, _HARDEST, _SYSTEMS, _PAIRS = 100, 50, 40, 20  # Rows of tables: a page or two of paper.
-_EVIDENCE = (
-    *("p_wrong_key", "p_negative", "log_bayes_factor", "best_right", "weakest_right"),
-    *("discrimination", "average_error"),
-)
+_LEVEL = 0.95  # Coverage of the intervals of the page.
+_CARDS = 8  # Items whose curves are drawn: two rows of four.
+_HARDEST, _SYSTEMS, _PAIRS = 50, 40, 20  # Rows of tables: a page or two of paper.
+_GRID = 20  # Rows of a heat map.
+_EVIDENCE = ("p_wrong_key", "p_negative", "best_right", "weakest_right", "discrimination")
+_ELSEWHERE = {AT_CHANCE, "negative-items", "suspects-first"}
+"""Findings that the page says in other words: in its first sentences, and by its cards."""
 HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
 """Columns of the hardest items."""
 
@@ -60,56 +68,69 @@ def page_of(
     difficulties: pd.Series[float] | None,
     comparison: DifficultyComparison | None,
     fdr: float,
+    date: str | None,
 ) -> str:
     """The whole page, HTML."""
-    suspects, n_items = audited.suspects, len(result.item_labels)
+    suspects = audited.suspects
     rankable = result.n_answering <= MOST_SYSTEMS
-    board, limits = ranked(result, level=_LEVEL) if rankable else (None, [])
+    board, findings = ranked(result, level=_LEVEL) if rankable else (None, [])
     systems = None
     if board is not None:
         systems = board_drawn(board_shown(board, _LEVEL), board.head(_SYSTEMS))
-    tasks = rankable and bool(sizes_of_tasks(result))
-    board_by_task, more = ranked(result, level=_LEVEL, by="task") if tasks else (None, [])
-    limits += [finding for finding in more if finding not in limits]
+    n_tasks = len(sizes_of_tasks(result))
+    by_task = None
+    if rankable and n_tasks:
+        by_task, more = ranked(result, level=_LEVEL, by="task")
+        findings += more
+    warnings = _sentences((*audited.findings, *result.findings, *findings), "warning")
     maps = [fitted.item_map(result, suspects), fitted.error_map(result, suspects)]
     rho = None
     if difficulties is not None:
         maps.append(fitted.error_map(result, suspects, difficulties))
         x, y = np.hstack([(mark.x, mark.y) for mark in maps[2].points])
         rho = spearman(levels(x), levels(y)) if len(x) > 1 else np.nan
-    doubted, standard = result.one_ability_doubted, result.quality_standard
-    called = called_items(audited.n_negative, n_items, fdr, doubted=doubted)
+    standard = result.quality_standard
     hidden = ["p_negative"] if audited.clustered else []  # that of the suspects is by family
+    cards = _cards(result, suspects)
+    others = suspects.drop([card[0] for card in cards])
     style, script = (
         files("irtkit.report").joinpath(f"report.{kind}").read_text(encoding="utf-8")
         for kind in ("css", "js")
     )
     digests = [hashlib.sha256(text.encode()).digest() for text in (style, script)]
+    scatter = None if result.several is None else fitted.ability_scatter(result)
     template = environment().get_template("report.html.jinja")
     return template.render(
         title=title,
+        head=_head(result, n_tasks, date),
         result=result,
         audit=audited,
         fdr=fdr,
         first=[f"{finding}." for finding in result.findings if finding.code == AT_CHANCE],
-        called=called if audited.n_negative else None,
-        cautions=[*audited.limits, *audited.details, *(f"{finding}." for finding in limits)],
+        cautions=warnings,
+        notes=_sentences(result.findings, "note"),
+        of_systems=_sentences((*audited.findings, *findings), "note"),
         health=measured,
         limits=[
             f"{finding}."
             for finding in (*measured.findings, *measured.answers)
-            if finding not in result.findings
+            if finding not in result.findings and finding.code not in _ELSEWHERE
         ],
-        cards=_cards(result, suspects),
-        suspects=_suspects_table(result, suspects.head(_SUSPECTS)),
+        cards=cards,
+        suspects=_suspects_table(result, others),
+        marks=_marks(result, audited, measured),
+        repeats=_repeats(result, measured),
+        families=_families(audited),
         maps=maps,
         rho=rho,
         comparison=comparison,
         board=board,
-        by_task=None if board_by_task is None else board_shown(board_by_task, _LEVEL),
+        by_task=None if by_task is None else board_shown(by_task, _LEVEL),
+        heat=None if by_task is None else fitted.task_heatmap(by_task.head(_GRID), len(by_task)),
         systems=systems,
         most=_SYSTEMS,
         abilities=None if result.several is None else _abilities(result, board),
+        scatter=scatter,
         hardest=hardest_first(result.items).head(_HARDEST)[list(HARDEST)].drop(columns=hidden),
         quality=standard is not None and quality_finding(standard, result.settings.metrics or {}),
         level=_LEVEL,
@@ -117,12 +138,36 @@ def page_of(
         style=Markup(style),  # noqa: S704  # of the package
         script=Markup(script),  # noqa: S704
         hashes=[base64.b64encode(digest).decode() for digest in digests],
-        data=data_block(result, audited, maps, difficulties),
+        data=data_block(result, audited, maps, difficulties, scatter),
     )
 
 
+def _head(result: FitResult, n_tasks: int, date: str | None) -> list[str]:
+    """What the page is about: size, source, date and version."""
+    size = [counted(result.n_answering, "system"), counted(len(result.item_labels), "item")]
+    if n_tasks:
+        size.append(counted(n_tasks, "task"))
+    source = None if result.responses is None else result.responses.source
+    parts = [", ".join(size), f"irtkit {version('irtkit')}"]
+    if source is not None and source.files:
+        parts.insert(1, str(source).removesuffix("."))
+    if date is not None:
+        parts.insert(0, date)
+    return parts
+
+
+def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:
+    """Findings of a severity without what settles them, which readers cannot do, each once."""
+    reasons = [
+        f"{finding.reason}."
+        for finding in findings
+        if finding.severity == severity and finding.code not in _ELSEWHERE
+    ]
+    return list(dict.fromkeys(reasons))
+
+
 def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
-    """What is measured, what shows it best, how abilities correlate, and who has how much."""
+    """What is measured, what shows it best, how abilities correlate, and who is where."""
     texts = item_texts(result.responses)
     asked: Any = {} if texts is None else texts.get("text", {})
     shown = [
@@ -134,20 +179,84 @@ def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
     ]
     pairs = result.ability_correlations.sort_values("correlation", ascending=False)
     pairs = pairs.head(_PAIRS).set_index("ability").dropna(axis=1, how="all")
+    if "low" in pairs:
+        values = pairs[["correlation", "low", "high"]].to_numpy()
+        pairs.insert(1, "drawn, −1 to 1", bars(values, Axis(-1.0, 1.0), pairs.index))
     best = result.respondents.iloc[result.best_first] if board is None else board
-    systems = result.respondents.loc[best.index[:_SYSTEMS]]
-    columns = {}
+    chosen = best.index[:_SYSTEMS]
+    systems = result.respondents.loc[chosen]
+    axis = Axis(0.5, result.n_answering + 0.5)
+    columns: dict[str, Any] = {}
     for name in result.ability_names:
         value = systems[f"ability_{name}"]
-        reach = _REACH * systems[f"ability_{name}_se"]
+        reach = Z95 * systems[f"ability_{name}_se"]
         ends = zip(value, value - reach, value + reach, strict=True)
         columns[name] = ["{} ({} … {})".format(*map(number_text, row)) for row in ends]
+        if board is not None:
+            ranks = _ranks(result, name).loc[chosen].to_numpy(np.float64)
+            columns[f"rank in {name}"] = ["{:.0f} ({:.0f}…{:.0f})".format(*row) for row in ranks]
+            columns[f"{name}, 1 to {len(board):,}"] = bars(ranks, axis, chosen)
     return {
         "table": result.abilities[["n_items", "reliability"]],
         "shown": shown,
         "pairs": pairs if result.structure != "bifactor" else pairs.head(0),
         "systems": pd.DataFrame(columns, systems.index.rename("system")),
     }
+
+
+def _ranks(result: FitResult, ability: str) -> pd.DataFrame:
+    """Likely ranks of systems by one of several abilities, whose errors are independent."""
+    weights = result.weights_of(ability)
+    values = result.abilities_along(weights)
+    places = result.best_first[np.argsort(-values[result.best_first], kind="stable")]
+    errors = np.diag(result.errors_along(weights)[places])
+    ordered = Scores(places, values[places], errors, np.full(len(places), np.inf))
+    low, high = posterior_ranks(ordered, level=_LEVEL)
+    labels = np.array(result.respondent_labels, dtype=object)[places]
+    return pd.DataFrame({"rank": ordered.rank, "low": low, "high": high}, labels)
+
+
+def _marks(result: FitResult, audited: Audit, measured: Health) -> dict[str, Any] | None:
+    """How often marks are given, and the curves of items with levels, those to look at first."""
+    if SPARSE in result.traits or not result.traits & {LEVELS, SCORES}:
+        return None
+    if LEVELS not in result.traits:
+        return {"picture": fitted.marks(result), "items": [], "curves": []}
+    idle = measured.items["idle_levels"].sort_values(ascending=False, kind="stable").index
+    labels = np.array(result.item_labels, dtype=object)
+    rubrics = labels[result.parameters.top > 1]
+    first = audited.items.index.append(idle)
+    chosen = list(dict.fromkeys(first[first.isin(rubrics)]))[:_CARDS]
+    curves = fitted.category_curves(result, chosen)
+    return {"picture": fitted.marks(result), "items": chosen, "curves": curves}
+
+
+def _repeats(result: FitResult, measured: Health) -> pd.DataFrame:
+    """Which items repeat others, and what they ask."""
+    pairs = measured.near_duplicates.head(_HARDEST)
+    items, others = (
+        pd.Series([link(label, result.places[label]) for label in pairs[name]], dtype=object)
+        for name in ("other", "item")
+    )
+    same = [
+        f"{n_same:,} of {n:,}"
+        for n_same, n in zip(pairs["n_same"], pairs["n_respondents"], strict=True)
+    ]
+    table = pd.DataFrame({"repeats": others, "same answers": same})
+    table.index = pd.Index(items, dtype=object, name="item")
+    texts = item_texts(result.responses)
+    if texts is not None and "text" in texts:
+        table["text"] = texts["text"].reindex(pairs["other"]).fillna("").to_numpy()
+    return table
+
+
+def _families(audited: Audit) -> list[list[str]]:
+    """Systems that answer alike, the largest families first."""
+    if audited.families is None:
+        return []
+    members = audited.families.groupby(audited.families, sort=False)
+    families = [list(family.index) for _, family in members if len(family) > 1]
+    return sorted(families, key=len, reverse=True)[:_PAIRS]
 
 
 def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
@@ -161,8 +270,10 @@ def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 
 def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
-    """Suspects as they are shown, with links."""
+    """Suspects without a card as they are shown, with links."""
     names = [name for name in _EVIDENCE if name in suspects and suspects[name].notna().any()]
+    if "p_wrong_key" in names:
+        names.remove("p_negative")
     shown = suspects[names].copy()
     shown.insert(0, "reasons", suspects["reasons"].map(reasons_text))
     if "strong_answer" in suspects:
@@ -179,13 +290,15 @@ def board_drawn(shown: Shown, board: pd.DataFrame) -> Shown:
     """The first systems of a leaderboard, with their ranks drawn."""
     table = shown.table.loc[board.index].astype(object)  # type: ignore[union-attr]
     ranks = board[["rank", "rank_low", "rank_high"]].to_numpy(np.float64)
-    table.insert(0, f"rank drawn, 1 to {board['rank_high'].max():,}", bars(ranks, table.index))
+    lowest = board["rank_high"].max()
+    table.insert(
+        0, f"rank drawn, 1 to {lowest:,}", bars(ranks, Axis(0.5, lowest + 0.5), table.index)
+    )
     return replace(shown, table=table)
 
 
-def bars(values: Any, index: pd.Index[Any], axis: Axis | None = None) -> pd.Series[Any]:
-    """Values with their intervals, rows of three, each drawn on an axis, by default of ranks."""
-    axis = axis or Axis(0.5, values.max() + 0.5)
+def bars(values: Array, axis: Axis, index: pd.Index[Any]) -> pd.Series[Any]:
+    """Values with their intervals, rows of three, each drawn on an axis."""
     pictures = [fitted.intervals(row[None], [""], axis) for row in values]
     drawn = [svg(picture, "bar", width=200, height=18) for picture in pictures]
     return pd.Series(drawn, index, dtype=object)

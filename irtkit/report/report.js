@@ -149,33 +149,44 @@ document.body.append(tip);
 addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
 const REACH = 12;  // pixels from a pointer to a point: half of the 24 that WCAG asks of a target
 const NEARER = 16;  // what a suspect is nearer by, in squared half pixels, than the items around it
-for (const svg of document.querySelectorAll("svg[data-map]")) {
-  const [x, y] = maps[svg.dataset.map];
-  const ring = shape("circle", {class: "ring", r: 8});
+const pointed = (svg, x, y, worth, said) => {  // show what is said of the nearest point, and return it
   const nearest = (event) => {
     const box = svg.getBoundingClientRect(), size = 2 * svg.viewBox.baseVal.width / box.width;
     const px = (event.clientX - box.left) * size, py = (event.clientY - box.top) * size;
     let best = -1, least = (REACH * size) ** 2;
-    for (let item = 0; item < n; item += 1) {
-      const distance = (x[item] - px) ** 2 + (y[item] - py) ** 2 - (kind[item] ? NEARER : 0);
-      if (distance < least) { least = distance; best = item; }
+    for (let k = 0; k < x.length; k += 1) {
+      const distance = (x[k] - px) ** 2 + (y[k] - py) ** 2 - worth(k);
+      if (distance < least) { least = distance; best = k; }
     }
     return best;
   };
   svg.addEventListener("pointermove", (event) => {
-    const item = nearest(event);
-    tip.hidden = item < 0;
-    if (item < 0) return;
-    const words = data.reasons[reason[item]];
+    const point = nearest(event);
+    tip.hidden = point < 0;
+    if (point < 0) return;
     let more = -1;
-    for (let k = 0; k < n; k += 1) more += x[k] === x[item] && y[k] === y[item];
-    tip.replaceChildren(bdi(labelOf(item)), more > 0 ? ` and ${thousands(more)} more here` : "",
-      words ? ` \u2013 ${words}` : "", ` \u2013 discrimination ${number(col.discrimination[item])}, ` +
-      `average error ${number(col.average_error[item])}`);
+    for (let k = 0; k < x.length; k += 1) more += x[k] === x[point] && y[k] === y[point];
+    const [name, ...further] = said(point);
+    tip.replaceChildren(bdi(name), more > 0 ? ` and ${thousands(more)} more here` : "", ...further);
     tip.style.left = `${Math.max(Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8), 8)}px`;
     tip.style.top = `${event.clientY + 14}px`;
   });
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });
+  return nearest;
+};
+for (const svg of document.querySelectorAll("svg[data-map]")) {
+  if (svg.dataset.map === "systems") {
+    pointed(svg, ...data.scatter, () => 0, (k) => [data.systems[k]]);
+    continue;
+  }
+  const [x, y] = maps[svg.dataset.map];
+  const ring = shape("circle", {class: "ring", r: 8});
+  const nearest = pointed(svg, x, y, (item) => (kind[item] ? NEARER : 0), (item) => {
+    const words = data.reasons[reason[item]];
+    return [labelOf(item), words ? ` \u2013 ${words}` : "",
+      ` \u2013 discrimination ${number(col.discrimination[item])}, ` +
+      `average error ${number(col.average_error[item])}`];
+  });
   svg.addEventListener("click", (event) => {
     const item = nearest(event);
     if (item >= 0) open(item);

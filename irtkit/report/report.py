@@ -31,6 +31,7 @@ def report(
     families: Families | None = None,
     compare: bool | DifficultyComparison = False,
     fdr: float = FALSE_DISCOVERY_RATE,
+    date: str | None = None,
 ) -> None:
     """Write a page of a fit: suspect items, the item map, the leaderboard, information, all items.
 
@@ -62,6 +63,9 @@ def report(
         Whether to add :func:`irtkit.compare_difficulties` (several fits), or what it returned.
     fdr : float, default 0.05
         False-discovery rate of items called negative.
+    date : str, optional
+        Date that the page shows, such as that of the data. The page has no other, so that the same
+        result gives the same page.
 
     Raises
     ------
@@ -87,6 +91,8 @@ def report(
     result = result_for("report", result)
     if not isinstance(title, str) or not title.strip():
         raise ValueError(f"title must be a text, got {short(title)}")
+    if date is not None and not isinstance(date, str):
+        raise TypeError(f"date must be a text, got {type(date).__name__}. Pass date.isoformat()")
     predicted = None if difficulties is None else _by_item(difficulties, result)
     audited = audit(result, fdr=fdr, families=families, predictions=predictions)
     if isinstance(compare, DifficultyComparison):
@@ -94,7 +100,7 @@ def report(
     else:
         check_yes_or_no(compare=compare)
         comparison = compare_difficulties(result) if compare else None
-    text = page_of(result, title, audited, result.health(), predicted, comparison, fdr)
+    text = page_of(result, title, audited, result.health(), predicted, comparison, fdr, date)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

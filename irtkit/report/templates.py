@@ -49,6 +49,24 @@ def strong_answer(row: pd.Series[Any]) -> str:
     return f"{row['strong_share']:.0%} of the top quarter answer {answer}{key}"
 
 
+_CARD = {
+    "p_wrong_key": "P wrong key",
+    "p_negative": "P negative",
+    "discrimination": "discrimination",
+    "best_right": "right, of the best",
+    "weakest_right": "right, of the weakest",
+}
+"""Evidence on a card, and its headings."""
+
+
+def evidence(row: pd.Series[Any]) -> list[tuple[str, float]]:
+    """What is known of a suspect, where it is known."""
+    present = row.reindex(list(_CARD)).dropna()
+    if "p_wrong_key" in present:
+        present = present.drop("p_negative", errors="ignore")
+    return [(_CARD[name], float(value)) for name, value in present.items()]
+
+
 def link(label: str, place: int) -> Markup:
     """A link to what the page has of an item."""
     text = cut(label, 48)
@@ -78,6 +96,6 @@ def environment() -> Environment:
     )
     made.filters |= {"cut": cut, "counted": counted, "number": number_text, "percent": percent}
     made.filters["words"] = lambda table: [name for name in table if is_text(table[name])]
-    made.filters |= {"reasons": reasons_text, "strong": strong_answer}
+    made.filters |= {"reasons": reasons_text, "strong": strong_answer, "evidence": evidence}
     made.globals |= {"svg": svg, "link": link, "pictures": fitted}
     return made

@@ -113,13 +113,20 @@ class Audit(Printed):
         ]
 
     @property
+    def set_aside(self) -> list[Finding]:
+        """Silent and uninformative items."""
+        others = self.uninformative
+        findings = [*silent_items(self.result)]
+        if len(others):
+            values = {"n": len(others), "n_items": len(self.result.item_labels), **_reasons(others)}
+            findings.append(Finding("uninformative-items", "note", values))
+        return findings
+
+    @property
     def details(self) -> list[str]:
         """Silent and uninformative items, findings of the fit, and respondents that are alike."""
-        result, others = self.result, self.uninformative
-        sentences = [*map(str, silent_items(result))]
-        if len(others):
-            values = {"n": len(others), "n_items": len(result.item_labels), **_reasons(others)}
-            sentences.append(str(Finding("uninformative-items", "note", values)))
+        result = self.result
+        sentences = [*map(str, self.set_aside)]
         settled = {AT_CHANCE, "negative-items", *(["near-duplicates"] if self.clustered else [])}
         fit = [finding for finding in result.findings if finding.code not in settled]
         sentences += [f"{finding.severity.capitalize()}: {finding}" for finding in fit]

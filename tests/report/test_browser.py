@@ -253,7 +253,7 @@ def test_points_of_the_map_name_and_open_their_item(visit: Callable[..., Any], m
 def test_hostile_labels_run_nothing(visit: Callable[..., Any], hostile: Any) -> None:
     tab = visit(hostile.path)
     for k in range(len(hostile.suspects)):
-        tab.locator("#suspects .tall a.to-item").nth(k).click()
+        tab.locator("#suspects a.to-item").nth(k).click()
         tab.click("#detail summary >> nth=0")
     assert chosen(tab) != ""
     tab.fill("#search", "<script>")

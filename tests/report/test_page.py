@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from markupsafe import escape
 from threadpoolctl import ThreadpoolController
 
@@ -26,6 +28,7 @@ from irtkit.pictures.picture import COLOURS
 from irtkit.report.columns import EXACT
 from irtkit.report.templates import number_text
 from irtkit.systems.paired import wilson_interval
+from tests import crowds
 from tests.crowds import drawn
 
 if TYPE_CHECKING:
@@ -133,22 +136,31 @@ def test_curves_and_answers_agree_with_the_responses(digits: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["digits", "hostile"])
-def test_the_table_of_suspects_agrees_with_the_audit(
+def test_every_suspect_has_a_card_or_a_row_that_agrees_with_the_audit(
     which: str, request: pytest.FixtureRequest
 ) -> None:
     written = request.getfixturevalue(which)
-    rows = written.rows("Items to read, most probable fault first")
-    assert len(rows) == len(written.suspects)
-    for row, (_, expected) in zip(rows, written.suspects.iterrows(), strict=True):
+    places = written.result.places
+    cards = {card["id"]: card for card in written.page.find_all("article")}
+    further = written.page.find("caption", string="Further items to read")
+    rows = written.rows("Further items to read") if further else []
+    assert len(cards) + len(rows) == len(written.suspects)
+    for label, expected in written.suspects.iloc[: len(cards)].iterrows():
+        card = cards[f"item-{places[label]}"]
+        figures = {term.string: term.find_next("dd").string for term in card.find_all("dt")}
+        assert figures["P wrong key"] == number_text(expected["p_wrong_key"])
+        assert figures["right, of the best"] == number_text(expected["best_right"])
+        assert ("▲" in card.h3.get_text()) == expected["called"]
+        assert reasons_text(expected["reasons"]) in card.get_text()
+    for row, (_, expected) in zip(
+        rows, written.suspects.iloc[len(cards) :].iterrows(), strict=True
+    ):
         assert row[1] == reasons_text(expected["reasons"])
-        names = [
-            *("p_wrong_key", "p_negative", "log_bayes_factor", "best_right", "weakest_right"),
-            *("discrimination", "average_error"),
-        ]
-        assert row[2 : 2 + len(names)] == [number_text(expected[name]) for name in names]
+        names = ("p_wrong_key", "best_right", "weakest_right", "discrimination")
+        assert row[2:6] == [number_text(expected[name]) for name in names]
     if which == "digits":
-        assert "digit-1361" in rows[0][0]
-        assert rows[0][9].endswith("of the top quarter answer 6, 5 is marked right")
+        answered = "of the top quarter answer 6, 5 is marked right"
+        assert answered in cards[f"item-{places['digit-1361']}"].get_text()
 
 
 def test_the_leaderboard_agrees_with_the_result(digits: Any) -> None:
@@ -195,11 +207,13 @@ def test_the_headline_says_what_the_audit_says_and_no_more(
     n_negative = int(called_of(written.result).sum())
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.audit(written.result)
-    for sentence in found.limits + found.details:  # answers may make suspect what is uninformative
-        assert "Uninformative" in sentence or " ".join(sentence.split()) in words
-    assert ("as where its key is wrong" in words) == (n_negative > 0)
-    of_all = f"of {len(written.result.item_labels):,}"
-    assert (f"{n_negative} {of_all} items ha" in words) == bool(n_negative)
+    cautions = written.page.find(class_="caution")
+    for finding in (*found.findings, *written.result.findings):
+        if finding.code not in {"negative-items", "systems-at-chance"}:
+            assert " ".join(finding.reason.split()) in words
+            limits = cautions is not None and finding.reason in cautions.get_text()
+            assert limits == (finding.severity == "warning")
+    assert ("as where a key is wrong" in words) == (n_negative > 0)
     n_called = int(written.suspects["called"].sum())
     assert f"{counted(n_called, 'item')} called. Read these {len(written.suspects):,}" in words
 
@@ -263,10 +277,8 @@ def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
     result, families = quiet(inverted()), [f"family {k // 3}" for k in range(60)]
     irtkit.report(result, tmp_path / "page.html", families=families)
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    suspects = irtkit.audit(result, families=families).items
     assert '"p_negative":' not in text
-    assert text.count(">p negative</th>") == 1
-    assert f'<td class="number">{suspects["log_bayes_factor"].iloc[0]:.2f}</td>' in text
+    assert "P negative" not in text
 
 
 def test_bad_arguments_are_refused_and_nothing_is_written(
@@ -278,6 +290,7 @@ def test_bad_arguments_are_refused_and_nothing_is_written(
         ({"difficulties": [1, 2]}, TypeError, "difficulties must be a Series"),
         ({"difficulties": pd.Series([1.0], ["strange"])}, ValueError, "must have labels of items"),
         ({"title": " "}, ValueError, "title must be a text"),
+        ({"date": 2026}, TypeError, "date must be a text"),
         ({"compare": "yes"}, TypeError, "compare must be True or False"),
     ):
         with pytest.raises(kind, match=message):
@@ -296,11 +309,88 @@ def test_a_page_of_tasks_has_systems_by_tasks_and_suspects_of_each(by_task: Any)
     suspects = {row[0]: int(row[2]) for row in by_task.rows("Suspect items by task")}
     assert suspects["two"] >= 2
     assert by_task.page.find("a", href="#tasks") is not None
+    grid = by_task.page.find("svg", class_="grid")
+    words = [text.string for text in grid.find_all("text")]
+    assert f"{100 * first['score_two']:.0f}" in words
+    assert {"<b>", "two", board.index[0]} <= {*words}
 
 
 def test_a_page_without_tasks_has_no_view_of_them(digits: Any) -> None:
     assert digits.page.find(id="tasks") is None
     assert digits.page.find("a", href="#tasks") is None
+
+
+def page_at(result: irtkit.FitResult, path: Path, **given: Any) -> Any:
+    irtkit.report(result, path, **given)
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def test_the_head_says_what_the_page_is_about(by_task: Any, tmp_path: Path) -> None:
+    page = page_at(by_task.result, tmp_path / "page.html", date="28 <b> November")
+    head = [part.string for part in page.find(class_="head").find_all("li")]
+    assert head == [
+        "28 <b> November",
+        "60 systems, 120 items, 2 tasks",
+        f"irtkit {irtkit.__version__}",
+    ]
+    assert "60 systems answered" not in page.get_text()
+
+
+def test_a_page_of_marks_has_their_histogram_and_curves(tmp_path: Path) -> None:
+    generator = np.random.default_rng(2)
+    z = generator.normal(size=(60, 1)) - generator.normal(size=10)
+    z[:, 3] = generator.normal(size=60)
+    cuts = np.array([-2, -0.5, 0.5, 2])
+    marks = 1 + (z[..., None] + generator.logistic(size=(60, 10, 1)) > cuts).sum(axis=-1)
+    responses = irtkit.read_responses(pd.DataFrame(marks), levels=True)
+    page = page_at(quiet(responses, "GPCM"), tmp_path / "page.html")
+    section = page.find(id="marks")
+    histogram, *curves = section.find_all("svg")
+    assert {"1", "2", "3", "4", "5"} <= {text.string for text in histogram.find_all("text")}
+    assert "600 answers of 60 systems to 10 items" in section.get_text()
+    assert len(curves) == 8
+    assert {"1", "5"} <= {text.string for text in curves[0].find_all("text")}
+    assert section.article.h3.get_text() == "3"  # the flat one first
+    tiles = {
+        term.string: term.find_next("dd").string
+        for term in page.find(class_="tiles").find_all("dt")
+    }
+    assert tiles["uninformative items"] == "1"
+    assert "Uninformative items: 1 of 10" in page.find(id="suspects").get_text()
+
+
+def test_a_page_of_two_abilities_shows_where_systems_are(tmp_path: Path) -> None:
+    result = crowds.fitted_tasks(crowds.of_two_tasks(80, 40))
+    page = page_at(result, tmp_path / "page.html")
+    data = json.loads(page.find(id="data").string)
+    x, y = data["scatter"]
+    assert len(x) == len(y) == len(data["systems"]) == 80
+    order = np.argsort(result.ability[result.best_first, 0])
+    assert (np.diff(np.array(x)[order]) >= 0).all()
+    assert page.find("svg", {"data-map": "systems"}) is not None
+    head, *rows = page.find("caption", string=re.compile("likely ranks")).parent.find_all("tr")
+    names = [cell.get_text() for cell in head.find_all("th")]
+    column = names.index("rank in sums")
+    best = result.respondent_labels[int(result.ability[:, 0].argmax())]
+    ranks = {
+        cells[0].get_text(): cells[column].get_text()
+        for row in rows
+        if (cells := row.find_all(["th", "td"]))
+    }
+    assert ranks[best].startswith("1 (1…")
+    assert len(page.find(id="abilities").find_all("svg", class_="bar")) == 1 + 2 * 40
+
+
+def test_near_duplicate_items_say_who_repeats_whom(tmp_path: Path) -> None:
+    values = drawn(60, 100).values.copy()
+    values[:, 5] = values[:, 20]
+    items = [f"q{k}" for k in range(100)]
+    texts = pd.DataFrame({"text": [f"What is {k}?" for k in range(100)]}, items)
+    responses = irtkit.ResponseMatrix(values, items=items).with_tables(texts)
+    section = page_at(quiet(responses), tmp_path / "page.html").find(id="alike")
+    row = [cell.get_text() for cell in section.tbody.tr]
+    assert row == ["q20", "q5", "60 of 60", "What is 20?"]
+    assert section.tbody.a["href"] == "#item-20"
 
 
 @pytest.mark.parametrize(
