@@ -290,3 +290,10 @@ def test_curves_of_several_abilities_are_along_what_each_item_measures() -> None
     assert "sums" in picture.y.name
     assert picture.marks[1].name == "items"
     assert picture.caption == "n = 2,000 systems and 30 items."
+
+
+def test_a_picture_takes_what_fit_takes_or_names_what_to_give(result: irtkit.FitResult) -> None:
+    responses = crowds.crowd("small").responses
+    assert plots.trace(responses).get_title() == "Progress of the fit"
+    with pytest.raises(TypeError, match="result must be a FitResult, or responses to fit"):
+        plots.item_map(irtkit.audit(result))
