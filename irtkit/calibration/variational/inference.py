@@ -17,7 +17,7 @@ import numpy as np
 
 from irtkit.calibration.likelihood import MarginalLikelihood, synthetic_sd
 from irtkit.calibration.standard_errors import System, expected_of, system_of
-from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
+from irtkit.calibration.variational.guide import Guide, guide_of, information_at
 from irtkit.calibration.variational.target import Point
 from irtkit.irf import Items
 from irtkit.quadrature import Posteriors, engine_of
@@ -161,7 +161,6 @@ class State:
 
     target: Target
     guide: Guide
-    information: Information
     nodes: Nodes
     """Nodes that suit the items in the middle of the guide."""
     elbo: float = -math.inf
@@ -177,7 +176,7 @@ def first_state(target: Target, mean: Point, batches: Batches) -> State:
     by_prior = target.expected_prior(mean.own, np.full_like(mean.own, _FIRST_SD)).curvature
     information = information_at(target, [mean], systems)
     guide = guide_of(target, mean, information, np.zeros(len(mean.own)), by_prior)
-    return State(target, guide, information, nodes)
+    return State(target, guide, nodes)
 
 
 def maximise_bound(
@@ -201,7 +200,7 @@ def maximise_bound(
     while change >= tol and len(trace) < max_steps:
         last = change
         before = state
-        state = renewed(before, bound, batches, rate)
+        state = renewed(before, bound, batches)
         step = state.guide.natural(bound.gradient)
         square = (step.own * bound.gradient.own).sum() + step.shared @ bound.gradient.shared
         change = math.sqrt(max(float(square), 0.0) / (step.own.size + step.shared.size))
@@ -221,7 +220,7 @@ def maximise_bound(
         if rate == _LEAST_RATE:
             break
         rate /= 2
-    state = renewed(state, bound, batches, rate)
+    state = renewed(state, bound, batches)
     return replace(state, elbo=bound.elbo, trace=tuple(trace), converged=change < tol)
 
 
@@ -237,23 +236,18 @@ def _moved(state: State, step: Point, rate: float, batches: Batches) -> State:
     return replace(state, guide=guide, nodes=nodes)
 
 
-def renewed(state: State, bound: Bound, batches: Batches, rate: float = 1.0) -> State:
-    """The state with the covariance that information at the guide's points gives.
-
-    Of the information before, the share 1 − ``rate`` is kept.
-    """
+def renewed(state: State, bound: Bound, batches: Batches) -> State:
+    """The state with the covariance that information at the guide's points gives."""
     target = state.target
     guide = state.guide
     points = guide.around(batches.seed)
     to_parameters = target.coordinates.parameters
     parameters = np.stack([to_parameters(point) for point in points])
     systems = batches.systems(to_parameters(guide.mean), parameters, state.nodes)
-    latest = information_at(target, points, systems)
-    pairs = zip(state.information, latest, strict=True)
-    information = Information(*(before + rate * (after - before) for before, after in pairs))
+    information = information_at(target, points, systems)
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
     guide = guide_of(target, guide.mean, information, bound.by_slope, by_prior)
-    return replace(state, guide=guide, information=information)
+    return replace(state, guide=guide)
 
 
 class Abilities(NamedTuple):
