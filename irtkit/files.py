@@ -268,13 +268,10 @@ def head_of(path: str | os.PathLike[str]) -> bytes:
         head = handle.read(4096).removeprefix(codecs.BOM_UTF8)
         if b"\0" in head or head.lstrip().startswith((b"{", b"[")):
             return head
-        while (
-            _n_rows(head) < 2 and len(head) < _LONGEST_HEADER and (more := handle.read(len(head)))
-        ):
+        # line breaks outside of quotes end rows
+        while sum(part.count(b"\n") for part in head.split(b'"')[::2]) < 2:
+            more = handle.read(len(head)) if len(head) < _LONGEST_HEADER else b""
+            if not more:
+                break
             head += more
         return head
-
-
-def _n_rows(text: bytes) -> int:
-    """Number of rows of a table that end in a text: of line breaks outside of quotes."""
-    return sum(part.count(b"\n") for part in text.split(b'"')[::2])

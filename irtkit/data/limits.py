@@ -517,7 +517,14 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     n, m = right.shape
     share = right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1)
     variance = np.maximum(share * (1 - share), _ONE_ABILITY.least_square)
-    score, slope = _weighted_score(right - tried * share, tried, variance)
+
+    # Scores with the best weights of items, whose slopes are in a plain score.
+    deviation = right - tried * share
+    score = deviation.sum(axis=1) / tried.sum(axis=1)
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
+    information = tried @ (slope**2 / variance)
+    score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
     basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
     expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
 
@@ -559,15 +566,6 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
     beyond = sum_of_squares / (rows * columns) - (rows + columns + 1 + kurtosis)
     return np.array([eigenvalue, beyond / 2]), expected
-
-
-def _weighted_score(deviation: Floats, tried: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Scores of respondents with the best weights of items, whose slopes are in a plain score."""
-    score = deviation.sum(axis=1) / tried.sum(axis=1)
-    score = (score - score.mean()) / max(float(score.std()), 1e-6)
-    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
-    information = tried @ (slope**2 / variance)
-    return deviation @ (slope / variance) / np.maximum(information, 1e-6), slope
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:

@@ -117,19 +117,14 @@ def near_duplicates(patterns: Patterns) -> NearDuplicates:
         return independent
     likeness = covariance / pairs.common
     linked = (p_alike > _TUNED.linked) & (likeness > _TUNED.likeness)
-    share = 1 / (1 + max(of_intercepts, of_slopes))
-    return NearDuplicates(n, n / (1 + of_mean), share, who[_first_of_each(pairs, linked, len(who))])
-
-
-def _first_of_each(pairs: _Pairs, linked: NDArray[np.bool_], n: int) -> list[int]:
-    """Places of respondents that are not linked to an earlier one of these."""
-    links = np.zeros((n, n), np.bool_)
+    links = np.zeros((len(who), len(who)), np.bool_)
     links[pairs.second[linked], pairs.first[linked]] = True
     distinct: list[int] = []
-    for k in range(n):
+    for k in range(len(who)):
         if not links[k, distinct].any():
             distinct.append(k)
-    return distinct
+    share = 1 / (1 + max(of_intercepts, of_slopes))
+    return NearDuplicates(n, n / (1 + of_mean), share, who[distinct])
 
 
 def pairs_of(patterns: Patterns, who: Places) -> _Pairs | None:

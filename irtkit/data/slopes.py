@@ -210,18 +210,15 @@ def signs_of(score: SlopeScore, answered: NDArray[np.bool_]) -> tuple[SlopeMixtu
     rising = np.logaddexp.reduce(kinds.log_joint + log_ndtr(z))
     gain = float(np.logaddexp.reduce(kinds.log_joint).sum())
     p_any_slope = float(expit(gain + _LEARNING.log_prior_odds))
-    p_falling = expit(_damped(falling - rising))
+    log_odds = falling - rising
+    size = np.abs(log_odds)
+    beyond = np.maximum(size - _LEARNING.damped_from, 0)  # grows logarithmically
+    size -= beyond
+    size += _LEARNING.damping * np.log1p(beyond / _LEARNING.damping)
+    p_falling = expit(np.copysign(size, log_odds))
     p_negative = np.full(len(answered), np.nan)
     p_negative[answered] = p_any_slope * p_falling + (1 - p_any_slope) / 2
     return mixture, p_any_slope, p_negative
-
-
-def _damped(log_odds: Array) -> Array:
-    """Log odds that grow logarithmically beyond a size."""
-    size = np.abs(log_odds)
-    beyond = np.maximum(size - _LEARNING.damped_from, 0)
-    more = _LEARNING.damping * np.log1p(beyond / _LEARNING.damping)
-    return np.asarray(np.copysign(np.minimum(size, _LEARNING.damped_from) + more, log_odds))
 
 
 def learned_mixture(score: SlopeScore) -> SlopeMixture:
