@@ -8,10 +8,12 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import warnings
 import zlib
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,6 +26,7 @@ import irtkit
 from irtkit.cli import main
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 SHARED_DATA = ROOT.parent / "shared" / "data"
 LIVER = "aid_liver-disorders"
 NOT_BUNDLED = {
@@ -130,8 +133,34 @@ def write_logs(folder: Path, answers: pd.DataFrame) -> None:
         (folder / f"{system}.json").write_text(json.dumps(header | {"samples": samples}))
 
 
+def write_quiz(folder: Path) -> None:
+    """Logs of a quiz of 200 questions, the questions, and three models that Inspect can ask."""
+    random = np.random.default_rng(20)
+    items = irtkit.ItemParameters.from_difficulty(
+        random.lognormal(0, 0.3, 200), random.normal(size=200)
+    )
+    names = [f"q{k}" for k in range(1, 201)]
+    shutil.rmtree(folder / "runs")
+    write_logs(folder / "runs", simulated(80, items, seed=21).set_axis(names, axis=1))
+    example_logs.write_logs(folder / "lm-runs")
+    texts = [f"Is {name} true?" for name in names]
+    new = simulated(3, items, 0.6, seed=22).set_axis(texts, axis=1)
+    new.iloc[2] = new.iloc[1].where(np.arange(200) % 25 > 0, 1 - new.iloc[1])
+    answers = new.set_axis(["newcomer", "main", "branch"], axis=0).to_dict(orient="index")
+    (folder / "answers.json").write_text(json.dumps(answers))
+    lines = [
+        json.dumps({"id": name, "input": text, "target": "yes"})
+        for name, text in zip(names, texts, strict=True)
+    ]
+    (folder / "questions.jsonl").write_text("\n".join(lines))
+    page = (DOCS / "howto" / "new_model.md").read_text(encoding="utf-8")
+    (folder / "quiz.py").write_text(page.partition("```py\n")[2].partition("```")[0])
+
+
 def is_runnable(page: str) -> bool:
     """Whether the files that a page needs are there. Some are about data that are not bundled."""
+    if page == "new_model":
+        return find_spec("inspect_ai") is not None
     return page not in NOT_BUNDLED or SHARED_DATA.is_dir()
 
 
@@ -142,6 +171,8 @@ def add_files_of_page(page: str, folder: Path) -> None:
     if page == "audit_a_benchmark":
         shutil.rmtree(folder / "runs")
         example_logs.write_logs(folder / "runs")
+    if page == "new_model":
+        write_quiz(folder)
     if page == "help":  # of commands that compare an old and a new run
         shutil.copy(folder / "old.csv", folder / "new.csv")
 
@@ -173,14 +204,19 @@ def with_output(text: str, folder: Path) -> str:
 
 
 def run_line(line: str) -> None:
-    """Run a line of a shell. Only ``irtkit`` is run, and a line that installs it is checked.
+    """Run a line of a shell. Only ``irtkit`` and Inspect are run. A line that installs is checked.
 
     Raises
     ------
     ValueError
         The line is another program, or the command fails.
     """
+    line = re.sub(r"\$\(cat (.+?)\)", lambda file: Path(file[1]).read_text(), line)
     program, *arguments = shlex.split(line, comments=True) or [""]
+    if program == "inspect":
+        command = [sys.executable, str(DOCS / "example_inspect.py"), *arguments]
+        subprocess.run([*command, "--display", "none"], check=True, capture_output=True)  # noqa: S603
+        return
     if not program or [program, *arguments[:1]] == ["pip", "install"]:
         return
     if program != "irtkit":

@@ -13,6 +13,7 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import irtkit.results  # noqa: F401  # gives results their methods
 from irtkit.checks import check_whole, first_names, short
 from irtkit.io.inspect_logs import MANAGER, marks_of
 from irtkit.io.samples import CHOSEN

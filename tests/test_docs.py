@@ -33,6 +33,11 @@ PAGES = sorted(
 )
 
 
+def marked(page: Path) -> Any:
+    """A page as a parameter of a test, slow if it runs Inspect."""
+    return pytest.param(page, marks=[pytest.mark.slow] * (page.stem == "new_model"))
+
+
 @pytest.fixture(scope="module")
 def generate() -> Iterator[Any]:
     """The script that generates parts of pages, with the modules that it imports."""
@@ -50,10 +55,12 @@ def examples(generate: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # what examples warn of is not the matter here
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*map(marked, PAGES)], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_a_page_runs_and_is_current(page: Path, generate: Any, examples: Path) -> None:
     if not generate.examples.is_runnable(page.stem):
-        pytest.skip("there is no ../shared/data")
+        pytest.skip("there is no ../shared/data or inspect_ai")
     assert generate.current(page, examples) == page.read_text(encoding="utf-8")
 
 
