@@ -12,6 +12,7 @@ import math
 import os
 import re
 from contextlib import suppress
+from itertools import chain
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from irtkit.responses.columns import recognised
 from irtkit.responses.marking import MISSING_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
@@ -80,16 +81,26 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         with replacing(file) as temporary:
             frame.to_parquet(temporary)
         return
-    rows = frame.astype(object).where(frame.notna(), None).itertuples(name=None)
     with replacing_text(file) as text:
         if form in SEPARATORS:
-            text.writelines(
-                f"{SEPARATORS[form].join(map(quoted, row))}\n" for row in (names, *rows)
-            )
-        else:
-            keys = [f"{_json(name)}: " for name in names]
-            records = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in rows)
-            text.write("[" + ",\n ".join(records) + "]\n")
+            text.writelines(lines_of(frame, SEPARATORS[form]))
+            return
+        keys = [f"{_json(name)}: " for name in names]
+        records = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in _rows(frame))
+        text.write("[" + ",\n ".join(records) + "]\n")
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Label and values of every row, None where a value is missing."""
+    return frame.astype(object).where(frame.notna(), None).itertuples(name=None)
+
+
+def lines_of(frame: pd.DataFrame, separator: str, missing: str = "") -> Iterator[str]:
+    """Lines of a table in text, its index first: text in quotes, and other values as they are."""
+    names = ["" if frame.index.name is None else frame.index.name, *frame.columns]
+    for row in chain([names], _rows(frame)):
+        cells = (missing if cell is None else _quoted(cell) for cell in row)
+        yield f"{separator.join(cells)}\n"
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -122,11 +133,10 @@ def form_of(file: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def quoted(value: Any) -> str:
-    """Cell of a value in CSV: text in quotes, a missing value as nothing."""
+def _quoted(value: Any) -> str:
     if isinstance(value, str):
         return '"' + guarded(value).replace('"', '""') + '"'
-    return "" if value is None else str(value)
+    return str(value)
 
 
 def _json(value: Any) -> str:

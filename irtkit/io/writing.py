@@ -16,12 +16,12 @@ import numpy as np
 from irtkit.capabilities import require
 from irtkit.checks import check_one_of, check_type, check_unique, short
 from irtkit.files import as_path, replacing, replacing_text
-from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
+from irtkit.io.tables import SEPARATORS, form_of, lines_of, read_table, write_table
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -34,7 +34,6 @@ _ENDINGS = {
     "wide": _TEXT,
 }  # The first format that a name fits is the default.
 _SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
-_CELLS = np.array(["0", "1", "NA"], dtype=object)  # By the code of a response: 0, 1 or -1.
 
 
 def write_responses(
@@ -83,16 +82,24 @@ def write_responses(
             raise ValueError(f"{beside} is not of these responses and would be read: remove it")
     for kind, table in tables.items():
         write_table(table, _side(file, kind))
+    if form == "every-eval-ever":
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        with replacing_text(file) as text:
+            text.writelines(f"{encode(sample)}\n" for sample in _samples(responses, tasks))
+        return
+    if form == "wide":
+        check_unique("column names must be unique", ("respondent", *responses.items))
+        frame = responses.to_frame()
+    else:
+        frame = _as_frame(responses)
     if file.suffix.lower() == ".parquet":
         with replacing(file) as temporary:
-            _as_frame(responses).to_parquet(temporary, index=False)
+            frame.reset_index().to_parquet(temporary, index=False)
         return
+    shortest = frame.select_dtypes("floating").astype(str).astype(float)  # the same in 32 bits
     with replacing_text(file) as text:
-        if form in {"wide", "long"}:
-            rows = map(SEPARATORS[form_of(file)].join, _rows_of_text(responses, form))
-        else:
-            rows = map(json.JSONEncoder(ensure_ascii=False).encode, _samples(responses, tasks))
-        text.writelines(f"{row}\n" for row in rows)
+        lines = lines_of(frame.assign(**shortest), SEPARATORS[form_of(file)], missing="NA")
+        text.writelines(lines)
 
 
 def format_by_name(path: Path, requested: str | None = None) -> str:
@@ -180,29 +187,8 @@ def _as_frame(responses: ResponseMatrix) -> pd.DataFrame:
     respondents = pd.Categorical.from_codes(rows, pd.Index(responses.respondents))
     items = pd.Categorical.from_codes(columns, pd.Index(responses.items))
     values = pd.Series(codes, dtype="Int8" if codes.dtype.kind == "i" else "Float32")
-    values = values.mask(codes < 0)
-    return pd.DataFrame({"respondent": respondents, "item": items, "response": values})
-
-
-def _rows_of_text(responses: ResponseMatrix, form: str) -> Iterator[list[str]]:
-    rows, items = [*map(quoted, responses.respondents)], [*map(quoted, responses.items)]
-    if form == "wide":
-        check_unique("column names must be unique", ("respondent", *responses.items))
-        yield ['"respondent"', *items]
-        for name, codes in zip(rows, responses.cells.codes, strict=True):
-            yield [name, *_texts(codes)]
-    else:
-        yield ['"respondent"', '"item"', '"response"']
-        places, columns, codes = _trials(responses)
-        for row, column, text in zip(places, columns, _texts(codes), strict=True):
-            yield [rows[row], items[column], text]
-
-
-def _texts(codes: NDArray[Any]) -> Iterable[str]:
-    """Text of responses and scores, the shortest that gives the same number in 32 bits."""
-    if codes.dtype.kind == "i":
-        return _CELLS[codes]  # type: ignore[no-any-return]
-    return [_CELLS[int(code)] if code % 1 == 0 else str(code) for code in codes]
+    answers = {"item": items, "response": values.mask(codes < 0).array}
+    return pd.DataFrame(answers, pd.CategoricalIndex(respondents, name="respondent"))
 
 
 def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
