@@ -106,7 +106,7 @@ def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
 def test_answers_and_source_come_back(tmp_path: Path) -> None:
     answers = pd.DataFrame([["A", None, "a long answer"], ["A", "B", None]])
     answers = answers.set_axis(CELLS.respondents).set_axis(CELLS.items, axis=1)
-    source = Source(("runs/",), "lm-eval", task=("arc",), findings=(Finding("file", "note"),))
+    source = Source(("runs/",), "lm-eval", {"task": ("arc",)}, (Finding("file", "note"),))
     responses = CELLS.with_tables(predictions=answers, source=source)
     arrays = stored(tmp_path / "x", {"responses": stored_responses(responses)})["responses"]
     assert arrays["predictions"]["which"].dtype == np.int8

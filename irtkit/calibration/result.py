@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-FORMAT = storage.Format("irtkit result", 11)
+FORMAT = storage.Format("irtkit result", 12)
 RESULT_FILE = "result.npz"  # Name of a saved result in the folder that `irtkit fit --out` wrote.
 AT_CHANCE = "systems-at-chance"  # Code of the finding that is shown before any ranking.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,11 @@ TABLE_FORMATS = ("wide", "long", "parquet", "py-irt")  # Values of `format`, bes
 READING = Settings.names()  # Arguments that say how to read.
 FOR_TABLES = Settings.names("labels", "marks")
 FOR_LOGS = Settings.names("logs")
+_SHAPING = (
+    *("metric", "filter", "task", "threshold", "right", "wrong", "missing", "score_range"),
+    *("key", "repeats"),
+)
+"""Settings that a source tells, in this order."""
 _LOGGER = logging.getLogger("irtkit")
 
 
@@ -165,25 +169,14 @@ def _finished(
     matrix = levels_of(matrix, score_range) if settings.levels else matrix
     if settings.options is not None:
         matrix = with_options(matrix, settings.options)
-    counts = Counter[str]()
     for finding in findings:
         if finding.severity == "warning":
             warn(finding)
-        if finding.code in {"older-runs", "rows-missing"}:
-            counts[finding.code] += finding.values["n"]
-    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
-    read = {name: getattr(settings, name) for name in names} | {"score_range": score_range}
-    source = Source(
-        files,
-        form,
-        **read,
-        key="given" if isinstance(settings.key, dict) else settings.key,
-        repeats=None if settings.repeats == "error" else settings.repeats,
-        n_runs_merged=counts["older-runs"],
-        n_rows_dropped=counts["rows-missing"],
-        findings=tuple(findings),
-    )
-    matrix.source = source
+    given = {name: getattr(settings, name) for name in _SHAPING} | {"score_range": score_range}
+    given["key"] = "given" if isinstance(settings.key, dict) else settings.key
+    given["repeats"] = None if settings.repeats == "error" else settings.repeats
+    shaping = {name: value for name, value in given.items() if value is not None}
+    matrix.source = source = Source(files, form, shaping, tuple(findings))
     if _LOGGER.isEnabledFor(logging.INFO):
         size = counted(matrix.n_respondents, "respondent"), counted(matrix.n_items, "item")
         _LOGGER.info("%s × %s. %s", *size, printable(str(source)))

@@ -189,7 +189,7 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     marks = right.data / tried.data
     shape = matrix.n_respondents, len(items), len(names)
     rated = Ratings(system, of_item[column], of_judge, marks.astype(np.float64), shape)
-    declared = score_range if matrix.source is None else matrix.source.score_range
+    declared = score_range if matrix.source is None else matrix.source.settings.get("score_range")
     scale = abs(float(declared[1]) - float(declared[0])) if declared is not None else 1.0
     estimates = severities(rated)
     adjusted = rated.mark + estimates.severity[rated.judge]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +14,7 @@ from irtkit.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SETTINGS = [
-    *("metric", "filter", "task", "threshold", "right", "wrong", "missing", "score_range"),
-    *("key", "repeats"),
-]
+_SHOWN = 3  # Files that are named.
 
 
 @dataclass(frozen=True)
@@ -27,41 +24,28 @@ class Source:
     Examples
     --------
     >>> from irtkit.responses import Source
-    >>> print(Source(("runs/",), "lm-eval", metric="acc", threshold=0.5, n_runs_merged=2))
-    Read from runs/ (lm-eval, metric acc, threshold 0.5). 2 runs were merged.
+    >>> print(Source(("runs/",), "lm-eval", {"metric": "acc", "threshold": 0.5}))
+    Read from runs/ (lm-eval, metric acc, threshold 0.5).
     """
 
     files: tuple[str, ...]
     format: str
-    metric: str | None = None
-    filter: str | None = None
-    task: str | tuple[str, ...] | None = None
-    threshold: float | None = None
-    right: Any = None
-    wrong: Any = None
-    missing: Any = None
-    score_range: Any = None
-    key: str | None = None  # File of the key, or "given".
-    repeats: str | None = None
-    n_runs_merged: int = 0
-    n_rows_dropped: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `irtkit.read_responses` that shaped the matrix, by their names."""
     findings: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
-        n_more = len(self.files) - 3
-        shown = ", ".join(self.files[:3])
+        shown = ", ".join(self.files[:_SHOWN])
+        n_more = len(self.files) - _SHOWN
         if n_more > 0:
             shown += f" and {n_more:,} more files"
-        how = [self.format]
-        for name in _SETTINGS:
-            value = getattr(self, name)
-            if value is not None:
-                how.append(f"{name} {_words(value)}")
-        sentences = [f"Read from {shown} ({', '.join(how)})."]
-        for n, noun, verb in (
-            (self.n_runs_merged, "run", "merged"),
-            (self.n_rows_dropped, "row", "left out"),
+        how = [f", {name} {_words(value)}" for name, value in self.settings.items()]
+        sentences = [f"Read from {shown} ({self.format}{''.join(how)})."]
+        for code, noun, verb in (
+            ("older-runs", "run", "merged"),
+            ("rows-missing", "row", "left out"),
         ):
+            n = sum(each.values["n"] for each in self.findings if each.code == code)
             if n:
                 sentences.append(f"{n:,} {noun}{'s were' if n > 1 else ' was'} {verb}.")
         return " ".join(sentences)
@@ -76,12 +60,12 @@ class Source:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Source:
         """Return the source with fields from `to_dict`, lists made tuples."""
-        lists = {k: tuple(v) for k, v in record.items() if isinstance(v, list)}
-        lists["findings"] = tuple(
-            Finding(**{**finding, "remedies": ()}) for finding in lists["findings"]
-        )
-        fields: dict[str, Any] = {**record, **lists}
-        return cls(**fields)
+        findings = (Finding(**{**finding, "remedies": ()}) for finding in record["findings"])
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in record["settings"].items()
+        }
+        return cls(tuple(record["files"]), record["format"], settings, tuple(findings))
 
     @classmethod
     def merged(cls, sources: Iterable[Source | None]) -> Source | None:
@@ -89,16 +73,16 @@ class Source:
         given = [source for source in sources if source is not None]
         if len(given) < 2:
             return next(iter(given), None)
-        first, *others = given
-        differ = [k for k in _SETTINGS if any(getattr(o, k) != getattr(first, k) for o in others)]
-        return replace(
-            first,
-            files=tuple(dict.fromkeys(file for source in given for file in source.files)),
-            format="/".join(dict.fromkeys(source.format for source in given)),
-            n_runs_merged=sum(source.n_runs_merged for source in given),
-            n_rows_dropped=sum(source.n_rows_dropped for source in given),
-            findings=tuple(finding for source in given for finding in source.findings),
-            **dict.fromkeys(differ),
+        shared = {
+            name: value
+            for name, value in given[0].settings.items()
+            if all(source.settings.get(name) == value for source in given)
+        }
+        return cls(
+            tuple(dict.fromkeys(file for source in given for file in source.files)),
+            "/".join(dict.fromkeys(source.format for source in given)),
+            shared,
+            tuple(finding for source in given for finding in source.findings),
         )
 
 

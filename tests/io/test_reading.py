@@ -143,8 +143,8 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     caplog.set_level(logging.INFO, logger="irtkit")
     path = file("task,model,item,correct\nm,x,a,0.2\nm,y,a,\nn,x,b,-\nn,y,b,0.9\n")
     source = read_responses(path, threshold=0.5, missing="-", task=["m", "n"]).source
-    assert (source.files, source.format, source.n_rows_dropped) == ((str(path),), "long table", 2)
-    assert (source.threshold, source.missing, source.repeats) == (0.5, "-", None)
-    assert {one.code for one in source.findings} == {"rows-missing"}
+    assert (source.files, source.format) == ((str(path),), "long table")
+    assert source.settings == {"task": ["m", "n"], "threshold": 0.5, "missing": "-"}
+    assert [(one.code, one.values["n"]) for one in source.findings] == [("rows-missing", 2)]
     assert caplog.messages[0].startswith("2 respondents × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"

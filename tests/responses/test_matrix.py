@@ -156,7 +156,7 @@ def test_respondents_are_dropped_with_what_is_known_of_them(*, sparse: bool) -> 
 
 def test_answers_and_source_go_where_the_matrix_goes() -> None:
     answers = pd.DataFrame({"q2": ["B", np.nan], "q9": ["A", "A"]}, ["o1", "gpt"])
-    source = Source(("answers.csv",), "long", key="key.csv")
+    source = Source(("answers.csv",), "long", {"key": "key.csv"})
     responses = ResponseMatrix([[1, 0], [0, 1]], ["gpt", "o1"], ["q1", "q2"])
     responses = responses.with_tables(predictions=answers, source=source)
     expected = [[None, None], [None, "B"]]

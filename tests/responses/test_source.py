@@ -17,37 +17,39 @@ from tests.crowds import crowd
 if TYPE_CHECKING:
     from pathlib import Path
 
+
+def left_out(n: int) -> Finding:
+    return Finding("rows-missing", "note", {"n": n})
+
+
 SOURCE = Source(
     ("a.csv", "b.csv"),
     "long",
-    task=("gsm8k", "arc"),
-    threshold=0.5,
-    right=frozenset({"C", 1.0}),
-    n_rows_dropped=1,
-    findings=(Finding("scores", "note", {"low": np.int64(0)}, (Remedy({"threshold": ...}),)),),
+    {"task": ("gsm8k", "arc"), "threshold": 0.5, "right": frozenset({"C", 1.0})},
+    (Finding("scores", "note", {"low": np.int64(0)}, (Remedy({"threshold": ...}),)), left_out(1)),
 )
 
 
 def test_a_source_comes_back_from_json() -> None:
     back = Source.from_dict(json.loads(json.dumps(SOURCE.to_dict())))
-    assert (back.files, back.task, back.right) == (SOURCE.files, SOURCE.task, (1.0, "C"))
-    assert back.findings == (Finding("scores", "note", {"low": 0}),)
+    assert (back.files, back.settings) == (SOURCE.files, {**SOURCE.settings, "right": (1.0, "C")})
+    assert back.findings == (Finding("scores", "note", {"low": 0}), left_out(1))
     assert Source.from_dict(back.to_dict()) == back
 
 
 def test_sources_put_together_keep_the_settings_that_they_share() -> None:
-    other = Source(("b.csv", "c.csv"), "wide", threshold=0.5, n_rows_dropped=2)
+    other = Source(("b.csv", "c.csv"), "wide", {"threshold": 0.5}, (left_out(2),))
     merged = Source.merged([None, SOURCE, other])
     assert merged is not None
     assert merged.files == ("a.csv", "b.csv", "c.csv")
-    assert (merged.format, merged.threshold, merged.right) == ("long/wide", 0.5, None)
-    assert merged.n_rows_dropped == 3
+    assert (merged.format, merged.settings) == ("long/wide", {"threshold": 0.5})
+    assert str(merged).endswith("(long/wide, threshold 0.5). 3 rows were left out.")
     assert Source.merged([None]) is None
     assert Source.merged([None, other]) is other
 
 
 def test_a_result_and_its_files_say_how_responses_were_read(tmp_path: Path) -> None:
-    source = Source(("runs/<1>",), "lm-eval", metric="acc")
+    source = Source(("runs/<1>",), "lm-eval", {"metric": "acc"})
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(crowd("small").responses.with_tables(source=source))
         irtkit.report(result, tmp_path / "page.html")
