@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.findings import Finding
 from irtkit.io.json_text import (
+    Record,
     at,
     begins,
     companion,
@@ -108,7 +109,7 @@ def read_livecodebench(path: Path, _: Described) -> list[Samples]:
     task = f"livecodebench-{scenario}" if scenario else "livecodebench"
     samples = Samples(path, model or path.absolute().parent.name, task, "eval_all")
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         names = ("question_id", "test_id", "id")
         item = "/".join(str(record[key]) for key in names if key in record)
         text = text_of(record.get("question_content")) or text_of(record.get("code"))
@@ -179,7 +180,7 @@ def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _listed(samples: Samples, report: dict[str, Any], name: str) -> list[str]:
+def _listed(samples: Samples, report: Record, name: str) -> list[str]:
     """Names in a list of a report, with a warning about repeated names."""
     names = [name_of(instance, name) for instance in report.get(name, [])]
     if again := sorted(name for name, n in Counter(names).items() if n > 1):

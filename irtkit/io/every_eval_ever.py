@@ -13,7 +13,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import head_of
-from irtkit.io.json_text import at, begins, companion, entries_of, fields_of, for_each, json_lines
+from irtkit.io.json_text import (
+    Record,
+    at,
+    begins,
+    companion,
+    entries_of,
+    fields_of,
+    for_each,
+    json_lines,
+)
 from irtkit.io.samples import (
     Described,
     Item,
@@ -52,7 +61,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     marks = _marks_of(aggregate)
     by_run: dict[Any, Samples] = {}
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         get = record.get
         key = get("model_id"), get("evaluation_name"), get("evaluation_id")
         samples = by_run.get(key)
@@ -69,7 +78,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     return _of_one_task(list(by_run.values()))
 
 
-def _add(samples: Samples, record: dict[str, Any], marks: _Marks) -> None:
+def _add(samples: Samples, record: Record, marks: _Marks) -> None:
     get = record.get
     item, content = get("sample_id"), get("sample_hash")
     item = item if item.__class__ is str else name_of(item, "sample_id")
@@ -134,9 +143,7 @@ def _join(evaluations: list[Samples]) -> None:
     first.doubt = next((samples.doubt for samples in evaluations if samples.doubt), None)
 
 
-def _begun(
-    path: Path, aggregate: dict[str, Any], described: Described, record: dict[str, Any]
-) -> Samples:
+def _begun(path: Path, aggregate: Record, described: Described, record: Record) -> Samples:
     version = str(record.get("schema_version"))
     if not version.startswith(("0.2.", "0.3.")):
         raise ValueError(f"schema_version must be 0.2 or 0.3, got {version!r:.40}")
@@ -158,7 +165,7 @@ def _begun(
     )
 
 
-def _describe(record: dict[str, Any]) -> Item:
+def _describe(record: Record) -> Item:
     raw, target, choices = (
         text_of(at(record, "input", key)) for key in ("raw", "reference", "choices")
     )
@@ -167,7 +174,7 @@ def _describe(record: dict[str, Any]) -> Item:
     return Item(record.get("sample_hash"), raw, target, metadata)
 
 
-def _marks_of(aggregate: dict[str, Any]) -> _Marks:
+def _marks_of(aggregate: Record) -> _Marks:
     """Marks of each aggregate result, named by its metric if the names differ."""
     names: dict[str | None, str] = {}
     for result in entries_of(aggregate.get("evaluation_results")):

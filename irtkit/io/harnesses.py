@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.files import open_text
 from irtkit.findings import failed
 from irtkit.io.json_text import (
+    Record,
     at,
     begins,
     companion,
@@ -86,7 +87,7 @@ def read_helm(path: Path, described: Described) -> list[Samples]:
     instances = {str(at(instance, "id")): _helm_item(instance) for instance in plain}
     seen: set[tuple[str, ...]] = set()
 
-    def add(entry: dict[str, Any]) -> None:
+    def add(entry: Record) -> None:
         if entry.get("perturbation") is not None:
             return
         item = name_of(entry.get("instance_id"), "instance_id")
@@ -168,7 +169,7 @@ def read_open_llm(path: Path, described: Described) -> list[Samples]:
     return [samples]
 
 
-def _open_llm_item(sample: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
+def _open_llm_item(sample: tuple[str, Record, Record]) -> Item:
     prompt, record, doc = sample
     gold = doc.get("gold_index", record.get("gold"))
     metadata = metadata_of({"choices": doc.get("choices")})
@@ -255,7 +256,7 @@ def read_openai_evals(path: Path, _: Described) -> list[Samples]:
     samples.unfinished, samples.not_marks = "no final report", frozenset(_USAGE)
     marked: set[int] = set()
 
-    def add(event: dict[str, Any]) -> None:
+    def add(event: Record) -> None:
         if "final_report" in event:
             samples.unfinished = ""
             return
@@ -298,7 +299,7 @@ def read_promptfoo(path: Path, _: Described) -> list[Samples]:
     n_prompts = Counter(str(at(prompt, "provider")) for prompt in prompts.values())
     by_system: dict[str, Samples] = {}
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         prompt = prompts.get(str(record.get("promptIdx")))
         system = name_of(at(prompt, "provider"), "provider")
         system += f", {at(prompt, 'label')}" if n_prompts[system] > 1 else ""
@@ -330,9 +331,9 @@ def read_livebench(path: Path, _: Described) -> list[Samples]:
     The score is a share. If a question was judged again, the last line counts, as in LiveBench.
     https://github.com/LiveBench/LiveBench, livebench/gen_ground_truth_judgment.py
     """
-    judged: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    judged: dict[tuple[str, str], dict[str, Record]] = {}
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         model, task, item = (name_of(record[key], key) for key in ("model", "task", "question_id"))
         judged.setdefault((model, task), {})[item] = record
 

@@ -17,7 +17,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import DAMAGES, ZipFile, head_of, ordinary_file
-from irtkit.io.json_text import at, begins, entries_of, fields_of, for_each, json_document, parse
+from irtkit.io.json_text import (
+    Record,
+    at,
+    begins,
+    entries_of,
+    fields_of,
+    for_each,
+    json_document,
+    parse,
+)
 from irtkit.io.samples import (
     CHOSEN,
     Described,
@@ -77,7 +86,7 @@ def read(path: Path, described: Described) -> list[Samples]:
         """Place in the dataset and epoch: a log has its samples in the order of their ends."""
         return places.get(str(at(record, "id")), len(places)), at(record, "epoch") or 0
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         item = name_of(record.get("id"), "id")
         position = samples.position(item, _described(record).content, _described, record)
         samples.n_samples += 1
@@ -91,7 +100,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     return [samples]
 
 
-def marks_of(scores: dict[str, Any]) -> dict[str, float | None]:
+def marks_of(scores: Record) -> dict[str, float | None]:
     """Mark by each scorer, and by each key of a score with several values."""
     marks: dict[str, float | None] = {}
     for scorer, score in scores.items():
@@ -114,7 +123,7 @@ def _number(value: Any) -> float | None:
     return None
 
 
-def _described(record: dict[str, Any]) -> Item:
+def _described(record: Record) -> Item:
     metadata = metadata_of(record.get("metadata"))
     choices = text_of(record.get("choices"))
     if choices:

@@ -10,7 +10,7 @@ import functools
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from irtkit.checks import short
 from irtkit.files import open_bytes
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+Record: TypeAlias = dict[str, Any]
+"""Fields of a JSON object."""
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record: dict[str, Any] = {}
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> Record:
+    record: Record = {}
     for key, value in pairs:
         if key in record:
             raise ValueError(f"{short(key)} occurs twice in one object")
@@ -44,7 +47,7 @@ def parse(written: bytes, place: str = "the JSON", *, unique: bool = False) -> A
         raise ValueError(f"{place}: {error}") from error
 
 
-def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, Record]]:
     """Yield the number and the object of every line that is not blank."""
     decode = _DECODERS[unique].raw_decode
     with open_bytes(path) as handle:
@@ -99,7 +102,7 @@ def at(value: Any, *keys: str) -> Any:
     return value
 
 
-def fields_of(value: Any) -> dict[str, Any]:
+def fields_of(value: Any) -> Record:
     """Return the fields of a JSON object, and an empty dict for any other value."""
     return value if isinstance(value, dict) else {}
 

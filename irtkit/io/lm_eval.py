@@ -13,7 +13,16 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import at, begins, companion, entries_of, fields_of, for_each, json_lines
+from irtkit.io.json_text import (
+    Record,
+    at,
+    begins,
+    companion,
+    entries_of,
+    fields_of,
+    for_each,
+    json_lines,
+)
 from irtkit.io.samples import (
     Described,
     Item,
@@ -44,7 +53,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
     turns: Counter[int] = Counter()
 
-    def add(record: dict[str, Any]) -> None:
+    def add(record: Record) -> None:
         item, chosen = record.get("doc_id"), record.get("filter")
         item = str(item) if item.__class__ is int else name_of(item, "doc_id")
         position = samples.position(item, text_of(record.get("doc_hash")), _describe, record)
@@ -75,7 +84,7 @@ def read(path: Path, described: Described) -> list[Samples]:
     return [samples]
 
 
-def _describe(record: dict[str, Any]) -> Item:
+def _describe(record: Record) -> Item:
     fields = fields_of(record.get("doc"))
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
     text = next(filter(None, named), None) or _prompt(record.get("arguments"))

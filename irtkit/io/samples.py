@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.io.json_text import at, fields_of
+from irtkit.io.json_text import Record, at, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -76,7 +76,7 @@ class Samples:
     default: str | None = None  # The metric that the format itself uses as right or wrong.
     doubt: tuple[str, bool | None, float] | None = None
     """A sample whose default mark is absent or contradicts its score: its name and both."""
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Record = field(default_factory=dict)
     """Details of the respondent: release date, size, family."""
     unfinished: str = ""  # Status of a run that did not end well.
     n_samples: int = 0
@@ -189,7 +189,7 @@ def text_of(value: Any) -> str | None:
     return None
 
 
-def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> Record:
     """Return the short fields of a record: numbers, booleans, short texts and lists of texts."""
     kept = {}
     for name, value in fields_of(record).items():

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.responses.labels import Names
+    from irtkit.responses.labels import Array, Names
 
     Shape: TypeAlias = tuple[int, int]
     # Number of the respondent, number of the item and code or score of some rows.
-    Block: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    Block: TypeAlias = tuple[Array, Array, Array]
 
 MISSING = -1  # Code of a missing response. Right is 1 and wrong is 0.
 BLOCK_ROWS = 2**17  # Rows of a block: their arrays of 64 bits stay in the processor's cache.
@@ -79,9 +79,7 @@ class Cells:
             array.flags.writeable = False
 
     @classmethod
-    def of_places(
-        cls, shape: Shape, rows: NDArray[Any], columns: Any, right: Any, tried: Any
-    ) -> Cells:
+    def of_places(cls, shape: Shape, rows: Array, columns: Any, right: Any, tried: Any) -> Cells:
         """Sparse cells from row, column and counts of each, sorted by row and column."""
         from scipy.sparse import csr_array
 
@@ -148,22 +146,22 @@ class Cells:
         return self.stored[0]  # type: ignore[no-any-return]
 
     @property
-    def codes(self) -> NDArray[Any]:
+    def codes(self) -> Array:
         """Table of 1, 0 and −1, and scores between, for dense cells without repeats."""
         marks, trials = self.stored
         return np.asarray(marks if trials is None else np.where(trials, marks, MISSING))
 
     @property
-    def successes(self) -> NDArray[Any]:
+    def successes(self) -> Array:
         """Dense table of right trials."""
         return self._table(0)
 
     @property
-    def trials(self) -> NDArray[Any]:
+    def trials(self) -> Array:
         """Dense table of trials."""
         return self._table(1)
 
-    def _table(self, which: int) -> NDArray[Any]:
+    def _table(self, which: int) -> Array:
         marks, trials = self.stored
         if trials is None:
             table = (marks >= 1 - which).view(np.uint8)
@@ -238,7 +236,7 @@ class Cells:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Arrays to be stored, which `of_arrays` makes the same cells of."""
         right, tried = self.stored
         if not self.is_sparse:
@@ -247,7 +245,7 @@ class Cells:
         return {**counts, "columns": tried.indices, "starts": tried.indptr}
 
     @classmethod
-    def of_arrays(cls, arrays: dict[str, NDArray[Any]], shape: Shape) -> Cells:
+    def of_arrays(cls, arrays: dict[str, Array], shape: Shape) -> Cells:
         """Cells of stored arrays, whose shapes are checked."""
         names = ("values", "successes", "trials")
         tables: list[Any] = [arrays[name] for name in names if name in arrays]
@@ -278,14 +276,12 @@ class CellBuilder:
         self.repeated = 0  # With "error", rows whose cell another row has, known after `build`.
         self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
         # Right trials and trials of each cell, side by side.
-        self._table: NDArray[Any] = np.zeros((0, 0, 2), np.uint8)
-        self._kept: list[tuple[NDArray[Any], ...]] = []
+        self._table: Array = np.zeros((0, 0, 2), np.uint8)
+        self._kept: list[tuple[Array, ...]] = []
         """Cells, as numbers that sort by row and column, codes and trials of other rows."""
         self._n = 0
 
-    def add(
-        self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any], trials: Any = None
-    ) -> None:
+    def add(self, rows: Array, columns: Array, codes: Array, trials: Any = None) -> None:
         """Put rows of one trial, or of several, into cells. A code below 0 is not a trial."""
         if codes.min(initial=0) < 0:
             tried = codes >= 0
@@ -395,9 +391,7 @@ def check_repeats(repeats: str) -> float:
     return share
 
 
-def counts_of(
-    successes: NDArray[Any], trials: NDArray[Any], names: Names
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def counts_of(successes: Array, trials: Array, names: Names) -> tuple[Array, Array]:
     """Tables of counts of any type as whole numbers, 0 if missing."""
     import pandas as pd
 
@@ -422,7 +416,7 @@ def counts_of(
     return np.where(tried > 0, right, 0), tried
 
 
-def _with_data(table: Any, data: NDArray[Any]) -> Any:
+def _with_data(table: Any, data: Array) -> Any:
     """Sparse table with other values in the same places, sorted and unique."""
     from scipy.sparse import csr_array
 

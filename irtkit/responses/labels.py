@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from irtkit.responses import ResponseMatrix
 
+    Array: TypeAlias = NDArray[Any]
     Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of respondents and of items."""
 
@@ -211,7 +212,7 @@ def in_task(task: str, *label: str) -> str:
     return item if item.startswith(f"{task}/") else f"{task}/{item}"
 
 
-def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
+def _factorised(column: Any) -> tuple[Array, Any]:
     """Place of every row's value among distinct values, −1 if missing, and the distinct values."""
     import pandas as pd
     import pyarrow as pa
@@ -228,7 +229,7 @@ def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
     return places.to_numpy(zero_copy_only=False), column.dictionary
 
 
-def _joined(columns: Sequence[Any]) -> tuple[NDArray[Any], Any]:
+def _joined(columns: Sequence[Any]) -> tuple[Array, Any]:
     """Place of every row's tuple of values among the distinct tuples, and these."""
     import pandas as pd
 

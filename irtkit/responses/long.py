@@ -45,12 +45,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.responses.cells import Cells
     from irtkit.responses.columns import Names as Columns
     from irtkit.responses.columns import Roles
-    from irtkit.responses.labels import Names
+    from irtkit.responses.labels import Array, Names
     from irtkit.responses.tables import Settings, Table
 
 _SHOWN_FROM = 10**7  # Rows or bytes from which reading shows its progress.
@@ -74,14 +73,14 @@ class LongFrame:
         self.builder = CellBuilder(settings.repeats, sparse=settings.sparse)
         self.n_rows = 0
         self._compared = targets or settings.key is not None
-        self._answers: list[tuple[NDArray[Any], ...]] = []
+        self._answers: list[tuple[Array, ...]] = []
 
     @property
     def names(self) -> Names:
         """Labels of respondents and items."""
         return tuple(self.respondents.names), tuple(self.items.names)
 
-    def add(self, rows: NDArray[Any], columns: NDArray[Any], *values: NDArray[Any]) -> None:
+    def add(self, rows: Array, columns: Array, *values: Array) -> None:
         """Add responses, and perhaps their right answers. A label to be left out is below 0."""
         if min(rows.min(initial=0), columns.min(initial=0)) < 0:
             kept = (rows >= 0) & (columns >= 0)
@@ -287,13 +286,13 @@ def check_ignored(names: Iterable[str], header: Sequence[str], *labels: Labels) 
             raise no_column("ignore", name, header)
 
 
-def _values(column: Any) -> NDArray[Any]:
+def _values(column: Any) -> Array:
     """Values of a column as numbers, or as objects if they are text or mixed."""
     import pyarrow as pa
 
     if isinstance(column, pa.Array):
         if not column.null_count and pa.types.is_primitive(column.type):
-            values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+            values: Array = column.to_numpy(zero_copy_only=False)
             if values.dtype.kind in "biuf":
                 return values
         column = column.to_pandas()
@@ -301,7 +300,7 @@ def _values(column: Any) -> NDArray[Any]:
 
 
 def of_answers(
-    block: tuple[NDArray[Any], ...], names: Names, settings: Settings
+    block: tuple[Array, ...], names: Names, settings: Settings
 ) -> tuple[ResponseMatrix, list[Finding], int]:
     """Response matrix of answers that are marked, findings about them, and their number.
 

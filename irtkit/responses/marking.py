@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from irtkit.responses.labels import Names
+    from irtkit.responses.labels import Array, Names
 
 Plain: TypeAlias = str | float
 MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
@@ -141,7 +140,7 @@ class Marking(NamedTuple):
             return np.inf
         return plain if self.threshold is None else float(plain >= self.threshold)
 
-    def codes(self, numbers: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+    def codes(self, numbers: Array, low: Any, high: Any) -> Array:
         """Codes of numbers, and scores between 0 and 1 of numbers in a range."""
         scores = numbers
         with np.errstate(invalid="ignore"):
@@ -201,11 +200,11 @@ class Coder:
 
     def codes(
         self,
-        cells: NDArray[Any],
-        rows: NDArray[Any],
-        columns: NDArray[Any],
+        cells: Array,
+        rows: Array,
+        columns: Array,
         items: Sequence[str] = (),
-    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    ) -> tuple[Array, Array | None]:
         """1 right, 0 wrong, a score between them, −1 missing or −2 invalid, for cells of any shape.
 
         Beside these stands the number of trials of each cell, None if all are of one trial. `rows`
@@ -259,7 +258,7 @@ class Coder:
         plain = np.array([*map(plain_value, values), ""], object)
         return together.assign(plain=plain[which])
 
-    def _coded(self, cells: NDArray[Any], low: Any, high: Any) -> tuple[NDArray[Any], Any]:
+    def _coded(self, cells: Array, low: Any, high: Any) -> tuple[Array, Any]:
         marking, numbers = self.marking, cells.dtype.kind in "biuf"
         if numbers and not (marking.right or marking.order):
             self._has_numbers = True
@@ -358,8 +357,8 @@ class Coder:
 
 
 def coded(
-    cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], names: Names, marking: Marking
-) -> tuple[NDArray[Any], NDArray[Any] | None, Coder]:
+    cells: Array, rows: Array, columns: Array, names: Names, marking: Marking
+) -> tuple[Array, Array | None, Coder]:
     """Codes and trials of all cells of a matrix, and the coder, which refuses other cells."""
     coder = Coder(marking)
     codes, trials = coder.codes(cells, rows, columns, names[1])
@@ -370,7 +369,7 @@ def coded(
     return codes, trials, coder
 
 
-def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def distinct(values: Array) -> tuple[Array, Array]:
     """Place of every value among the distinct values, −1 if missing, and these."""
     import pandas as pd
 

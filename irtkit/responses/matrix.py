@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.responses.cells import Block, Observed
-    from irtkit.responses.labels import Names
+    from irtkit.responses.labels import Array, Names
     from irtkit.responses.source import Source
 
     Words: TypeAlias = str | float | Iterable[str | float] | None
@@ -243,7 +243,7 @@ class ResponseMatrix(InNotebooks):
             return np.asarray(np.divide(right, tried, dtype=np.float32))
 
     @property
-    def successes(self) -> NDArray[Any]:
+    def successes(self) -> Array:
         """Table of right trials, 0 if missing, of small integers: sum them with ``dtype=int``.
 
         With scores between 0 and 1 it holds these, of one trial each.
@@ -252,7 +252,7 @@ class ResponseMatrix(InNotebooks):
         return self.cells.successes
 
     @property
-    def trials(self) -> NDArray[Any]:
+    def trials(self) -> Array:
         """Table of trials, 0 if missing, of small integers."""
         require(".trials", self)
         return self.cells.trials
@@ -497,7 +497,7 @@ def _metrics(
     return kept.assign(metric=kept["metric"].cat.remove_unused_categories())
 
 
-def _as_table(values: Any, argument: str) -> NDArray[Any]:
+def _as_table(values: Any, argument: str) -> Array:
     """Array of two dimensions with NaN where cells are masked."""
     if isinstance(values, list | tuple):
         check_unmasked(argument, values)
