@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from irtkit.findings import Finding
 from irtkit.io.json_text import (
     Record,
-    at,
     begins,
     companion,
     entries_of,
@@ -40,6 +39,7 @@ from irtkit.io.samples import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _BIGCODE = re.compile(r"(.+?)(?:--main)?--bigcodebench(?:-hard)?-(complete|instruct)(?:--.*)?")
@@ -65,18 +65,16 @@ def read_evalplus(path: Path, _: Described) -> list[Samples]:
     The metric ``plus`` (the default) is right if the original tests and the tests that evalplus
     added pass. https://github.com/evalplus/evalplus
     """
-    document = fields_of(json_document(path))
-    respondent = named_by_file(path, r"[._-]?eval_results").replace("--", "/", 1)
-    written, by_task = str(document.get("date") or ""), dict[str, Samples]()
-    for problem, attempts in fields_of(document.get("eval")).items():
+    respondent = named_by_file(path, r"[._-]?eval_results")
+    by_task = dict[str, Samples]()
+    for problem, attempt, written in _attempts(path):
         task, _slash, item = problem.rpartition("/")
-        names = path, respondent, task or "evalplus", "eval_results", written
+        names = path, respondent.replace("--", "/", 1), task or "evalplus", "eval_results", written
         samples = by_task.setdefault(task, Samples(*names, default="plus"))
-        for attempt in attempts:
-            base, plus = attempt["base_status"], attempt.get("plus_status")
-            position = samples.sample(item, "base", base == "pass")
-            if plus is not None:
-                samples.add_marks(position, {"plus": base == plus == "pass"})
+        base, plus = attempt["base_status"], attempt.get("plus_status")
+        position = samples.sample(item, "base", base == "pass")
+        if plus is not None:
+            samples.add_marks(position, {"plus": base == plus == "pass"})
     return list(by_task.values())
 
 
@@ -85,18 +83,23 @@ def read_bigcodebench(path: Path, _: Described) -> list[Samples]:
 
     Problems of "hard" are items of the whole. https://github.com/bigcode-project/bigcodebench
     """
-    document, stem = json_document(path), named_by_file(path, r"[._-]?eval_results")
+    stem = named_by_file(path, r"[._-]?eval_results")
     named = _BIGCODE.fullmatch(stem)
     respondent, task = (named[1], f"bigcodebench-{named[2]}") if named else (stem, "bigcodebench")
-    names = path, respondent.replace("--", "/", 1), task, "eval_results"
-    samples = Samples(*names, str(at(document, "date") or ""))
-
-    for problem, attempts in fields_of(at(document, "eval")).items():
-        for attempt in entries_of(attempts) or [{}]:
-            samples.sample(
-                problem.removeprefix("BigCodeBench/"), "pass", attempt["status"] == "pass"
-            )
+    samples = Samples(path, respondent.replace("--", "/", 1), task, "eval_results")
+    for problem, attempt, written in _attempts(path):
+        samples.written = written
+        item = problem.removeprefix("BigCodeBench/")
+        samples.sample(item, "pass", attempt["status"] == "pass")
     return [samples] if samples.n_samples else []
+
+
+def _attempts(path: Path) -> Iterator[tuple[str, Record, str]]:
+    """Problem, result and date of every attempt in a file of evalplus or BigCodeBench."""
+    document = fields_of(json_document(path))
+    for problem, attempts in fields_of(document.get("eval")).items():
+        for attempt in attempts:
+            yield problem, attempt, str(document.get("date") or "")
 
 
 def read_livecodebench(path: Path, _: Described) -> list[Samples]:

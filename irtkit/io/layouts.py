@@ -117,14 +117,15 @@ def of_table(
     corner = named_by_corner(table.header) if settings.respondent is None else "respondent"
     like_items = transposed(matrix.respondents, matrix.items)
     like_systems = transposed(matrix.items, matrix.respondents)
-    turn = ask("transpose", transpose=True)
     if like_items or (corner == "item" and not like_systems):
         labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
+        turn = ask("transpose", transpose=True)
         findings.append(Finding("transposed", "warning", labels, (turn,)))
     elif corner is None and not (like_systems or are_numbered(matrix.items)):
-        upright = ask("labels", respondent=table.header[0])
         labels = {"corner": table.header[0], "row": matrix.respondents[0]}
-        findings.append(Finding("orientation", "warning", labels, (turn, upright)))
+        upright = ask("labels", respondent=table.header[0])
+        choices = ask("transpose", transpose=True), upright
+        findings.append(Finding("orientation", "warning", labels, choices))
     return matrix, "wide table"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from irtkit.checks import short
 from irtkit.responses import ResponseMatrix, Source
-from irtkit.responses.cells import check_repeats
+from irtkit.responses.cells import CellBuilder, check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,26 +34,24 @@ def merge_responses(
         )
     import pandas as pd
 
-    names: Any = [
+    names: Any = tuple(
         tuple(dict.fromkeys(chain.from_iterable(getattr(matrix, kind) for matrix in matrices)))
         for kind in ("respondents", "items")
-    ]
+    )
     of_rows: Any = pd.Index(names[0])
     of_columns: Any = pd.Index(names[1])
-    blocks, synthetic = [], np.zeros(len(of_rows), np.bool_)
+    synthetic = np.zeros(len(of_rows), np.bool_)
+    builder = CellBuilder(repeats, sparse=any(matrix.is_sparse for matrix in matrices))
     for matrix in matrices:
         row = of_rows.get_indexer([*matrix.respondents])
         column = of_columns.get_indexer([*matrix.items])
         synthetic[row] |= matrix.synthetic
-        rows, columns, codes = matrix.cells.rows()
-        blocks.append((row[rows], column[columns], codes))
-    cells: Any = tuple(map(np.concatenate, zip(*blocks, strict=True)))
-    how: Any = {"sparse": any(matrix.is_sparse for matrix in matrices)}
-    if repeats == "error" and any(matrix.has_repeats for matrix in matrices):
-        each = np.concatenate([np.unique(block[:2], axis=1) for block in blocks], axis=1)
-        ResponseMatrix.of_rows((*each, np.ones_like(each[0], np.int8)), tuple(names), **how)
-        repeats = "count"  # of trials within the matrices
-    merged = ResponseMatrix.of_rows(cells, tuple(names), repeats=repeats, **how)
+        right, tried = matrix.observed
+        rows = np.repeat(row, np.diff(tried.indptr))
+        builder.add(rows, column[tried.indices], right.data / tried.data, tried.data)
+    cells = builder.build((len(of_rows), len(of_columns)))
+    builder.refuse_repeats(names)
+    merged = ResponseMatrix.of_cells(cells, names)
     tables = [matrix.metrics for matrix in matrices if matrix.metrics is not None]
     cell = ["respondent", "item", "metric"]
     metrics = _together(table.set_index(cell) for table in tables)
