@@ -10,9 +10,7 @@ the p-value of M2 is below 0.05.
 `levels`: "respondents": the shares of respondents whose ``respondent_fit`` has p < 0.05 and p <
 0.001, of data sets with one whose q < 0.05, and the mean infit of the items. "drift": two samples
 that answer the same items, the second N(0.7, 0.8²), fitted apart and linked: the shares of items
-with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift. "matching": items
-that do not differ, in groups one SD apart; shares with p < 0.05 by Mantel and Haenszel if
-respondents are matched on the weighted sum, as they are, and on the plain sum.
+with p < 0.05 and p < 0.001, and of data sets of which an item is said to drift.
 
 `differential`: abilities are N(0, 1) in the reference group and N(−shift, 1) in the focal one.
 Where items differ a share of them is harder for the focal group by so many SDs of ability ("one
@@ -27,9 +25,10 @@ N(0, 0.4²), and the test should reject. "unscaled" is the same test without reg
 near-duplicates.
 
 `versions`: two versions of 200 items, of which some became easier by 1.5 logits, answered by old
-systems, N(0, 1), and new ones, N(shift, 1), or by the same systems moved by the shift. Measured are
-the drifting items found and the false calls in a data set, the share of sets with a call, and of
-those with one the share in which the interval of the shift of scores holds the true shift.
+systems, N(0, 1), and new ones, N(shift, 1), or by the same systems moved by the shift. A share of
+the answers of the same systems "repeats": it comes from the same draws in both versions. Measured
+are the drifting items found and the false calls in a data set, the share of sets with a call, and
+of those with one the share in which the interval of the shift of scores holds the true shift.
 
 `anchors`: earlier systems calibrate 30 items. Later systems answer these items, held fixed, and 15
 new ones. "Leaked" anchors are easier for later systems by 1.2 logits. "Copies" are later systems
@@ -44,14 +43,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from machine import part
-from scipy.special import ndtr
 from scipy.stats import chi2
 from simulated import items_of
 from study import Record, run, study
 
 import irtkit
-from irtkit.data.patterns import patterns_of
-from irtkit.diagnostics import functioning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +177,6 @@ LINKED = (
     *(Linked(2000, 40, 30), Linked(300, 40, 40), Linked(150, 100, 20), Linked(100, 30, 40)),
     *(Linked(600, 40, 40, "1PL"), Linked(600, 40, 40, "Rasch"), Linked(2000, 30, 30, "3PL")),
 )
-MATCHED = ("one SD apart", "one SD apart, 20 items", "one SD apart, 10 items")
 
 
 def of_respondents(setting: Null, seed: int) -> Record:
@@ -220,33 +215,11 @@ def level(setting: Null | Linked, measure: Callable[[Any, int], Record]) -> Reco
     }
 
 
-def matching(name: str, n_items: int = 2000) -> Record:
-    """Items that do not differ, matched on the weighted and on the plain sum."""
-    setting = next(groups for groups in GROUPS if groups.setting == name)
-
-    def p_of_matches(setting: Groups, seed: int) -> Record:
-        responses, groups, _ = drawn_groups(setting, seed)
-        patterns = patterns_of(responses, synthetic_is_real=True)
-        test, p = functioning.Matching(patterns, np.array(groups) == "focal"), {}
-        for kind in ("weighted", "plain"):
-            if kind == "plain":
-                test.slopes = np.ones(setting.n_items)
-            statistic = test.compared(np.ones(setting.n_items, dtype=bool))[0]
-            p[kind] = 2 * ndtr(-np.sqrt(statistic))
-        return p
-
-    sets = max(n_items // setting.n_items, 2)
-    p = pooled(setting, p_of_matches, sets)
-    shares = {kind: share_below(of_kind) for kind, of_kind in p.items()}
-    return {"data": name, "n_items": setting.n_items, "sets": sets, **shares}
-
-
 def levels() -> Tables:
-    """Systems, items that are linked, and items that are matched."""
+    """Systems, and items that are linked."""
     return {
         "respondents": (level(setting, of_respondents) for setting in part(RESPONDENTS, 0)),
         "drift": (level(setting, of_drift) for setting in part(LINKED, 6)),
-        "matching": map(matching, part(MATCHED, 2)),
     }
 
 
@@ -357,54 +330,51 @@ class Versions(NamedTuple):
     n: int
     shift: float
     n_drifting: int = 10
-    same: bool = False
+    systems: str = "others"
+    repeats: float = 0.0
+    n_items: int = 200
 
 
 VERSIONS = (
-    *(Versions(60, 0.0), Versions(60, 0.5), Versions(60, 0.5, same=True)),
+    *(Versions(60, 0.0), Versions(60, 0.5), Versions(60, 0.5, systems="the same")),
+    *(Versions(60, 0.5, systems="the same", repeats=share) for share in (0.5, 0.8)),
     *(Versions(200, 0.0), Versions(200, 0.5), Versions(60, 0.5, n_drifting=0)),
 )
 
 
-def drifted(setting: Versions, sets: int, n_items: int = 200) -> Record:
+def drifted(setting: Versions, seed: int) -> Record:
     """Calls of drift, and whether the shift of scores lies within its interval."""
-    calls, covered = [], []
-    for seed in range(sets):
-        generator = np.random.default_rng([seed, 3, setting.n])
-        slope = generator.lognormal(0, 0.3, n_items)
-        difficulty = generator.normal(size=n_items)
-        easier = 1.5 * (generator.permutation(n_items) < setting.n_drifting)
-        before = generator.normal(size=setting.n)
-        after = (before if setting.same else generator.normal(size=setting.n)) + setting.shift
-        old_items, new_items = (
-            irtkit.ItemParameters(slope, added - slope * difficulty, np.zeros(n_items))
-            for added in (0, easier)
-        )
-        old = irtkit.simulate_responses(old_items, before, seed=generator)
-        new = irtkit.simulate_responses(new_items, after, seed=generator)
-        if not setting.same:
-            new = irtkit.ResponseMatrix(new.values, [f"new {k}" for k in range(setting.n)])
-        found = irtkit.drift(old, new)
-        called = found.items["became"].reindex(list(old.items)).to_numpy() != ""
-        calls.append(((called & (easier > 0)).sum(), (called & (easier == 0)).sum(), called.any()))
-        if called.any():
-            moved = new_items.probability(after) - old_items.probability(after)
-            true = moved[:, called].sum() / moved.size
-            covered.append(found.shift.low <= true <= found.shift.high)
-    of_drifting, false, any_called = np.mean(calls, axis=0)
+    generator = np.random.default_rng([seed, 3, setting.n])
+    slope = generator.lognormal(0, 0.3, setting.n_items)
+    difficulty = generator.normal(size=setting.n_items)
+    drifts = generator.permutation(setting.n_items) < setting.n_drifting
+    before, after = generator.normal(size=(2, setting.n))
+    is_same = setting.systems == "the same"
+    if is_same:
+        after = before
+    after = after + setting.shift
+    items = irtkit.ItemParameters.from_difficulty(slope, difficulty)
+    changed = irtkit.ItemParameters(slope, items.intercept + 1.5 * drifts, items.guessing)
+    draws, fresh = generator.random((2, setting.n, setting.n_items))
+    old = irtkit.ResponseMatrix(draws < items.probability(before))
+    draws = np.where(generator.random(draws.shape) < setting.repeats, draws, fresh)
+    labels = old.respondents if is_same else [f"new {k}" for k in range(setting.n)]
+    new = irtkit.ResponseMatrix(draws < changed.probability(after), labels)
+    drift = irtkit.drift(old, new)
+    called = drift.items["became"].reindex(list(old.items)).to_numpy() != ""
+    moved = changed.probability(after) - items.probability(after)
+    true = moved[:, called].sum() / moved.size
     return {
-        **setting._asdict(),
-        "data_sets": sets,
-        "found": float(of_drifting),
-        "false": float(false),
-        "sets_called": float(any_called),
-        "shift_covered": float(np.mean(covered)) if covered else None,
+        "found": (called & drifts).sum(),
+        "false": (called & ~drifts).sum(),
+        "sets_called": called.any(),
+        "shift_covered": drift.shift.low <= true <= drift.shift.high if called.any() else None,
     }
 
 
-def versions(sets: int = 50) -> Tables:
+def versions(data_sets: int = 50) -> Tables:
     """Drift between two versions of a benchmark."""
-    return {"versions": (drifted(setting, sets) for setting in part(VERSIONS, 0))}
+    return {"studies": study(part(VERSIONS, 0), drifted, data_sets)}
 
 
 class Families(NamedTuple):

@@ -98,6 +98,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "compare_systems": (_SAVED,),
     "gate": (),
     "drift": (
+        _one_ability("it compares versions at one ability", "Compare versions on each task"),
         _SAVED,
         Limit(LEVELS, "it compares chances of a right answer", _AT_A_THRESHOLD),
         _DENSE,
@@ -131,7 +132,7 @@ FUNCTIONS: Mapping[str, tuple[Limit, ...]] = {
     "information": (),
     "likelihood_ratio_test": (),
     "differential_functioning": (
-        _one_ability("it matches groups on one sum of answers", "Compare groups on each task"),
+        _one_ability("it compares groups at one ability", "Compare groups on each task"),
         _SAVED,
         _DENSE,
         _TEN_IN_A_GROUP,

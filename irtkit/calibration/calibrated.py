@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.calibration.changes import LITTLE, Changes, Prior, changes
+from irtkit.calibration.changes import LITTLE, Changes, Prior, answers_in, changes
 from irtkit.calibration.result import FORMAT, Anchors, FitResult, read_result, saved_in
 from irtkit.checks import check_number, first_names, short
 from irtkit.data.near_duplicates import near_duplicates
@@ -302,7 +302,6 @@ def changes_since(
     """Test which items changed since they were calibrated.
 
     Without the answers on which they were, their parameters have ``covariances``, (n_items, 2, 2).
-    Trials of a cell count as one answer if their correlation is not known.
     """
     places = earlier.places_of(tuple(labels))
     items = earlier.unit.chosen(places)
@@ -314,9 +313,7 @@ def changes_since(
         rows = np.flatnonzero(patterns.answering)
         column_of = {label: column for column, label in enumerate(matrix.items)}
         columns = np.array([column_of[label] for label in labels])
-        correlation = matrix.trial_correlation
-        counted = patterns.with_trial_correlation(1.0 if correlation is None else correlation)
-        answers.append(part_of(counted, rows, columns))
+        answers.append(part_of(answers_in(matrix, patterns), rows, columns))
         systems.append([matrix.respondents[row] for row in rows])
     prior = None
     pairs = None

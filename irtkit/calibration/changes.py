@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ItemParameters
+    from irtkit.responses import ResponseMatrix
 
     Marks = NDArray[np.bool_]
 
@@ -41,7 +42,7 @@ LEAST_ITEMS = 3
 _AT_ONCE = 0.5  # Share of the largest z down to which items are set aside in one round.
 _MOST_ROUNDS = 10  # Searches for items that changed; 1 to 4 occur.
 _STEPS = 50  # Newton steps, each at most 1, and steps of EM for mean and SD of ability.
-_SETTLED = 1e-6  # Last of them.
+_SETTLED = 1e-4  # Last of them.
 _CHANGE_SD = 3.0  # Of a wide normal prior, which keeps δ finite where all systems are right.
 LITTLE = 1e-6  # Variances, information and shares of a group below it are none.
 _BIN = 0.1  # Abilities that are counted as one, in SDs.
@@ -175,6 +176,12 @@ def changes(
     )
 
 
+def answers_in(responses: ResponseMatrix, patterns: Patterns) -> Patterns:
+    """Answers in some patterns: trials of a cell count as one if their correlation is not known."""
+    correlation = responses.trial_correlation
+    return patterns.with_trial_correlation(1.0 if correlation is None else correlation)
+
+
 def _spread(items: ItemParameters) -> Prior:
     """Slopes as they are spread over items, and any intercept."""
     slope = items.discrimination
@@ -282,16 +289,14 @@ def _paired(
 
 def _mixture(z: Array, error: Array) -> Mixture:
     """Learn how z of items that changed is distributed, on either side of 0 (EM)."""
-    from scipy.stats import norm
-
     of_side, of_all = _PRIOR_ITEMS
     along = np.array([[1.0], [-1.0]]) * z
     share = np.full((2, 1), 0.03)
     mean = np.full((2, 1), _CHANGING_Z)
     sd = np.full((2, 1), 1.5)
     for _ in range(_ROUNDS_OF_MIXTURE):
-        stays = np.log(1 - share.sum()) + norm.logpdf(z)
-        changed = np.log(share) + norm.logpdf(along, mean, sd)
+        stays = np.log(1 - share.sum()) - 0.5 * z**2
+        changed = np.log(share / sd) - 0.5 * ((along - mean) / sd) ** 2
         (stayed, *above_and_below), _ = memberships(np.vstack([stays, changed]))
         weight = np.array(above_and_below)
         n = weight.sum(axis=1, keepdims=True)

@@ -1,18 +1,7 @@
 """Differential item functioning: items harder for one of two groups than ability explains.
 
-In stratum k of respondents of equal ability, A_k and B_k of the focal group are right and wrong,
-C_k and D_k of the reference group, N_k in all (Mantel & Haenszel 1959). With the hypergeometric
-mean and variance,
-
-    χ² = (Σ A_k − Σ E[A_k])² / Σ Var[A_k]
-
-has one degree of freedom, here without a correction for continuity. The effect is the log of the
-common odds ratio, Σ A_k D_k/N_k over Σ B_k C_k/N_k, with the standard error of Robins, Breslow &
-Greenland (1986). Repeated trials enter as in Mantel (1963). Strata are by
-
-    t = Σⱼ wⱼ(yⱼ − pⱼ) / (1 + Σⱼ wⱼ² pⱼ(1 − pⱼ))
-
-over the anchors answered and the item itself (Holland & Thayer 1988).
+The answers of the reference group are compared with those of the focal group as those to two
+versions of a benchmark are (`irtkit.calibration.changes`).
 """
 
 from __future__ import annotations
@@ -24,36 +13,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.calibration.changes import answers_in, changes
 from irtkit.capabilities import require
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.near_duplicates import near_duplicates
-from irtkit.data.patterns import blocks, patterns_of
-from irtkit.data.slopes import FALSE_DISCOVERY_RATE, false_discovery
+from irtkit.data.patterns import patterns_of
+from irtkit.data.slopes import FALSE_DISCOVERY_RATE
 from irtkit.findings import Finding, Remedy, warn
+from irtkit.fitting import fit, silently
 from irtkit.io.reading import as_responses
 from irtkit.responses.labels import by_label, category_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
     Marks = NDArray[np.bool_]
-    Places = NDArray[np.intp]
 
 _LEAST_RESPONDENTS = 10  # Of a group: benchmarks/model_tests.py.
-_MOST_ROUNDS, _FEWEST_ANCHORS = 10, 3
-_PER_STRATUM = 10  # Respondents of the smaller group.
-_FEWEST, _MOST = 5, 40  # Strata: five remove 9/10 of a difference of groups (Cochran 1968).
-_PER_ANCHOR = 2  # Most strata per anchor: sums of few items have few values.
-_CELLS_AT_ONCE = 2**22  # Of an item block: 32 MiB in each of its arrays.
-_LEAST_SQUARES, _LEAST_VARIANCE = 1e-12, 1e-9  # Below them nothing can be compared.
-_MOST_CORRELATED = 0.9  # Correlation of an item with the rest from which its slope grows no more.
+_FEWEST_ANCHORS = 3
 _DELTA = 2.35  # Delta points of a logit, 4/1.7: the scale of Educational Testing Service.
 
 
@@ -79,7 +60,7 @@ def differential_functioning(
         Group of every respondent, by label or in the order of the respondents, or a column of
         ``responses.respondent_table``. Those without a group, and synthetic ones, are left out.
     fdr : float, default 0.05
-        False-discovery rate (Benjamini & Hochberg 1995).
+        Rate of false calls among the items called, and of data without differences in which any is.
     anchors : list of str, optional
         Labels of items known to be the same for both groups. By default, all items are anchors
         except those found to differ, in rounds.
@@ -99,7 +80,8 @@ def differential_functioning(
           not found to differ.
         - log_odds_ratio, log_odds_ratio_se: of a right answer, focal group over reference group.
           delta: the same times 2.35.
-        - statistic, df, p_value, q_value.
+        - statistic, df, p_value: of the likelihood ratio. q_value: mean probability that items
+          as surely called do not differ.
         - n_reference, n_focal: respondents who answered.
         - status: "ok", "anchor" (given, not tested) or "no variance" (all alike).
 
@@ -116,17 +98,18 @@ def differential_functioning(
 
     Notes
     -----
-    The Mantel–Haenszel test matches on the sum of right answers weighted by slopes, and finds
-    uniform effects only. It does not model guessing. Missing cells are taken as missing at random.
-    For curves that cross, fit the reference group, then the focal group with ``fixed=`` the anchors
-    of that fit, and compare the discriminations of the other items.
+    The test is that of :func:`irtkit.drift`, and finds uniform effects only. It does not model
+    guessing. Missing cells are taken as missing at random. For curves that cross, fit the reference
+    group, then the focal group with ``fixed=`` the anchors of that fit, and compare the
+    discriminations of the other items.
 
     Test statistics are divided by a design effect for near-duplicate respondents. It is
     conservative if families lie across groups, and does not cover a group of two to four families.
 
     References
     ----------
-    Holland & Thayer (1988), in Wainer & Braun (eds.), *Test Validity*, 129–145.
+    Efron (2008), *Statistical Science* 23, 1–22.
+    Swaminathan & Rogers (1990), *Journal of Educational Measurement* 27, 361–370.
 
     Examples
     --------
@@ -145,6 +128,7 @@ def differential_functioning(
     item-8      early     ok
     """
     import pandas as pd
+    from scipy.special import ndtr
 
     check_number("fdr", fdr, above=0, below=1)
     require("differential_functioning", responses)
@@ -161,49 +145,55 @@ def differential_functioning(
                 f"groups: {short(name)} has {n} respondents with a response, and the test needs "
                 f"{_LEAST_RESPONDENTS} in each group to hold its level"
             )
-    compared = np.flatnonzero(group >= 0)
-    patterns = everyone.chosen(compared)
-    is_focal = group[compared] == 1
-    answered = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
-    items = np.flatnonzero(answered.any(axis=0))
-    is_anchor = _anchors(anchors, matrix.items, items)
-    patterns = patterns.with_columns(items)
-    effect = _design_effect(patterns, is_focal)
-    matching = Matching(patterns, is_focal)
-    if is_anchor is None:
-        values, p_value = _purified(matching, effect, fdr)
-    else:
-        values, p_value = _tested(matching, is_anchor[items], effect)
-        p_value[is_anchor[items]] = np.nan
-    statistic, log_odds_ratio, error = values
-    q_value = false_discovery(p_value)
-    harder_for = np.where(log_odds_ratio < 0, names[1], names[0])
+    versions = [everyone.chosen(np.flatnonzero(group == k)) for k in range(2)]
+    counts = [of_group.points for of_group in versions]
+    n_right, n_answers = (
+        sum(getattr(of_group, name) for of_group in counts)
+        for name in ("item_right", "item_responses")
+    )
+    items = np.flatnonzero((n_right > 0) & (n_right < n_answers))
+    is_anchor = _anchors(anchors, matrix.items, n_answers > 0)
+    with silently():
+        parameters = fit(matrix, standard_errors=False, progress=False).parameters
+    tested = changes(
+        parameters.chosen(items),
+        [answers_in(matrix, of_group).with_columns(items) for of_group in versions],
+        fdr,
+        copies=_design_effect(everyone.chosen(np.flatnonzero(group >= 0)), versions),
+        anchors=None if is_anchor is None else is_anchor[items],
+    )
+    n_called = int(tested.called.sum())
+    if is_anchor is None and 2 * n_called > len(items):
+        remedy = Remedy({"anchors": ...}, "known-anchors")
+        values = {"n": n_called, "of": len(items)}
+        warn(Finding("few-anchors", "warning", values, (remedy,)))
+    harder_for = np.where(tested.change < 0, names[1], names[0])
     columns = {
-        "harder_for": np.where(q_value <= fdr, harder_for, ""),
-        "log_odds_ratio": log_odds_ratio,
-        "log_odds_ratio_se": error * effect**0.5,
-        "delta": _DELTA * log_odds_ratio,
-        "statistic": np.where(np.isnan(p_value), np.nan, statistic / effect),
+        "harder_for": np.where(tested.called, harder_for, ""),
+        "log_odds_ratio": tested.change,
+        "log_odds_ratio_se": tested.error,
+        "delta": _DELTA * tested.change,
+        "statistic": tested.z**2,
         "df": 1,
-        "p_value": p_value,
-        "q_value": q_value,
-        "n_reference": answered[~is_focal][:, items].sum(axis=0),
-        "n_focal": answered[is_focal][:, items].sum(axis=0),
-        "status": np.where(np.isnan(statistic), "no variance", "ok").astype(object),
+        "p_value": 2 * ndtr(-np.abs(tested.z)),
+        "q_value": tested.q_value,
+        "n_reference": 0,
+        "n_focal": 0,
+        "status": "ok",
     }
     labels = pd.Index(matrix.items, name="item")
-    unanswered = {"harder_for": "", "df": 1, "n_reference": 0, "n_focal": 0}
     table = pd.DataFrame(columns, labels[items]).reindex(labels)
-    table = table.fillna(unanswered | {"status": "no variance"})
-    table = table.astype(dict.fromkeys(("df", "n_reference", "n_focal"), int))
+    table = table.fillna({"harder_for": "", "df": 1, "status": "no variance"})
+    table["df"] = table["df"].astype(int)
+    table["n_reference"], table["n_focal"] = (of_group.item_responses for of_group in counts)
     if is_anchor is not None:
         table.loc[is_anchor, "status"] = "anchor"
     table.attrs = {"reference": names[0], "focal": names[1]}
     return table
 
 
-def _anchors(anchors: Any, labels: tuple[str, ...], answered: Places) -> Marks | None:
-    """Which items are given as anchors, or None. ``answered``: items with a response."""
+def _anchors(anchors: Any, labels: tuple[str, ...], answered: Marks) -> Marks | None:
+    """Which items are given as anchors, or None. ``answered``: which have a response."""
     if anchors is None:
         return None
     if isinstance(anchors, str) or not isinstance(anchors, Iterable):
@@ -274,190 +264,12 @@ def _by_cut(values: list[Any], cut: Any) -> NDArray[np.intp]:
     return np.where(numbers.isna(), -1, numbers >= at).astype(np.intp)
 
 
-def _design_effect(patterns: Patterns, focal: Marks) -> float:
-    """Factor by which dependence widens the variance of a difference between groups, ≥ 1.
-
-    If n respondents in a group answer like m independent ones, a difference of means has the
-    variance 1/m_r + 1/m_f in place of 1/n_r + 1/n_f. The factor of all is used if larger.
-    """
-    whole = near_duplicates(patterns)
-    if not whole.matter:
+def _design_effect(whole: Patterns, groups: list[Patterns]) -> float:
+    """Respondents per independent one: in both groups together, or in one if there are more."""
+    of_all = near_duplicates(whole)
+    if not of_all.matter:
         return 1.0
-    groups = [near_duplicates(patterns.chosen(np.flatnonzero(group))) for group in (~focal, focal)]
-    independent = sum(1 / group.n for group in groups)
-    variance = sum(1 / max(group.n_eff, 1.0) for group in groups)
-    effect = max(variance / independent, whole.n / whole.n_eff)
-    values = {"n": whole.n, "n_eff": round(whole.n_eff), "effect": effect}
+    effect = max(of_all.copies, *(near_duplicates(group).copies for group in groups))
+    values = {"n": of_all.n, "n_eff": round(of_all.n_eff), "effect": effect}
     warn(Finding("design-effect", "warning", values))
     return effect
-
-
-def _tested(matching: Matching, anchors: Marks, effect: float) -> tuple[Array, Array]:
-    """Values of `Matching.compared`, and p-values that allow for the design effect."""
-    from scipy.special import chdtrc
-
-    values = matching.compared(anchors)
-    return values, np.asarray(chdtrc(1, values[0] / effect))
-
-
-def _purified(matching: Matching, effect: float, fdr: float) -> tuple[Array, Array]:
-    """Values and p-values by the anchors that are left when the same items differ twice.
-
-    Against masking, the first anchors are the half of the items with effects nearest the median.
-    """
-    n_items = len(matching.p)
-    anchors = np.ones(n_items, np.bool_)
-    tried: list[Marks] = []
-    while True:
-        values, p_value = _tested(matching, anchors, effect)
-        tried.append(anchors)
-        left = ~(false_discovery(p_value) <= fdr)
-        is_settled = any((left == before).all() for before in tried)
-        if is_settled or len(tried) == _MOST_ROUNDS:
-            return values, p_value
-        if left.sum() < max(_FEWEST_ANCHORS, n_items / 2):
-            counts = {"n": int((~left).sum()), "of": n_items}
-            remedy = Remedy({"anchors": ...}, "known-anchors")
-            warn(Finding("few-anchors", "warning", counts, (remedy,)))
-            return values, p_value
-        anchors = left
-        if len(tried) == 1:
-            distance = np.abs(values[1] - np.nanmedian(values[1]))
-            anchors = left & (distance <= np.nanmedian(distance))
-
-
-class Matching:
-    """Respondents of two groups matched on responses to some items. ``focal`` has shape (n,)."""
-
-    def __init__(self, patterns: Patterns, focal: Marks) -> None:
-        self.patterns, self.focal = patterns, focal
-        fewest = int(min(focal.sum(), (~focal).sum()))
-        self.n_strata = int(np.clip(fewest // _PER_STRATUM, _FEWEST, _MOST))
-        self.p, self.slopes = _shares_and_slopes(patterns)
-        self.varied = (self.p > 0) & (self.p < 1)
-
-    def compared(self, anchors: Marks) -> Array:
-        """Compare every item, matching on the anchors and on the item itself.
-
-        Statistic, log odds ratio and its standard error, (3, n_items), NaN without variance.
-        """
-        usable = anchors & self.varied
-        weights = np.where(usable, self.slopes, 0.0)
-        information = self.slopes**2 * self.p * (1 - self.p)
-        excess = np.zeros(self.patterns.n)
-        variance = np.ones(self.patterns.n)
-        for block, right, answered in _item_blocks(self.patterns):
-            weight = weights[block]
-            excess += right @ weight - answered @ (weight * self.p[block])
-            variance += answered @ np.where(usable[block], information[block], 0.0)
-        n_anchors = max(int(usable.sum()), 1)
-        n_strata = min(self.n_strata, _PER_ANCHOR * n_anchors)
-        shared = _strata(excess / variance, n_strata)
-        values = np.full((3, len(self.p)), np.nan)
-        for block, right, answered in _item_blocks(self.patterns):
-            values[:, block] = mantel_haenszel(shared, self.focal, right, answered)
-            # An item that is no anchor enters the score that it is matched on.
-            for j in np.flatnonzero(~anchors[block] & self.varied[block]):
-                item = block.start + j
-                y = right[:, [j]]
-                a = answered[:, [j]]
-                residual = y - a * self.p[item]
-                moved = excess + self.slopes[item] * residual[:, 0]
-                widened = variance + information[item] * a[:, 0]
-                strata = _strata(moved / widened, n_strata)
-                values[:, [item]] = mantel_haenszel(strata, self.focal, y, a)
-        values[:, ~self.varied] = np.nan
-        return values
-
-
-def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
-    """Responses (0 if missing) and whether there is a response, some items at a time."""
-    for block in blocks(patterns.cells.shape[1], patterns.n, _CELLS_AT_ONCE):
-        right, tried = patterns.dense(items=block)
-        yield block, right / np.maximum(tried, 1), np.minimum(tried, 1.0)
-
-
-def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
-    """Proportion correct of every item, and its slope from the correlation with the rest.
-
-    With proportions correct on the other items in SDs, a correlation of ρ is a difference of
-    ρ/√(p(1 − p)) between the means of right and wrong respondents, and a variance of 1 − ρ² within
-    them. The ratio is the logistic slope (Fisher's discriminant). Slopes are shrunk to their mean.
-    """
-    n_right = np.zeros((patterns.n, 1))
-    n_answered = np.zeros((patterns.n, 1))
-    for _, right, answered in _item_blocks(patterns):
-        n_right += right.sum(axis=1, keepdims=True)
-        n_answered += answered.sum(axis=1, keepdims=True)
-    columns = []
-    for _, right, answered in _item_blocks(patterns):
-        count = np.maximum(answered.sum(axis=0), 1)
-        share = right.sum(axis=0) / count
-        rest = (n_right - right + 0.5) / (n_answered - answered + 1)
-        mean = (rest * answered).sum(axis=0) / count
-        deviation = (rest - mean) * answered
-        squares = (right**2).sum(axis=0) - count * share**2
-        rest_squares = (deviation**2).sum(axis=0)
-        product = np.maximum(squares * rest_squares, _LEAST_SQUARES)
-        covariance = (right * deviation).sum(axis=0)
-        columns.append((share, covariance / np.sqrt(product), count))
-    share, correlation, count = np.concatenate(columns, axis=1)
-    varied = (share > 0) & (share < 1)
-    if not varied.any():
-        return share, np.zeros(len(share))
-    rho = np.clip(correlation, -_MOST_CORRELATED, _MOST_CORRELATED)
-    binomial = np.where(varied, share * (1 - share), 0.25)
-    slope = rho / np.sqrt(binomial) / (1 - rho**2)
-    mean_slope = slope[varied].mean()
-    spread = max(slope[varied].var(), 1e-9)
-    noise = np.mean(1 / (count * binomial)[varied])
-    reliability = max(1 - noise / spread, 0.0)
-    shrunk = mean_slope + reliability * (slope - mean_slope)
-    return share, np.where(varied, shrunk, 0.0)
-
-
-def _strata(score: Array, n_strata: int) -> Array:
-    """Strata of about equally many respondents as columns of 0 and 1."""
-    cuts = np.quantile(score, np.arange(1, n_strata) / n_strata)
-    strata = np.searchsorted(cuts, score, side="right")
-    return np.eye(int(strata.max()) + 1)[strata]
-
-
-@np.errstate(divide="ignore", invalid="ignore")
-def mantel_haenszel(strata: Array, focal: Marks, right: Array, answered: Array) -> Array:
-    """Compare items within strata, (n, n_strata), the same for all of them.
-
-    Statistic (NaN where nothing can be compared), log odds ratio and its error, (3, n_items).
-    """
-    in_focal = strata * focal[:, None]
-    n = strata.T @ answered
-    n_focal = in_focal.T @ answered
-    n_reference = n - n_focal
-    n_right = strata.T @ right
-    a = in_focal.T @ right
-    b = n_focal - a
-    c = n_right - a
-    d = n_reference - c
-    size = np.maximum(n, 1)
-    expected = n_focal * n_right / size
-    excess = (a - expected).sum(axis=0)
-    squares = n * (strata.T @ right**2) - n_right**2
-    pairs = size**2 * np.maximum(n - 1, 1)
-    variance = (n_focal * n_reference * squares / pairs).sum(axis=0)
-    # Robins, Breslow & Greenland: P = (A + D)/N, Q = (B + C)/N, R = AD/N and S = BC/N.
-    p = (a + d) / size
-    q = (b + c) / size
-    r = a * d / size
-    s = b * c / size
-    sum_r = r.sum(axis=0)
-    sum_s = s.sum(axis=0)
-    of_r = (p * r).sum(axis=0) / sum_r**2
-    mixed = (p * s + q * r).sum(axis=0) / (sum_r * sum_s)
-    of_s = (q * s).sum(axis=0) / sum_s**2
-    error = np.sqrt((of_r + mixed + of_s) / 2)
-    error[(sum_r <= 0) | (sum_s <= 0)] = np.nan
-    statistic = excess**2 / variance
-    log_odds_ratio = np.log(sum_r) - np.log(sum_s)
-    values = np.stack([statistic, log_odds_ratio, error])
-    values[:, variance <= _LEAST_VARIANCE] = np.nan
-    return values

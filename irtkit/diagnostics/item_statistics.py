@@ -375,7 +375,7 @@ def _tilted(logits: Array, weight: Array, target: Array) -> tuple[Array, Array]:
         p = logistic(logits + tilt[:, None] * weight)
         variance = np.maximum((p * (1 - p) * weight**2).sum(axis=1), _LEAST)
         step = np.clip((target - (p * weight).sum(axis=1)) / variance, -1, 1)
-        if np.abs(step).max() < 1e-6:  # the error is its square, times at most 1
+        if np.abs(step).max() < 1e-4:  # the error is at most that, times it
             break
         tilt = np.clip(tilt + step, -_MOST_TILT, _MOST_TILT)
     return tilt, p

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
 
 import irtkit
-from irtkit.diagnostics.functioning import mantel_haenszel
 
 N_ITEMS = 30
 
@@ -58,19 +56,6 @@ def test_planted_items_are_found_with_their_direction(harder: float) -> None:
     assert (np.sign(found["log_odds_ratio"][:3]) == -np.sign(harder)).all()
     assert (found["n_reference"] == 800).all()
     assert found.attrs == {"reference": "old", "focal": "new"}
-
-
-def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
-    rng = np.random.default_rng(1)
-    right, focal = (rng.random((200, 1)) < 0.4).astype(float), rng.random(200) < 0.5
-    everybody = np.ones((200, 1))
-    statistic, log_odds, error = mantel_haenszel(everybody, focal, right, everybody)
-    table = [[right[g, 0].sum(), (1 - right[g, 0]).sum()] for g in (focal, ~focal)]
-    chi = chi2_contingency(table, correction=False).statistic
-    assert statistic[0] == pytest.approx(chi * 199 / 200)
-    (a, b), (c, d) = table
-    assert log_odds[0] == pytest.approx(np.log(a * d / (b * c)))
-    assert error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
 def test_near_copies_are_counted_as_what_they_are() -> None:

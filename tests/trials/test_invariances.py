@@ -166,7 +166,7 @@ TABLES: dict[str, Callable[[FitResult, Any], pd.DataFrame]] = {
     "leaderboard": lambda result, _: result.leaderboard(),
     "scores": lambda result, _: irtkit.score(result.responses, result),
     "curves": lambda result, _: irtkit.characteristic_curves(result, bins=3).table,
-    "Mantel-Haenszel": irtkit.differential_functioning,
+    "groups compared": irtkit.differential_functioning,
     "items chosen": lambda result, groups: irtkit.select_items(result, 5, families=groups).table,
     "respondent fit": lambda result, _: irtkit.respondent_fit(result),
     "suspects": lambda result, _: irtkit.flag_items(result),
