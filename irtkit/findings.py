@@ -616,7 +616,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "earlier one, more often than ability explains",
     # From judges
     "judges-compared": "Ratings: {n:mark} of {n_judges:judge} on answers of {n_systems:system} to "
-    "{n_items:item}, {each:.1f} marks per answer",
+    "{n_items:item}, {each:.1f} marks per answer. The mean mark of a system has a reliability of "
+    "{value:.2f}[[. {needed:judge} per answer {needed:is|are} enough for 0.9]]",
     "judges-not-connected": "Judges not connected: no marks compare {n:group} of judges: {groups}. "
     "Severities are relative to the judges of one group, and systems that different groups marked "
     "are not comparable. More answers marked by judges of both groups help",
@@ -624,16 +625,12 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "of {judges:.2f} marks, systems by {systems:.2f}. Means of marks that are not adjusted rank "
     "systems by their judges",
     "judge-noise": "Noise only: the marks of {n:judge} do not agree with the other judges more "
-    "than by chance: {judges}. Leave these judges out",
+    "than by chance: {names}. Leave these judges out",
     "judge-favours": "Preference: {judge} marks the family {family} {difference:.2f} marks {how!s} "
     "than other judges do, compared with other systems (q = {q:.3f}). Without this, the ranks of "
     "{moved} of {n:system} change",
     "judged-once": "Judged once: {n:system} {n:has|have} a single mark, and one judge decides the "
-    "score: {systems}",
-    "marks-reliable": "Reliability: the mean mark of a system has a reliability of {value:.2f}, "
-    "with {each:.1f} marks per answer on {n_items:item}"
-    "[[. {needed:judge} per answer {needed:is|are} enough for 0.9]]"
-    "[[. No number of judges reaches {never}, but more items do]]",
+    "score: {names}",
     # From fit
     "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
     "most {highest:.0%}: {systems}. Guessing[[ between {n_options} options (their number follows "

@@ -9,123 +9,98 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.judges.severity import JUDGE, SYSTEM
+
 if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.judges.severity import Places, Ratings
 
 _LEAST_SYSTEMS = 2  # In a family and outside of it, for an error of their difference.
+_LEAST_COMPARED = 6  # In all: the regression has 4 terms.
 _LEAST_VARIANCE = 0.5  # Of that of independent marks. Smaller ones are chance (study `judges`).
 
 
 class Agreement(NamedTuple):
     """How well each judge agrees with the others, NaN where no answer has two marks."""
 
-    consistency: Array  # Share of the variance of its marks that is no noise, (n_judges,).
+    consistency: Array  # Share of the variance of its marks that is no noise.
     correlation: Array  # Of its marks with the mean of the others.
-    n: Places  # Answers that others marked as well.
+    n: Array  # Answers that others marked as well.
 
 
-def agreement(ratings: Ratings, adjusted: Array) -> Agreement:
-    """Compare the marks of each judge with those of the others on the same answers.
+def agreement(ratings: Ratings, marks: Array) -> Agreement:
+    """Compare the marks of each judge with the mean of the others on the same answers.
 
-    The noise of judges r and s is the variance of the differences of their marks, σ²_r + σ²_s,
-    solved by least squares over all pairs.
+    Noise of judges is independent. The covariance is therefore the variance that is about the
+    answers.
     """
-    n_judges = ratings.shape[2]
-    ones = np.ones_like(adjusted)
-    marks = ratings.answers(adjusted)
-    marked = ratings.answers(ones)
-    n_common = (marked.T @ marked).toarray()
-    difference = (marks.T @ marked).toarray()
-    squares = (ratings.answers(adjusted**2).T @ marked).toarray()
-    squares = squares + squares.T - 2 * (marks.T @ marks).toarray()
-    first, second = np.nonzero(np.triu(n_common > 1, 1))
-    n = n_common[first, second]
-    sum_of_differences = difference[first, second] - difference.T[first, second]
-    variance = (squares[first, second] - sum_of_differences**2 / n) / (n - 1)
-    pairs = np.zeros((len(n), n_judges))
-    rows = np.arange(len(n))
-    pairs[rows, first] = pairs[rows, second] = 1
-    weight = np.sqrt(n)
-    noise = np.linalg.lstsq(pairs * weight[:, None], variance * weight, rcond=None)[0]
-    noise = np.where(pairs.any(axis=0), np.maximum(noise, 0.0), np.nan)
-    others = ratings.among_others(adjusted)
-    shared = ~np.isnan(others)
-    of_judge = ratings.judge[shared]
-    n_shared = np.bincount(of_judge, minlength=n_judges)
-    own, others = _centred(of_judge, adjusted[shared]), _centred(of_judge, others[shared])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        moments = [
-            np.bincount(of_judge, product, minlength=n_judges) / (n_shared - 1)
-            for product in (own**2, others**2, own * others)
-        ]
-        consistency = np.clip(1 - noise / moments[0], 0.0, 1.0)
-        correlation = moments[2] / np.sqrt(moments[0] * moments[1])
-    return Agreement(consistency, correlation, n_shared)
+    others = ratings.among_others(marks)
+    rows = []
+    for judge in range(ratings.shape[JUDGE]):
+        compared = (ratings.places[JUDGE] == judge) & ~np.isnan(others)
+        n = np.count_nonzero(compared)
+        consistency = correlation = np.nan
+        if n > 1:
+            own, shared, of_others = np.cov(marks[compared], others[compared]).ravel()[[0, 1, 3]]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                consistency = np.clip(shared / own, 0.0, 1.0)
+                correlation = shared / np.sqrt(own * of_others)
+        rows.append((consistency, correlation, n))
+    return Agreement(*np.transpose(rows))
 
 
-def _centred(groups: Places, values: Array) -> Array:
-    """Values less the mean of their group."""
-    n = np.maximum(np.bincount(groups), 1)
-    return values - (np.bincount(groups, values) / n)[groups]
+def preferences(ratings: Ratings, marks: Array, family: Places) -> Array:
+    """Test for each judge and family whether the judge favours it.
 
-
-def preferences(ratings: Ratings, adjusted: Array, family: Places) -> dict[str, Array]:
-    """Test for each judge and family whether the judge favours it, (n_judges, n_families).
-
+    Returns difference, standard error, p and q by judge and family, (4, n_judges, n_families).
     ``family`` is the place of the family of each system, below 0 if it has none. A mark less the
     mean of the other judges on the same answer is regressed on the family, with a parabola of the
     mean mark of the system: at the ends of the scale the marks of strict and lenient judges are
     closer. Errors are clustered by system, with squares divided by 1 less their leverage, and by
     item. Degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002, *Survey Methodology* 28).
     """
-    from scipy.sparse import csr_array
-    from scipy.special import stdtr
     from scipy.stats import false_discovery_control
 
-    n_systems, n_items, n_judges = ratings.shape
-    beyond = adjusted - ratings.among_others(adjusted)
-    level = np.bincount(ratings.system, adjusted, minlength=n_systems)
-    level /= np.maximum(np.bincount(ratings.system, minlength=n_systems), 1)
-    design = np.vander(level - level.mean(), 3)
-    is_member = (family[:, None] == np.arange(family.max(initial=-1) + 1)).astype(float)
-    rows = []
-    for judge in range(n_judges):
-        compared = (ratings.judge == judge) & ~np.isnan(beyond)
-        system = ratings.system[compared]
-        values = beyond[compared]
-        n = np.bincount(system, minlength=n_systems)[:, None]
-        sums = np.bincount(system, values, minlength=n_systems)[:, None]
-        squares = np.bincount(system, values**2, minlength=n_systems)[:, None]
-        inverse = np.linalg.pinv(design.T @ (n * design))
-        weight = is_member - design @ (inverse @ (design.T @ (n * is_member)))
-        information = (weight * n * is_member).sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            difference = (weight * sums).sum(axis=0) / information
-            rest = sums - n * is_member * difference
-            fitted = is_member * difference + design @ (inverse @ (design.T @ rest))
-            leverage = n * ((design @ inverse * design).sum(axis=1, keepdims=True))
-            leverage = leverage + n * weight**2 / information
-            of_systems = (weight * (sums - n * fitted)) ** 2 / (1 - leverage)
-            places = ratings.item[compared], system
-            table = csr_array((values, places), shape=(n_items, n_systems))
-            counts = csr_array((np.ones_like(values), places), shape=(n_items, n_systems))
-            of_items = (table @ weight - counts @ (weight * fitted)) ** 2
-            of_marks = weight**2 * (squares - 2 * fitted * sums + n * fitted**2)
-            alone = of_marks.sum(axis=0)
-            variance = of_systems.sum(axis=0) + of_items.sum(axis=0) - alone
-            error = np.sqrt(np.maximum(variance, _LEAST_VARIANCE * alone)) / information
-            share = (weight * n) ** 2
-            freedom = share.sum(axis=0) ** 2 / (share**2).sum(axis=0) - 1
-            n_members = np.count_nonzero(n * is_member, axis=0)
-            n_others = np.count_nonzero(n) - n_members
-            few = np.minimum(n_members, n_others) < _LEAST_SYSTEMS
-            few |= n_members + n_others <= design.shape[1] + 1
-            p = 2 * stdtr(freedom, -np.abs(difference / error))
-        rows.append(np.where(few, np.nan, [difference, error, p]))
-    difference, error, p = np.stack(rows, axis=1)
-    q = np.full_like(p, np.nan)
-    tested = ~np.isnan(p)
+    beyond = marks - ratings.among_others(marks)
+    level = ratings.total(SYSTEM, marks) / np.maximum(ratings.total(SYSTEM, marks**0), 1)
+    parabola = np.vander(level - level.mean(), 3)
+    tests = np.full((4, ratings.shape[JUDGE], family.max(initial=-1) + 1), np.nan)
+    for judge in range(ratings.shape[JUDGE]):
+        compared = (ratings.places[JUDGE] == judge) & ~np.isnan(beyond)
+        table = np.full(ratings.shape[:JUDGE], np.nan)
+        table[tuple(places[compared] for places in ratings.places[:JUDGE])] = beyond[compared]
+        for of_family in range(tests.shape[2]):
+            tests[:3, judge, of_family] = _contrast(table, parabola, family == of_family)
+    tested = ~np.isnan(tests[2])
     if tested.any():
-        q[tested] = false_discovery_control(p[tested])
-    return {"difference": difference, "se": error, "p_value": p, "q_value": q}
+        tests[3, tested] = false_discovery_control(tests[2, tested])
+    return tests
+
+
+def _contrast(table: Array, covariates: Array, member: Places) -> tuple[float, float, float]:
+    """Difference of a family from all other systems, given covariates, its error and p-value.
+
+    ``table`` has a row per system, NaN where nothing is compared. NaN of too few systems.
+    """
+    from scipy.special import stdtr
+
+    n = (~np.isnan(table)).sum(axis=1)
+    n_members = np.count_nonzero(member & (n > 0))
+    n_others = np.count_nonzero(n) - n_members
+    if min(n_members, n_others) < _LEAST_SYSTEMS or n_members + n_others < _LEAST_COMPARED:
+        return np.nan, np.nan, np.nan
+    design = np.column_stack([covariates, member])
+    inverse = np.linalg.pinv(design.T @ (n[:, None] * design))
+    projected = design @ inverse
+    effects = inverse @ (design.T @ np.nansum(table, axis=1))
+    residual = np.nan_to_num(table - (design @ effects)[:, None])
+    weighted = projected[:, -1:] * residual
+    leverage = n * (projected * design).sum(axis=1)
+    by_mark = (weighted**2).sum()
+    by_system = (weighted.sum(axis=1) ** 2 / (1 - leverage)).sum()
+    variance = by_system + (weighted.sum(axis=0) ** 2).sum() - by_mark
+    error = np.sqrt(max(variance, _LEAST_VARIANCE * by_mark))
+    share = (projected[:, -1] * n) ** 2
+    freedom = share.sum() ** 2 / (share**2).sum() - 1
+    p = 2 * stdtr(freedom, -abs(effects[-1]) / error) if error > 0 else np.nan
+    return effects[-1], error, p

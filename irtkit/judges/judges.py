@@ -11,11 +11,11 @@ import numpy as np
 from irtkit.findings import Finding
 from irtkit.io.reading import as_responses, read_responses
 from irtkit.judges.agreement import agreement, preferences
-from irtkit.judges.severity import Ratings, severities
+from irtkit.judges.severity import ITEM, JUDGE, SYSTEM, Ratings, severities
 from irtkit.printed import Printed, Shown
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import USUAL
-from irtkit.responses.labels import by_label, category_name, is_missing_label
+from irtkit.responses.labels import by_label, category_name
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from irtkit.judges.agreement import Agreement
     from irtkit.judges.severity import Places, Severity
 
+_TESTS = "difference", "se", "p_value", "q_value"
 _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
+_MOST_JUDGES = 100  # Per answer, which are thought of.
 _SAME_P = 12  # Decimals of p-values of one test, that of two families from either side.
 _ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise only are above it.
 
@@ -34,7 +36,8 @@ _ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise o
 class Reliability(NamedTuple):
     """Variances of marks, and how reliable the mean mark of a system is (Brennan 2001).
 
-    The variance of answers is NaN if no answer has two marks. Noise then includes it.
+    The variance of answers is NaN if no answer has two marks. Noise then includes it, and
+    reliability is known for one judge per answer alone.
     """
 
     system: float
@@ -47,23 +50,16 @@ class Reliability(NamedTuple):
 
     def of(self, n_items: float, n_judges: float) -> float:
         """Return the reliability of a mean over some items, with so many judges per answer."""
-        error = self.answer / n_items + self.noise / (n_items * n_judges)
-        return self.system / (self.system + error) if self.system > 0 else 0.0
-
-    @property
-    def value(self) -> float:
-        """Reliability of the means of these ratings."""
-        if math.isnan(self.answer):
-            return self._replace(answer=0.0).of(self.n_items, self.n_judges)
-        return self.of(self.n_items, self.n_judges)
+        error = (np.nan_to_num(self.answer) + self.noise / n_judges) / n_items
+        return float(self.system / max(self.system + error, 1e-300))
 
     @property
     def judges_needed(self) -> float:
-        """Judges per answer for a reliability of 0.9 on as many items. Infinite if none do."""
-        room = self.system * (1 / _RELIABLE - 1) - self.answer / self.n_items
-        if math.isnan(room):
+        """Judges per answer for a reliability of 0.9 on as many items, NaN if unknown."""
+        if math.isnan(self.answer):
             return math.nan
-        return max(math.ceil(self.noise / self.n_items / room), 1) if room > 0 else math.inf
+        enough = (n for n in range(1, _MOST_JUDGES) if self.of(self.n_items, n) >= _RELIABLE)
+        return next(enough, math.inf)
 
 
 @dataclass(frozen=True)
@@ -173,49 +169,37 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     if hasattr(score_range, "items"):
         raise ValueError("score_range must be a pair for all items, such as (1, 5)")
     matrix = _read(ratings, family, score_range, reading)
-    table = matrix.item_table
-    if table is None or not {"judge", "judged_item"} <= {*table.columns}:
-        raise ValueError("ratings lack judges. Read them with judge=, which names their column")
-    right, tried = matrix.observed
-    column = right.indices
-    of_judge, names = pd.factorize(table["judge"].to_numpy()[column])
-    of_item, items = pd.factorize(table["judged_item"])
-    if len(names) < 2:
-        raise ValueError(
-            f"judges needs marks of two judges or more, got {len(names)}: {names[0]!r}. Without "
-            "the column of judges, irtkit.fit takes the marks (irtkit fit)"
-        )
-    system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
-    marks = right.data / tried.data
-    shape = matrix.n_respondents, len(items), len(names)
-    rated = Ratings(system, of_item[column], of_judge, marks.astype(np.float64), shape)
+    rated, names, items = _rated(matrix)
     declared = score_range if matrix.source is None else matrix.source.settings.get("score_range")
-    scale = abs(float(declared[1]) - float(declared[0])) if declared is not None else 1.0
+    scale = 1.0 if declared is None else float(abs(np.subtract(*declared)))
     estimates = severities(rated)
-    adjusted = rated.mark + estimates.severity[rated.judge]
-    agreed = agreement(rated, adjusted)
+    marks = rated.mark + estimates.severity[rated.places[JUDGE]]
+    agreed = agreement(rated, marks)
     columns = {
-        "n_marks": np.bincount(rated.judge, minlength=len(names)),
+        "n_marks": np.bincount(rated.places[JUDGE]),
         "severity": scale * estimates.severity,
-        "severity_se": scale * np.sqrt(np.maximum(np.diag(estimates.covariance), 0.0)),
+        "severity_se": scale * np.sqrt(estimates.variance),
         "consistency": agreed.consistency,
         "agreement": agreed.correlation,
     }
-    of_judges = pd.DataFrame(columns, pd.Index(names, name="judge"))
-    of_system, families = _families(family, matrix)
+    table = pd.DataFrame(columns, pd.Index(names, name="judge"))
+    labels: list[Any] = [None] * matrix.n_respondents
+    if family is not None:
+        labels = by_label("family", family, matrix.respondents, matrix, "family")
+    labels = [category_name(label) or None for label in labels]
+    of_system, families = pd.factorize(np.array(labels, dtype=object))
+    tests = preferences(rated, marks, of_system)
     index = pd.MultiIndex.from_product([names, families], names=["judge", "family"])
-    tests = preferences(rated, adjusted, of_system)
-    favours = pd.DataFrame({name: values.ravel() for name, values in tests.items()}, index)
+    favours = pd.DataFrame(tests.reshape(4, -1).T, index, [*_TESTS])
     favours[["difference", "se"]] *= scale
     reliability = _reliability(rated, estimates, scale)
     findings = _findings(rated, estimates, matrix, names, agreed, reliability)
-    findings += _preferred(rated, estimates, adjusted, of_system, favours)
-    sparse = bool(reading.get("sparse", False))
+    findings += _preferred(rated, estimates, marks, of_system, favours)
     return Judges(
-        table=of_judges.sort_values("severity", ascending=False, kind="stable"),
+        table=table.sort_values("severity", ascending=False, kind="stable"),
         favours=favours,
         reliability=reliability,
-        responses=_adjusted(rated, adjusted, matrix, items, sparse=sparse),
+        responses=_adjusted(rated, marks, matrix, items),
         findings=tuple(findings),
     )
 
@@ -230,58 +214,54 @@ def _read(ratings: object, family: Any, score_range: Any, reading: dict[str, Any
     return read_responses(ratings, **how)
 
 
-def _families(family: Any, matrix: ResponseMatrix) -> tuple[Places, Any]:
-    """Place of the family of each system, below 0 if it has none, and the families."""
+def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
+    """The marks in a matrix, and labels of judges and items."""
     import pandas as pd
 
-    if family is None:
-        return np.full(matrix.n_respondents, -1), []
-    given = by_label("family", family, matrix.respondents, matrix, "family")
-    labels = [None if is_missing_label(label) else category_name(label) for label in given]
-    return pd.factorize(np.array(labels, dtype=object))
-
-
-def _adjusted(
-    rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any, *, sparse: bool
-) -> ResponseMatrix:
-    """Marks plus the severity of their judge, within the range, averaged over judges."""
-    means = np.bincount(rated.answer, np.clip(marks, 0.0, 1.0)) / rated.n_of_answer
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(rated.answer), prepend=-1))
-    block = rated.system[first], rated.item[first], means
-    labels = matrix.respondents, tuple(map(str, items))
-    adjusted = ResponseMatrix.of_rows(block, labels, sparse=sparse)
     table: Any = matrix.item_table
-    table = table.drop_duplicates("judged_item").set_index("judged_item").drop(columns="judge")
+    if table is None or not {"judge", "judged_item"} <= {*table.columns}:
+        raise ValueError("ratings lack judges. Read them with judge=, which names their column")
+    right, tried = matrix.observed
+    judge, names = pd.factorize(table["judge"].to_numpy()[right.indices])
+    item, items = pd.factorize(table["judged_item"].to_numpy())
+    if len(names) < 2:
+        raise ValueError(
+            f"judges needs marks of two judges or more, got {len(names)}: {names[0]!r}. irtkit.fit "
+            "takes the marks of one judge, with score_range= (irtkit fit --score-range)"
+        )
+    system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
+    marks = right.data / tried.data.astype(np.float64)
+    shape = matrix.n_respondents, len(items), len(names)
+    return Ratings(marks, (system, item[right.indices], judge), shape), names, items
+
+
+def _adjusted(rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any) -> ResponseMatrix:
+    """Marks plus the severity of their judge, within the range, averaged over judges."""
+    n = rated.table(SYSTEM, ITEM, np.ones_like(marks))
+    means = rated.table(SYSTEM, ITEM, np.clip(marks, 0.0, 1.0)) / np.where(n > 0, n, np.nan)
+    described: Any = matrix.item_table
+    described = described.drop_duplicates("judged_item").set_index("judged_item")
     source = matrix.source
     if source is not None:
-        form = f"{source.format}, adjusted for the severity of {rated.shape[2]} judges"
+        form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
         source = replace(source, format=form)
-    described = table if len(table.columns) else None
-    return adjusted.with_tables(described, matrix.respondent_table, source=source)
+    tables = described.drop(columns="judge"), matrix.respondent_table
+    return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
 
 def _reliability(rated: Ratings, estimates: Severity, scale: float) -> Reliability:
     """Variances of the effects less those of their errors, in squared marks."""
-    own = float(np.nan_to_num(estimates.answer_variance))
-    per_answer = 1 / rated.n_of_answer[rated.answer]
-    spread = []
-    for places, effects in ((rated.system, estimates.system), (rated.item, estimates.item)):
-        n_marks = np.bincount(places, minlength=len(effects))
-        marked = n_marks > 0
-        n_answers = np.bincount(places, per_answer, minlength=len(effects))[marked]
-        error = own / n_answers + estimates.noise_variance / n_marks[marked]
-        spread.append(_variance(effects[marked], error))
-    spread.append(_variance(estimates.severity, np.diag(estimates.covariance)))
-    variances = [*spread, estimates.answer_variance, estimates.noise_variance]
-    n_answers = len(rated.n_of_answer)
-    n_systems = len(np.unique(rated.system))
-    scaled = [float(variance) * scale**2 for variance in variances]
-    return Reliability(*scaled, n_answers / n_systems, len(rated.mark) / n_answers)
-
-
-def _variance(effects: Array, error: Array) -> float:
-    """Variance of effects without that of their errors."""
-    return max(float(np.var(effects, ddof=1) - np.mean(error)), 0.0) if len(effects) > 1 else 0.0
+    own, noise = estimates.answer_variance, estimates.noise_variance
+    n_answers = float((1 / rated.n_marks).sum())
+    n_judges = len(rated.mark) / n_answers
+    error = np.nan_to_num(own) + noise / n_judges
+    errors = [error * size / n_answers for size in rated.shape[:JUDGE]]
+    effects = zip(
+        (*estimates.effects, estimates.severity), (*errors, estimates.variance.mean()), strict=True
+    )
+    variances = [max(np.var(values, ddof=1) - error, 0.0) for values, error in effects]
+    scaled = [float(variance) * scale**2 for variance in (*variances, own, noise)]
+    return Reliability(*scaled, n_answers / rated.shape[SYSTEM], n_judges)
 
 
 def _findings(
@@ -294,31 +274,34 @@ def _findings(
 ) -> list[Finding]:
     """What the marks rest on, and what limits them."""
     n_systems, n_items, n_judges = rated.shape
-    sizes = {"n": len(rated.mark), "n_judges": n_judges, "n_systems": n_systems, "n_items": n_items}
-    findings = [Finding("judges-compared", "note", {**sizes, "each": reliability.n_judges})]
+    needed = reliability.judges_needed
+    values: dict[str, Any] = {
+        "n": len(rated.mark),
+        "n_judges": n_judges,
+        "n_systems": n_systems,
+        "n_items": n_items,
+        "each": reliability.n_judges,
+        "value": reliability.of(reliability.n_items, reliability.n_judges),
+        "needed": int(needed) if math.isfinite(needed) else None,
+    }
+    findings = [Finding("judges-compared", "note", values)]
     n_groups = int(estimates.group.max()) + 1
     if n_groups > 1:
         groups = [", ".join(names[estimates.group == k]) for k in range(n_groups)]
-        values: dict[str, Any] = {"n": n_groups, "groups": groups}
+        values = {"n": n_groups, "groups": groups}
         findings.append(Finding("judges-not-connected", "warning", values))
-    values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
-    if values["judges"] > values["systems"]:
+    if reliability.judge > reliability.system:
+        values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        deviate = np.arctanh(agreed.correlation) * np.sqrt(np.maximum(agreed.n - 3, 0))
-    noisy = [*names[deviate < _ABOVE_CHANCE]]
-    if noisy:
-        findings.append(Finding("judge-noise", "warning", {"n": len(noisy), "judges": noisy}))
-    once = np.flatnonzero(np.bincount(rated.system, minlength=n_systems) == 1)
-    if len(once):
-        systems = [matrix.respondents[k] for k in once]
-        findings.append(Finding("judged-once", "warning", {"n": len(once), "systems": systems}))
-    needed = reliability.judges_needed
-    values = {"value": reliability.value, "n_items": round(reliability.n_items)}
-    values["each"] = reliability.n_judges
-    values["needed"] = int(needed) if math.isfinite(needed) else None
-    values["never"] = _RELIABLE if needed == math.inf else None
-    findings.append(Finding("marks-reliable", "note", values))
+    deviate = np.arctanh(agreed.correlation) * np.sqrt(np.maximum(agreed.n - 3, 0))
+    once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
+    for code, labels, limited in (
+        ("judge-noise", names, deviate < _ABOVE_CHANCE),
+        ("judged-once", np.array(matrix.respondents, dtype=object), once),
+    ):
+        if limited.any():
+            values = {"n": int(limited.sum()), "names": [*labels[limited]]}
+            findings.append(Finding(code, "warning", values))
     return findings
 
 
@@ -331,31 +314,30 @@ def _preferred(
     compared with this one, would seem to have the opposite preference. Ranks are those of the
     effects of systems, with and without the difference.
     """
-    n_systems = rated.shape[0]
-    part = 1 / rated.n_of_answer[rated.answer]
-    answers = np.maximum(np.bincount(rated.system, part, minlength=n_systems), part.min())
-    marks = marks.copy()
+    system, _, judge = rated.places
+    answers = rated.total(SYSTEM, 1 / rated.n_marks)
+    ranks = np.argsort(np.argsort(estimates.effects[SYSTEM]))
     findings = []
     for _ in range(len(favours)):
         tests = preferences(rated, marks, of_system)
-        p, difference = tests["p_value"].ravel(), tests["difference"].ravel()
+        difference, _, p, q = tests.reshape(4, -1)
         surest = int(np.lexsort((-difference, p.round(_SAME_P)))[0])
-        judge, family = np.unravel_index(surest, tests["p_value"].shape)
-        if not tests["q_value"].ravel()[surest] <= _FDR:
+        if not q[surest] <= _FDR:
             break
-        favoured = (rated.judge == judge) & (of_system[rated.system] == family)
-        marks[favoured] -= difference[surest]
-        share = np.bincount(rated.system, part * favoured, minlength=n_systems) / answers
-        without = estimates.system - difference[surest] * share
-        values = dict(zip(favours.index.names, favours.index[surest], strict=True))
-        values["n"] = n_systems
-        values["moved"] = int((_ranks(without) != _ranks(estimates.system)).sum())
-        values["difference"] = abs(float(favours["difference"].iloc[surest]))
-        values["q"] = float(tests["q_value"].ravel()[surest])
-        values["how"] = "higher" if difference[surest] > 0 else "lower"
+        names = favours.index[surest]
+        of_judge, of_family = np.divmod(surest, len(favours.index.levels[1]))
+        favoured = (judge == of_judge) & (of_system[system] == of_family)
+        marks = marks - difference[surest] * favoured
+        share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(answers, 1)
+        without = estimates.effects[SYSTEM] - difference[surest] * share
+        values = {
+            "judge": names[0],
+            "family": names[1],
+            "difference": abs(float(favours["difference"].iloc[surest])),
+            "how": "higher" if difference[surest] > 0 else "lower",
+            "q": float(q[surest]),
+            "moved": int((np.argsort(np.argsort(without)) != ranks).sum()),
+            "n": len(ranks),
+        }
         findings.append(Finding("judge-favours", "warning", values))
     return findings
-
-
-def _ranks(scores: Array) -> Places:
-    return np.argsort(np.argsort(-scores, kind="stable"))

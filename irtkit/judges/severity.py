@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,94 +24,79 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.int64]
 
+SYSTEM, ITEM, JUDGE = range(3)  # Facets of a mark.
 _MOST_ALIKE = 0.99  # ρ of judges that differ by their severity alone.
-_NULL = 1e-8  # Eigenvalue of a difference that no mark shows, of the largest one.
+_NULL = 1e-9  # Information on a difference that no mark shows, of that of all marks.
 
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Marks from 0 to 1, with the places of their systems, items and judges, (n,)."""
+    """Marks from 0 to 1, and the places of their systems, items and judges."""
 
-    system: Places
-    item: Places
-    judge: Places
-    mark: Array
-    shape: tuple[int, int, int]  # Numbers of systems, items and judges.
+    mark: Array  # (n,)
+    places: tuple[Places, Places, Places]
+    shape: tuple[int, int, int]
 
-    @cached_property
-    def answer(self) -> Places:
-        """Place of the answer of each mark: a pair of a system and an item."""
-        import pandas as pd
+    def total(self, facet: int, values: Array) -> Array:
+        """Sum of values over the marks of each system, item or judge."""
+        return np.bincount(self.places[facet], values, self.shape[facet])
 
-        return pd.factorize(self.system * self.shape[1] + self.item)[0]
-
-    @cached_property
-    def n_of_answer(self) -> Places:
-        """Number of marks of each answer."""
-        return np.bincount(self.answer)
+    def table(self, rows: int, columns: int, values: Array) -> Array:
+        """Sums of values by two facets."""
+        size = self.shape[rows], self.shape[columns]
+        cells = self.places[rows] * size[1] + self.places[columns]
+        return np.bincount(cells, values, size[0] * size[1]).reshape(size)
 
     def by_answer(self, values: Array) -> Array:
-        """Sum of values over the marks of the same answer, (n,)."""
-        return np.bincount(self.answer, values)[self.answer]
+        """Sum of values over the marks of the same answer, at each mark."""
+        return self.table(SYSTEM, ITEM, values)[self.places[SYSTEM], self.places[ITEM]]
+
+    @cached_property
+    def n_marks(self) -> Array:
+        """Number of marks of the answer, at each mark."""
+        return self.by_answer(np.ones_like(self.mark))
 
     def among_others(self, values: Array) -> Array:
         """Mean of values over the other marks of the same answer, NaN without others."""
-        n_others = self.n_of_answer[self.answer] - 1
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(n_others > 0, (self.by_answer(values) - values) / n_others, np.nan)
+        n_others = np.where(self.n_marks > 1, self.n_marks - 1, np.nan)
+        return (self.by_answer(values) - values) / n_others
 
-    def by_system(self, values: Array) -> Array:
-        """Sums of values by system and judge."""
-        return summed(self.system, self.judge, values, (self.shape[0], self.shape[2]))
-
-    def by_item(self, values: Array) -> Array:
-        """Sums of values by item and judge."""
-        return summed(self.item, self.judge, values, self.shape[1:])
-
-    def pairs(self, values: Array) -> Any:
-        """Sums of values by system and item, sparse."""
+    def products(self, values: Array) -> Array:
+        """Sums of products over pairs of marks of the same answer, by judge and judge."""
+        import pandas as pd
         from scipy.sparse import csr_array
 
-        return csr_array((values, (self.system, self.item)), shape=self.shape[:2])
-
-    def answers(self, values: Array) -> Any:
-        """Values by answer and judge, sparse."""
-        from scipy.sparse import csr_array
-
-        shape = len(self.n_of_answer), self.shape[2]
-        return csr_array((values, (self.answer, self.judge)), shape=shape)
+        several = self.n_marks > 1
+        system, item, judge = (places[several] for places in self.places)
+        answer, seen = pd.factorize(system * self.shape[ITEM] + item)
+        shape = len(seen), self.shape[JUDGE]
+        table = csr_array((values[several], (answer, judge)), shape=shape)
+        alone = np.where(several, 0.0, values**2)
+        return np.diag(self.total(JUDGE, alone)) + (table.T @ table).toarray()
 
 
 class Severity(NamedTuple):
     """Estimates of the additive model."""
 
-    severity: Array  # Of each judge, above 0 if its marks are lower, (n_judges,).
-    covariance: Array
-    group: Places  # Judges of one group are compared by some marks, (n_judges,).
-    system: Array  # Effect of each system, (n_systems,).
-    item: Array
-    residual: Array  # Of each mark, with what is the answer's own, (n,).
+    severity: Array  # Of each judge, above 0 if its marks are lower.
+    variance: Array  # Of its error.
+    group: Places  # Judges of one group are compared by marks.
+    effects: tuple[Array, Array]  # Of systems and of items.
     answer_variance: float  # What is the answer's own, NaN if no answer has two marks.
     noise_variance: float
 
 
-def summed(rows: Places, columns: Places, values: Array, shape: tuple[int, int]) -> Array:
-    """Sums of values by row and column."""
-    sums = np.bincount(rows * shape[1] + columns, values, minlength=shape[0] * shape[1])
-    return sums.reshape(shape)
-
-
 def severities(ratings: Ratings) -> Severity:
-    """Estimate severities: once with ρ = 0, and again with the ρ of the residuals."""
+    """Estimate severities: with ρ = 0, and again with the ρ of the residuals."""
     estimates = _given_correlation(ratings, 0.0)
     total = estimates.answer_variance + estimates.noise_variance
-    correlation = min(estimates.answer_variance / total, _MOST_ALIKE) if total > 0 else 0.0
-    return _given_correlation(ratings, correlation) if correlation > 0 else estimates
+    if not estimates.answer_variance > 0:
+        return estimates
+    return _given_correlation(ratings, min(estimates.answer_variance / total, _MOST_ALIKE))
 
 
 def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
-    n_systems, n_items, n_judges = ratings.shape
-    n_marks = ratings.n_of_answer[ratings.answer]
+    n_marks = ratings.n_marks
     shared = correlation / (1 + (n_marks - 1) * correlation)
 
     def whitened(values: Array) -> Array:
@@ -119,90 +104,79 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
         return values - shared * ratings.by_answer(values)
 
     weight = 1 - shared * n_marks
-    cells = ratings.pairs(weight)
-    answers = ratings.answers(np.sqrt(shared))
-    of_judges = np.diag(np.bincount(ratings.judge, minlength=n_judges).astype(float))
-    of_judges -= (answers.T @ answers).toarray()
-    of_systems, of_items = ratings.by_system(weight), ratings.by_item(weight)
     marks = whitened(ratings.mark)
-    by_system = np.bincount(ratings.system, marks, minlength=n_systems)[:, None]
-    by_item = np.bincount(ratings.item, marks, minlength=n_items)[:, None]
-    swept_systems, swept_items = _solved(
-        cells, np.hstack([of_systems, by_system]), np.hstack([of_items, by_item])
-    )
-    judge_systems, judge_items = swept_systems[:, :-1], swept_items[:, :-1]
-    information = of_judges - of_systems.T @ judge_systems - of_items.T @ judge_items
-    score = np.bincount(ratings.judge, marks, minlength=n_judges)
-    score -= of_systems.T @ swept_systems[:, -1] + of_items.T @ swept_items[:, -1]
-    inverse, group = _inverse(information)
-    lenience = inverse @ score
-    system = swept_systems[:, -1] - judge_systems @ lenience
-    item = swept_items[:, -1] - judge_items @ lenience
-    residual = ratings.mark - system[ratings.system] - item[ratings.item] - lenience[ratings.judge]
-    meat = _clustered(ratings, whitened(residual), judge_systems, judge_items)
-    n_pairs = float((ratings.n_of_answer * (ratings.n_of_answer - 1)).sum())
-    products = float((np.bincount(ratings.answer, residual) ** 2).sum() - (residual**2).sum())
-    freedom = max(len(residual) - sum(ratings.shape) + 2, 1)
-    total = float((residual**2).sum()) / freedom
+    sides = [
+        np.column_stack([ratings.table(facet, JUDGE, weight), ratings.total(facet, marks)])
+        for facet in (SYSTEM, ITEM)
+    ]
+    swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
+    of_judges, of_marks = swept[:, :-1], swept[:, -1]
+    both = np.vstack(sides)[:, :-1]
+    information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
+    information -= ratings.products(np.sqrt(shared)) + both.T @ of_judges
+    inverse, group = _inverse(information, _NULL * len(marks))
+    lenience = inverse @ (ratings.total(JUDGE, marks) - both.T @ of_marks)
+    system, item = np.split(of_marks - of_judges @ lenience, ratings.shape[:1])
+    expected = [
+        effect[places]
+        for effect, places in zip((system, item, lenience), ratings.places, strict=True)
+    ]
+    residual = ratings.mark - np.sum(expected, axis=0)
+    variance = _clustered(ratings, whitened(residual), of_judges, inverse)
+    squares = residual @ residual
+    total = squares / max(len(marks) - sum(ratings.shape) + 2, 1)
+    n_pairs = (n_marks - 1).sum()
+    products = residual @ ratings.by_answer(residual) - squares
     own = max(products / n_pairs, 0.0) if n_pairs else np.nan
-    noise = max(total - own, 0.0) if n_pairs else total
-    covariance = inverse @ meat @ inverse
-    return Severity(-lenience, covariance, group, system, item, residual, own, noise)
+    noise = max(total - np.nan_to_num(own), 0.0)
+    return Severity(-lenience, variance, group, (system, item), own, noise)
 
 
-def _solved(cells: Any, of_rows: Array, of_columns: Array) -> tuple[Array, Array]:
+def _solved(cells: Array, of_rows: Array, of_columns: Array) -> tuple[Array, Array]:
     """Effects of rows and of columns that solve the normal equations of both.
 
-    The effects of the longer side are swept out. What no cell tells is 0 on average.
+    The effects of the longer side are swept out. What no cell shows is 0 on average.
     """
     from scipy.linalg import solve
-    from scipy.sparse import block_array
     from scipy.sparse.csgraph import connected_components
 
-    n_rows, n_columns = cells.shape
-    if n_rows > n_columns:
-        columns, rows = _solved(cells.T.tocsr(), of_columns, of_rows)
-        return rows, columns
+    if len(cells) > len(cells.T):
+        return _solved(cells.T, of_columns, of_rows)[::-1]
     scale = 1 / np.maximum(cells.sum(axis=0), 1e-12)
-    scaled = cells.multiply(scale[None, :]).tocsr()
-    left = np.diag(cells.sum(axis=1)) - (scaled @ cells.T).toarray()
-    part = connected_components(block_array([[None, cells], [cells.T, None]]))[1][:n_rows]
+    scaled = cells * scale
+    left = np.diag(cells.sum(axis=1)) - scaled @ cells.T
+    part = connected_components(left)[1]
     left += part[:, None] == part
     rows = solve(left, of_rows - scaled @ of_columns, assume_a="pos")
     return rows, scale[:, None] * (of_columns - cells.T @ rows)
 
 
-def _inverse(information: Array) -> tuple[Array, Places]:
+def _inverse(information: Array, least: float) -> tuple[Array, Places]:
     """Pseudo-inverse of the information on judges, and groups of judges that marks compare."""
     from scipy.sparse.csgraph import connected_components
 
     values, vectors = np.linalg.eigh(information)
-    is_null = values <= _NULL * max(values.max(), np.trace(information), 1e-300)
-    null = vectors[:, is_null]
-    differs = np.abs(null[:, None] - null[None]).max(axis=2) if is_null.any() else information * 0
-    group = connected_components(differs < np.sqrt(_NULL))[1]
-    kept = vectors[:, ~is_null]
-    return kept / values[~is_null] @ kept.T, group
+    is_known = values > least
+    unknown = vectors[:, ~is_known] @ vectors[:, ~is_known].T
+    size = np.diag(unknown)
+    group = connected_components(size + size[:, None] - 2 * unknown < np.sqrt(_NULL))[1]
+    known = vectors[:, is_known]
+    return known / values[is_known] @ known.T, group
 
 
-def _clustered(ratings: Ratings, scores: Array, systems: Array, items: Array) -> Array:
-    """Covariance of the scores of judges, clustered by system and by item.
+def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) -> Array:
+    """Variance of each severity, clustered by system and by item.
 
-    ``systems`` and ``items`` are what these take of the judges, by judge.
+    ``swept`` is what systems and items take of the judges, by judge.
     """
-    of_answer = ratings.by_answer(scores)
-    per_mark = of_answer / ratings.n_of_answer[ratings.answer]
-    once = ratings.pairs(per_mark)
-    by_system = ratings.by_system(scores) - once @ items
-    by_item = ratings.by_item(scores) - once.T @ systems
-    answers = ratings.answers(scores)
-    products = scores * of_answer
-    crossed = ratings.by_system(products).T @ systems + ratings.by_item(products).T @ items
-    squares = ratings.pairs(per_mark * of_answer)
-    by_both = systems.T @ (squares @ items)
-    by_answer = (answers.T @ answers).toarray() - crossed - crossed.T + by_both + by_both.T
-    by_answer += (systems.T * squares.sum(axis=1)) @ systems
-    by_answer += (items.T * squares.sum(axis=0)) @ items
-    n_clusters = min(ratings.shape[:2])
-    meat = by_system.T @ by_system + by_item.T @ by_item - by_answer
-    return np.asarray(meat * (n_clusters / max(n_clusters - 1, 1)))
+    systems, items = np.split(swept @ inverse, ratings.shape[:1])
+    answers = ratings.table(SYSTEM, ITEM, scores)
+    variances = []
+    for of_judges, of_systems, of_items in zip(inverse, systems.T, items.T, strict=True):
+        influence = ratings.table(SYSTEM, ITEM, scores * of_judges[ratings.places[JUDGE]])
+        influence -= answers * (of_systems[:, None] + of_items)
+        by_system = (influence.sum(axis=1) ** 2).sum()
+        by_item = (influence.sum(axis=0) ** 2).sum()
+        variances.append(by_system + by_item - (influence**2).sum())
+    n_clusters = min(answers.shape)
+    return np.maximum(variances, 0.0) * n_clusters / max(n_clusters - 1, 1)

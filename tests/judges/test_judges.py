@@ -98,10 +98,12 @@ def test_averaging_ranks_systems_by_their_judges_and_the_adjusted_marks_do_not()
 
 def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() -> None:
     marks, _ = ratings(lambda g, shape: g.random(shape) < 0.3, 1, n=8)
-    places = [pd.factorize(marks[name])[0] for name in ("model", "item", "judge")]
-    rated = Ratings(*places, marks["score"].to_numpy() / 5, (8, 40, 3))
+    system, item, judge = (pd.factorize(marks[name])[0] for name in ("model", "item", "judge"))
+    places = system, item, judge
+    rated = Ratings(marks["score"].to_numpy() / 5, places, (8, 40, 3))
     found = severities(rated)
-    same = rated.answer[:, None] == rated.answer
+    answer = system * 40 + item
+    same = answer[:, None] == answer
     first = severities.__globals__["_given_correlation"](rated, 0.0)
     share = first.answer_variance / (first.answer_variance + first.noise_variance)
     precision = np.linalg.inv(np.where(same, share, 0.0) + (1 - share) * np.eye(len(same)))
@@ -115,12 +117,12 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() ->
         sums = pd.DataFrame(scores).groupby(labels).sum().to_numpy()
         return np.asarray(sums.T @ sums)
 
-    clustered = 8 / 7 * (meat(places[0]) + meat(places[1]) - meat(rated.answer))
+    clustered = 8 / 7 * (meat(places[0]) + meat(places[1]) - meat(answer))
     centre = np.zeros((3, design.shape[1]))
     centre[:, -3:] = np.eye(3) - 1 / 3
     np.testing.assert_allclose(found.severity, -centre @ effects, atol=1e-8)
     wanted = centre @ inverse @ clustered @ inverse @ centre.T
-    np.testing.assert_allclose(found.covariance, wanted, atol=1e-10)
+    np.testing.assert_allclose(found.variance, np.diag(wanted), atol=1e-10)
 
 
 def test_consistency_and_agreement_fall_with_noise() -> None:
@@ -147,7 +149,7 @@ def test_a_judge_of_noise_is_named() -> None:
     marks["score"] = marks["score"].where(marks["judge"] != "lenient", noise)
     found = irtkit.judges(marks, score_range=(1, 5))
     values = next(f.values for f in found.findings if f.code == "judge-noise")
-    assert values == {"n": 1, "judges": ["lenient"]}
+    assert values == {"n": 1, "names": ["lenient"]}
     assert "judge-noise" not in codes(judged()[0])
 
 
@@ -166,13 +168,12 @@ def test_severities_that_exceed_differences_of_systems_and_single_marks_are_name
     assert "severities-exceed-systems" in codes(irtkit.judges(alike, score_range=(1, 5)))
     one = marks.iloc[:1].assign(model="once")
     found = irtkit.judges(pd.concat([marks, one]), score_range=(1, 5))
-    assert next(f.values for f in found.findings if f.code == "judged-once")["systems"] == ["once"]
+    assert next(f.values for f in found.findings if f.code == "judged-once")["names"] == ["once"]
     assert "severities-exceed-systems" not in codes(found)
 
 
 def test_reliability_grows_with_judges_and_items() -> None:
     reliability = judged()[0].reliability
-    assert reliability.of(40, 3) == pytest.approx(reliability.value)
     assert reliability.of(40, 1) < reliability.of(40, 3) < reliability.of(80, 3)
     assert 0.3 < reliability.answer < 0.7
     assert reliability.judges_needed == 1
