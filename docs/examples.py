@@ -93,6 +93,7 @@ def write_files(folder: Path) -> None:
     metrics = long.rename(columns={"model": "respondent", "question_id": "item", "correct": "f1"})
     metrics.assign(seconds=np.arange(len(metrics)) % 7).to_csv(folder / "metrics.csv", index=False)
     write_logs(folder / "runs", answers.iloc[:, 40:80])
+    write_ratings(folder / "ratings.csv")
     write_suite(folder / "suite.csv", difficulties)
     bank = irtkit.ItemParameters.from_difficulty(np.ones(800), np.linspace(-3, 1, 800))
     before = simulated(2, bank, seed=10).set_axis(["agent", "agent-small"], axis=0)
@@ -110,6 +111,34 @@ def write_suite(path: Path, difficulties: Any) -> None:
         long = simulated(80, items, seed=seed).stack().rename("correct")  # noqa: PD013
         tasks.append(long.rename_axis(["model", "question_id"]).reset_index().assign(task=task))
     pd.concat(tasks).to_csv(path, index=False)
+
+
+def write_ratings(path: Path) -> None:
+    """Marks from 1 to 5, of old systems by one judge and of new ones by another.
+
+    A tenth of the answers have both marks. The new systems are better by 0.5 SD, and their judge is
+    stricter by 1 mark and favours the family delta by 0.8 marks.
+    """
+    g = np.random.default_rng(20)
+    new = np.repeat([0, 1], 15)
+    quality = g.normal(0.5 * new, 1)[:, None] + g.normal(0, 0.8, 60) + g.normal(0, 0.7, (30, 60))
+    family = np.tile(["acme", "delta", "nova"], 10)
+    both = g.random((30, 60)) < 0.1
+    rows = []
+    for judge, severity, noise in (("judge-old", -0.5, 0.4), ("judge-new", 0.5, 0.7)):
+        favour = 0.8 * (family == "delta") * (judge == "judge-new")
+        raw = 3 + quality - severity + favour[:, None] + noise * g.normal(size=quality.shape)
+        marks = np.clip(np.round(raw), 1, 5).astype(int)
+        system, item = np.nonzero(both | (new == (judge == "judge-new"))[:, None])
+        columns = {
+            "model": [f"{family[k]}-{k + 1:02d}" for k in system],
+            "lab": family[system],
+            "item": [f"q{k + 1:02d}" for k in item],
+            "judge": judge,
+            "score": marks[system, item],
+        }
+        rows.append(pd.DataFrame(columns))
+    pd.concat(rows).to_csv(path, index=False)
 
 
 def write_logs(folder: Path, answers: pd.DataFrame) -> None:

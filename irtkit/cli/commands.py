@@ -69,7 +69,7 @@ cli = Group(
     irtkit audit results.csv
     """,
     {
-        "Read": "inspect merge demo help",
+        "Read": "inspect merge judges demo help",
         "Items": "fit audit health compare differential select",
         "Systems": "leaderboard compare-systems gate drift score",
         "Share": "report impact",
@@ -139,6 +139,34 @@ def _merge(given: SimpleNamespace) -> None:
     irtkit.write_responses(merged, given.out, format=form)
     click.echo(in_lines([str(merged)]))
     say_written(given.out, *side_tables(given.out).values())
+
+
+@cli.declare
+def _judges(given: SimpleNamespace) -> None:
+    """Say how strict and consistent judges are, whom they favour, and adjust their marks.
+
+    RATINGS is a long table with a row per mark, or a folder of Inspect logs with several scorers.
+
+    judges RATINGS
+    --family FILE|NAME  Column of RATINGS with the family of each system, or a table of systems and
+      families.
+    {SHOWN}
+    --out DIR  Folder for judges.csv, favours.csv and adjusted.csv.
+    {READING}
+
+    irtkit judges ratings.csv --score-range 1,5
+    irtkit judges ratings.csv --score-range 1,5 --family lab --out judged
+    """
+    family = column_or_name(given, "family")
+    with prepared(given.out):
+        judged = irtkit.judges(given.ratings, family, **how_to_read(given))
+        written = outputs.write_judges(judged, given.out)
+    show(given, judged.shown())
+    if given.out is None:
+        next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
+    else:
+        click.echo(written.removeprefix("\n"))
+        next_step(f"irtkit fit {quote(str(given.out / outputs.JUDGE_FILES[-1]))}")
 
 
 @cli.declare

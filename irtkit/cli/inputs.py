@@ -236,6 +236,7 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
 
 _OF_COLUMN = {
     "families": "the respondent and its family",
+    "family": "the respondent and its family",
     "groups": "the respondent and its group",
     "clusters": "the item and its cluster",
 }

@@ -57,6 +57,8 @@ COMPARISON_FILES = (
     *("held_out.csv", "systems.csv"),
 )
 """What ``irtkit compare --out`` writes."""
+JUDGE_FILES = ("judges.csv", "favours.csv", "adjusted.csv")
+"""What ``irtkit judges --out`` writes."""
 READING = "\n".join(["Reading:", *options_of_reading()])
 """Settings of `irtkit.read_responses`."""
 _MODEL = "--model MODEL  Rasch, 1PL, 2PL (default) or 3PL; GPCM (default of --levels) or GRM."
@@ -187,6 +189,7 @@ _TYPES: dict[str, Any] = {
     "MARKDOWN": Given(endings=(".md", ".txt")),
     "FOLDER": Given(files=FIT_FILES),
     "TABLES": Given(files=COMPARISON_FILES),
+    "DIR": Given(files=JUDGE_FILES),
     **dict.fromkeys(("POINTS,LIMIT", "TYPE,START,END"), _numbers),
     "RANGE": _range,
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.options import COMPARISON_FILES, CORRELATIONS_FILE, FIT_FILES
+from irtkit.cli.options import COMPARISON_FILES, CORRELATIONS_FILE, FIT_FILES, JUDGE_FILES
 from irtkit.cli.process import wrapped
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
 from irtkit.printed import Shown, in_lines, percent, printable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
     from irtkit.findings import Finding
+    from irtkit.judges import Judges
 
 _SCORES = (
     *("ability", "ability_se", "accuracy", "expected_score", "expected_score_low"),
@@ -83,7 +84,7 @@ def prepared(out: Path | None) -> Iterator[None]:
     if os.path.lexists(out) and not out.is_dir():
         raise NotADirectoryError(f"--out {out}: exists and is not a folder")
     with folder_for(out):
-        for name in (*FIT_FILES, CORRELATIONS_FILE, *COMPARISON_FILES):
+        for name in (*FIT_FILES, CORRELATIONS_FILE, *COMPARISON_FILES, *JUDGE_FILES):
             check_writable(out / name, "--out")
         with together():
             yield
@@ -179,6 +180,20 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
         else:  # that of an earlier comparison
             remove(file)
     return _written([file.name for file in written], out)
+
+
+def write_judges(judged: Judges, out: Path | None) -> str:
+    """Write the tables of judges and return the line that says so."""
+    from irtkit.io.tables import write_table
+    from irtkit.io.writing import write_responses
+
+    if out is None:
+        return ""
+    table, favours, adjusted = (out / name for name in JUDGE_FILES)
+    write_table(judged.table, table)
+    write_table(judged.favours.reset_index("family"), favours)
+    write_responses(judged.responses, adjusted)
+    return _written(JUDGE_FILES, out)
 
 
 def _written(files: Iterable[str], out: Path) -> str:

@@ -45,16 +45,20 @@ class Overview:
     problem: ReadingError | None = None  # Why no settings that irtkit may choose give a matrix.
 
     @property
+    def _typed_path(self) -> str:
+        return shlex.quote(f"./{self.path}" if self.path.startswith("-") else self.path)
+
+    @property
     def command(self) -> str:
         """The command that fits what the path holds, or empty text if there is a problem."""
         if self.matrix is None:
             return ""
-        path = f"./{self.path}" if self.path.startswith("-") else self.path
+        path = self._typed_path
         settings = dict(self.settings)
         if settings.pop("levels", False):
             settings["model"] = "GPCM"
         options = typed(settings, options=True)
-        return f"irtkit fit {shlex.quote(path)} {options}".rstrip()
+        return f"irtkit fit {path} {options}".rstrip()
 
     def __str__(self) -> str:
         lines = [printable(self.path)]
@@ -72,6 +76,9 @@ class Overview:
             for remedy in finding.remedies:
                 choice = f"add {typed(remedy.settings, options=True)} {PURPOSES[remedy.purpose]}"
                 lines.append(f"  {printable(choice.rstrip())}")
+            if finding.code == "judge-column":
+                lines += ["", "to adjust the marks:"]
+                lines.append(f"  {printable(f'irtkit judges {self._typed_path}')}")
             return "\n".join(lines)
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 

@@ -208,7 +208,8 @@ def _read(ratings: object, family: Any, score_range: Any, reading: dict[str, Any
     """Ratings as a matrix, whose items are items as one judge marks them."""
     if isinstance(ratings, ResponseMatrix):
         return as_responses(ratings, **reading)
-    how: dict[str, Any] = {"judge": USUAL, "score_range": score_range, **reading, "sparse": True}
+    how: dict[str, Any] = {"judge": USUAL, "score_range": score_range, **reading}
+    how |= {"sparse": True, "levels": False}
     if isinstance(family, str):
         how["family"] = family
     return read_responses(ratings, **how)

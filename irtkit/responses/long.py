@@ -155,7 +155,8 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
 
     frame = in_words(read, settings.marking)
     findings = merged_labels(frame.respondents.merged | frame.items.merged)
-    summaries = summary_labels([*frame.names[0], *frame.names[1]], settings)
+    items = frame.names[1] if len(frame.items.columns) == 1 else ()
+    summaries = summary_labels([*frame.names[0], *items], settings)
     if frame.coder.unusual and summaries:
         raise ReadingError(replace(summaries[0], severity="error"))
     frame.coder.refuse(*frame.names)
