@@ -26,6 +26,7 @@ _INSTEAD = {
     "ItemParameters": "irtkit.ItemParameters.from_difficulty makes them, a fit has .parameters",
     "Axes": "matplotlib.pyplot.subplots makes some",
     "DataFrame": "pandas.DataFrame makes one",
+    "Judges": "irtkit.judges returns one",
     "CharacteristicCurves": "irtkit.characteristic_curves returns one",
 }  # What to type instead, by the name of the class.
 _LIKENESS = 0.7  # Of a suggested name: one letter more or less in three, so that 4PL is not 3PL.

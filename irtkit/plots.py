@@ -21,8 +21,9 @@ import numpy as np
 from irtkit.checks import check_type, check_whole, counted, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
 from irtkit.fitting import result_for
+from irtkit.judges import Judges
 from irtkit.pictures import fitted
-from irtkit.pictures.picture import COLOURS, DARKEST
+from irtkit.pictures.picture import COLOURS, DARKEST, axis_over
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ability_scatter", "average_error", "category_curves", "characteristic_curves",
            "information", "item_curves", "item_map", "leaderboard", "learning_surface", "marks",
-           "task_heatmap", "trace", "wright_map"]  # fmt: skip
+           "preferences", "severities", "task_heatmap", "trace", "wright_map"]  # fmt: skip
 
 Plot = TypeVar("Plot", bound="Callable[..., Any]")
 
@@ -406,6 +407,62 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     n = int(surface.systems.loc[system, "n_responses"])
     below = _below(covariate.replace("_", " "), f"n = {counted(n, 'response')}")
     ax.set(xlabel=below, ylabel="difficulty", title=f"Log-odds of {_label(system)}")
+    return ax
+
+
+def severities(judges: Judges, ax: Axes | None = None) -> Axes:
+    """Draw severities of judges with their 95 % intervals.
+
+    Parameters
+    ----------
+    judges : Judges
+        What :func:`irtkit.judges` returned.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
+    check_type("judges", judges, Judges)
+    table = judges.table
+    return _estimates("severity, in marks", table["severity"], table["severity_se"], ax)
+
+
+def preferences(judges: Judges, ax: Axes | None = None, *, top: int = 20) -> Axes:
+    """Draw how judges see families of systems, with 95 % intervals, the surest first.
+
+    Parameters
+    ----------
+    judges : Judges
+        What :func:`irtkit.judges` returned with ``family``.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on. Default: a new figure.
+    top : int, default 20
+        Number of pairs of a judge and a family.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. ``axes.figure.savefig`` writes the picture.
+    """
+    check_type("judges", judges, Judges)
+    check_whole("top", top, 1)
+    favours = judges.favours.dropna().sort_values("p_value", kind="stable").head(top)
+    if not len(favours):
+        raise ValueError("judges lack tests of families. Pass family= to irtkit.judges")
+    favours.index = [f"{judge}: {family}" for judge, family in favours.index]
+    name = "difference from other judges, in marks"
+    return _estimates(name, favours["difference"], favours["se"], ax)
+
+
+def _estimates(name: str, value: pd.Series, error: pd.Series, ax: Axes | None) -> Axes:
+    """Draw estimates by label with their 95 % intervals, and a line at 0."""
+    values = np.column_stack([value, value - 1.96 * error, value + 1.96 * error])
+    picture = fitted.intervals(values, value.index, axis_over(name, values, [0.0]))
+    ax = _draw(picture, _one(ax, 1.4 + 0.24 * len(values)))
+    ax.axvline(0, color=COLOURS["rule"], zorder=0)
     return ax
 
 

@@ -198,6 +198,27 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
         plots.learning_surface(surface, "nobody")
 
 
+def test_severities_and_preferences_are_drawn_with_their_intervals() -> None:
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    columns = {
+        "model": np.repeat([f"s{k}" for k in range(12)], 30),
+        "item": np.tile(np.repeat([f"q{k}" for k in range(10)], 3), 12),
+        "judge": np.tile(["a", "b", "$c"], 120),
+        "score": rng.random(360) * np.repeat(rng.random(12), 30),
+    }
+    families = {f"s{k}": "odd" if k % 2 else "even" for k in range(12)}
+    judges = irtkit.judges(pd.DataFrame(columns), families)
+    ax = plots.severities(judges)
+    dots: Any = ax.collections[-1].get_offsets()
+    np.testing.assert_allclose(dots[:, 0], judges.table["severity"])
+    labels = [text.get_text() for text in plots.preferences(judges, top=4).get_yticklabels()]
+    assert len(labels) == 4
+    assert r"\$c: odd" in labels or r"\$c: even" in labels
+    with pytest.raises(ValueError, match="Pass family="):
+        plots.preferences(irtkit.judges(pd.DataFrame(columns)))
+
+
 def test_without_matplotlib_the_extra_is_named(
     result: irtkit.FitResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

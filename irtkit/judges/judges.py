@@ -242,11 +242,12 @@ def _adjusted(rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any) 
     means = rated.table(SYSTEM, ITEM, np.clip(marks, 0.0, 1.0)) / np.where(n > 0, n, np.nan)
     described: Any = matrix.item_table
     described = described.drop_duplicates("judged_item").set_index("judged_item")
+    described = described.drop(columns="judge").rename_axis("item")
     source = matrix.source
     if source is not None:
         form = f"{source.format}, adjusted for the severity of {rated.shape[JUDGE]} judges"
         source = replace(source, format=form)
-    tables = described.drop(columns="judge"), matrix.respondent_table
+    tables = described if len(described.columns) else None, matrix.respondent_table
     return ResponseMatrix(means, matrix.respondents, items).with_tables(*tables, source=source)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from scipy.stats import spearmanr
 
 import irtkit
@@ -15,6 +16,8 @@ from irtkit.findings import ReadingError
 from irtkit.judges.severity import Ratings, severities
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -241,3 +244,18 @@ def test_what_is_printed_fits_80_columns_and_labels_are_escaped() -> None:
     assert "<b>" not in found._repr_html_()
     assert "\x1b" not in found._repr_html_()
     assert "<b>" not in found.shown().markdown()
+
+
+def test_the_command_writes_marks_that_a_fit_takes(tmp_path: Path) -> None:
+    marks, _ = ratings(by_one, n=9)
+    marks.to_csv(tmp_path / "ratings.csv", index=False)
+    done = run("judges ratings.csv --score-range 1,5 --family lab --out judged", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("next: irtkit fit judged/adjusted.csv\n")
+    files = sorted(path.name for path in (tmp_path / "judged").iterdir())
+    assert {"judges.csv", "favours.csv", "adjusted.csv"} <= {*files}
+    assert run("fit judged/adjusted.csv", tmp_path).returncode == 0
+    seen = run("inspect ratings.csv", tmp_path).stdout
+    assert "\n  irtkit judges ratings.csv\n" in seen
+    refused = run("fit ratings.csv", tmp_path)
+    assert (refused.returncode, "irtkit judges" in refused.stderr) == (2, True)
