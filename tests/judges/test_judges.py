@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run
 from scipy.stats import spearmanr
 
 import irtkit
 from irtkit.findings import ReadingError
 from irtkit.judges.severity import Ratings, severities
+from tests.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path
