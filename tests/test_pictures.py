@@ -105,7 +105,7 @@ def test_suspects_far_out_are_at_the_edge_and_leave_the_axes_alone(
     far = irtkit.ItemParameters(slopes, parameters.intercept, parameters.guessing)
     drawn = pictures.item_map(replace(result, parameters=far), suspects)
     assert drawn.y[:2] == pictures.item_map(result, suspects).y[:2]
-    assert drawn.y.low > -1
+    assert -1 < drawn.y.low < 0
     assert drawn.n_beyond >= 4
     assert f"drawn at its end: {drawn.n_beyond}." in drawn.caption
 

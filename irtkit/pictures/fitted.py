@@ -35,6 +35,7 @@ _INFORMATION_POINTS = 81  # 1.2 % of the axis apart, 6 pixels on the page.
 _BINS = 30  # Of a Wright map: 12 pixels on the page, 0.2 SDs or more.
 _REACH, _WRIGHT_REACH = 4.0, 3.0  # SDs around the mean that are shown at least.
 _SHARES = Axis(-0.03, 1.03, ticks=tuple((k / 4, f"{25 * k}%") for k in range(5)))
+_BELOW = 0.1  # Part of an axis of discriminations below 0, at the end of which suspects stand.
 _NAMED_AT = 0.07  # Distance of the name of a level from the peak of its curve.
 _MOST_LEVELS = 21  # Different marks that have a bar each, as those of an item of 20 points.
 
@@ -223,7 +224,8 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     n_left = len(chosen) - len(places)
     if n_left:
         caption += f" Items without levels, left out: {n_left}."
-    return Picture("How often each mark is given", x._replace(ticks=ticks), y, (bars,), caption)
+    title = f"How often each {name} is given"
+    return Picture(title, x._replace(ticks=ticks), y, (bars,), caption)
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
@@ -277,7 +279,8 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> Picture:
     shown = varied & np.isfinite(a + b)
     kind = kinds_of(result, suspects)
     ordinary = shown & (kind == 0)
-    y = usual_axis("discrimination", np.append(a[ordinary], 0.0))
+    usual = usual_axis("", a[ordinary])
+    y = axis_over("discrimination", [usual.low, usual.high, -_BELOW * usual.high])
     x = _difficulty_axis(result, b[ordinary], "difficulty")
     without = "all systems right, or none, or no answer"
     return _of_items("Difficulty and discrimination of items", x, y, b, a, kind, shown, without)

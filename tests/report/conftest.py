@@ -15,6 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 import irtkit
+from tests import crowds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,10 +84,17 @@ def write(
     factory: pytest.TempPathFactory, responses: Any, predictions: Any = None, **given: Any
 ) -> Written:
     """The page of a fit of responses."""
-    path = factory.mktemp("report") / "page.html"
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(responses)
-        listed = irtkit.audit(result, predictions=predictions).items
+    return of_result(factory, result, predictions, **given)
+
+
+def of_result(
+    factory: pytest.TempPathFactory, result: Any, predictions: Any = None, **given: Any
+) -> Written:
+    """The page of a fit."""
+    path = factory.mktemp("report") / "page.html"
+    listed = irtkit.audit(result, predictions=predictions).items
     irtkit.report(result, path, predictions=predictions, **given)
     return Written(path, result, listed)
 
@@ -140,6 +148,25 @@ def by_task(tmp_path_factory: pytest.TempPathFactory) -> Written:
     known: Any = responses.item_table
     task = ["<b>"] * 20 + ["two"] * 100
     return write(tmp_path_factory, responses.with_tables(known.assign(task=task)))
+
+
+@pytest.fixture(scope="session")
+def two_abilities(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The page of two abilities of 80 systems."""
+    result = crowds.fitted_tasks(crowds.of_two_tasks(80, 40))
+    return of_result(tmp_path_factory, result)
+
+
+@pytest.fixture(scope="session")
+def rubric(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The page of marks from 1 to 5, of which those of item 3 are noise."""
+    generator = np.random.default_rng(2)
+    z = generator.normal(size=(60, 1)) - generator.normal(size=10)
+    z[:, 3] = generator.normal(size=60)
+    cuts = np.array([-2, -0.5, 0.5, 2])
+    marks = 1 + (z[..., None] + generator.logistic(size=(60, 10, 1)) > cuts).sum(axis=-1)
+    responses = irtkit.read_responses(pd.DataFrame(marks), levels=True)
+    return write(tmp_path_factory, responses)
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,7 @@ def chosen(tab: Any) -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (768, "dark"), (390, "dark")])
-@pytest.mark.parametrize("which", ["digits", "by_task"])
+@pytest.mark.parametrize("which", ["digits", "by_task", "rubric", "two_abilities"])
 def test_nothing_needs_sideways_scrolling(
     visit: Callable[..., Any], request: pytest.FixtureRequest, which: str, width: int, scheme: str
 ) -> None:
@@ -250,6 +250,31 @@ def test_points_of_the_map_name_and_open_their_item(visit: Callable[..., Any], m
     assert tab.locator("#map .ring").count() == 1
 
 
+def test_points_of_two_abilities_name_their_systems(
+    visit: Callable[..., Any], two_abilities: Any
+) -> None:
+    tab = visit(two_abilities.path)
+    picture = tab.locator("#abilities svg[data-map=systems]")
+    picture.scroll_into_view_if_needed()
+    box, (x, y) = picture.bounding_box(), two_abilities.data["scatter"]
+    for system in (0, 79):
+        at = [box[k] + box["width"] / 640 * half[system] / 2 for k, half in (("x", x), ("y", y))]
+        tab.mouse.move(*at)
+        name = two_abilities.result.respondent_labels[two_abilities.result.best_first[system]]
+        assert tab.locator(".tip").text_content().startswith(name)
+
+
+def test_a_table_that_is_cut_off_on_a_phone_says_so(visit: Callable[..., Any], digits: Any) -> None:
+    tab = visit(digits.path, width=390)
+    box = tab.locator("#systems .scroll")
+    assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
+    assert "gradient" in box.evaluate("(box) => getComputedStyle(box).backgroundImage")
+    first = box.locator("tbody th").first
+    before = first.bounding_box()["x"]
+    box.evaluate("(box) => { box.scrollLeft = 200; }")
+    assert first.bounding_box()["x"] == before
+
+
 def test_hostile_labels_run_nothing(visit: Callable[..., Any], hostile: Any) -> None:
     tab = visit(hostile.path)
     for k in range(len(hostile.suspects)):
@@ -297,6 +322,7 @@ def test_a_page_is_whole_without_scripts_and_on_paper(
     [
         *[("digits", 1280, "light"), ("digits", 390, "dark"), ("hostile", 1280, "dark")],
         *[("by_task", 1280, "light"), ("by_task", 390, "dark")],
+        *[("rubric", 390, "light"), ("two_abilities", 390, "dark")],
     ],
 )
 def test_axe_finds_no_violation(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ from irtkit.pictures.picture import COLOURS
 from irtkit.report.columns import EXACT
 from irtkit.report.templates import number_text
 from irtkit.systems.paired import wilson_interval
-from tests import crowds
 from tests.crowds import drawn
 
 if TYPE_CHECKING:
@@ -336,14 +334,8 @@ def test_the_head_says_what_the_page_is_about(by_task: Any, tmp_path: Path) -> N
     assert "60 systems answered" not in page.get_text()
 
 
-def test_a_page_of_marks_has_their_histogram_and_curves(tmp_path: Path) -> None:
-    generator = np.random.default_rng(2)
-    z = generator.normal(size=(60, 1)) - generator.normal(size=10)
-    z[:, 3] = generator.normal(size=60)
-    cuts = np.array([-2, -0.5, 0.5, 2])
-    marks = 1 + (z[..., None] + generator.logistic(size=(60, 10, 1)) > cuts).sum(axis=-1)
-    responses = irtkit.read_responses(pd.DataFrame(marks), levels=True)
-    page = page_at(quiet(responses, "GPCM"), tmp_path / "page.html")
+def test_a_page_of_marks_has_their_histogram_and_curves(rubric: Any) -> None:
+    page = rubric.page
     section = page.find(id="marks")
     histogram, *curves = section.find_all("svg")
     assert {"1", "2", "3", "4", "5"} <= {text.string for text in histogram.find_all("text")}
@@ -359,10 +351,8 @@ def test_a_page_of_marks_has_their_histogram_and_curves(tmp_path: Path) -> None:
     assert "Uninformative items: 1 of 10" in page.find(id="suspects").get_text()
 
 
-def test_a_page_of_two_abilities_shows_where_systems_are(tmp_path: Path) -> None:
-    result = crowds.fitted_tasks(crowds.of_two_tasks(80, 40))
-    page = page_at(result, tmp_path / "page.html")
-    data = json.loads(page.find(id="data").string)
+def test_a_page_of_two_abilities_shows_where_systems_are(two_abilities: Any) -> None:
+    page, result, data = two_abilities.page, two_abilities.result, two_abilities.data
     x, y = data["scatter"]
     assert len(x) == len(y) == len(data["systems"]) == 80
     order = np.argsort(result.ability[result.best_first, 0])
