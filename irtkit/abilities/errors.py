@@ -33,7 +33,7 @@ from irtkit.abilities.likelihood import (
     posterior_at,
     with_ones,
 )
-from irtkit.calibration.standard_errors import ItemCovariance, unit_directions
+from irtkit.calibration.standard_errors import ItemCovariance, over_items, unit_directions
 from irtkit.data.patterns import blocks
 from irtkit.irf import logistic
 
@@ -76,17 +76,17 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
         along_each = np.moveaxis(spanned, 2, 0)
         means = [item_means(direction, fitted.design) for direction in along_each]
         by_mean = precision @ np.stack(means, axis=2)
-        missing_along += _product(spanned, by_mean)
+        missing_along += over_items(spanned, by_mean)
 
-    by_items = _product(spanned, alone @ spanned)
+    by_items = over_items(spanned, alone @ spanned)
     turn = unit_directions(by_items)
     directions = spanned @ turn
-    along = _product(directions, complete @ directions)
+    along = over_items(directions, complete @ directions)
     along -= turn.T @ missing_along @ turn
     rotations = _rotations(fitted)
     by_parameter = np.linalg.diagonal(complete)
     weight = float(by_parameter[fitted.design.estimated].mean())
-    rotated = _product(directions, rotations)
+    rotated = over_items(directions, rotations)
     along += weight * rotated @ rotated.T
     values, vectors = np.linalg.eigh(along)
     values = np.maximum(values, _LEAST_SHARE)
@@ -104,11 +104,6 @@ def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
         core,
         np.zeros((2, n_moves)),
     )
-
-
-def _product(left: Array, right: Array) -> Array:
-    """Products of directions (n_items, K + 1, r) over all parameters."""
-    return np.tensordot(left, right, ((0, 1), (0, 1)))
 
 
 def _common_directions(fitted: Fitted, precision: Array) -> Array:
@@ -177,7 +172,7 @@ def _information(cells: Cells, fitted: Fitted, directions: Array) -> tuple[Array
         of_means = np.einsum("naj,nbj->jab", mean, mean, optimize=True)
         missing -= of_means.reshape(n_items, -1)
         scores = piece.along(narrow) * np.sqrt(piece.weight)[..., None]
-        missing_along += _product(scores, scores)
+        missing_along += over_items(scores, scores)
     shape = (n_items, d, d)
     return complete.reshape(shape), missing.reshape(shape), missing_along
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.standard_errors import item_errors
+from irtkit.calibration.standard_errors import item_errors, over_items
 from irtkit.data.patterns import blocks, float_blocks
 from irtkit.irf import NORMAL_POINTS, level_curves, level_information, logistic
 from irtkit.quadrature.levels import LevelEngine
@@ -159,9 +159,11 @@ def _by_system(result: FitResult) -> tuple[Array, Array, Array]:
     mean = result.ability
     variance = result.posterior_sd**2
     by_mean = np.where(result.synthetic, 0.0, variance / result.latent_sd**2)
-    by_population = np.stack([by_mean, 2 * (mean - result.latent_mean) * by_mean], axis=1)
+    by_sd = 2 * (mean - result.latent_mean) * by_mean
+    by_population = np.stack([by_mean, by_sd], axis=1)
     board = np.stack([np.ones_like(mean), mean], axis=1)
-    return by_population, board, board * np.where(result.answering, 1 / variance, 0.0)[:, None]
+    weight = np.where(result.answering, 1 / variance, 0.0)
+    return by_population, board, board * weight[:, None]
 
 
 def _by_items(
@@ -169,9 +171,11 @@ def _by_items(
 ) -> Iterator[tuple[slice, list[Any]]]:
     """g, from the normal posterior at the two points of the three-point rule off its centre."""
     for cells in _cells(result, patterns):
-        above, below = (cells.scores(point, size) for point in (_POINT, -_POINT))
-        step = (_POINT / 6 * result.posterior_sd[cells.rows, None]).astype(np.float32)
-        yield cells.rows, [(high - low) * step for high, low in zip(above, below, strict=True)]
+        above = cells.scores(_POINT, size)
+        below = cells.scores(-_POINT, size)
+        step = _POINT / 6 * result.posterior_sd[cells.rows, None]
+        narrow = step.astype(np.float32)
+        yield cells.rows, [(high - low) * narrow for high, low in zip(above, below, strict=True)]
 
 
 def board_covariance(result: FitResult, places: Places) -> Array:
@@ -194,7 +198,7 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     of_population = projected[:2]
     moved = projected[2:].reshape(size, n_items, -1).swapaxes(0, 1)
     products, population_products = joint.times(moved, of_population)
-    common = np.tensordot(moved, products, ((0, 1), (0, 1)))
+    common = over_items(moved, products)
     common += of_population.T @ population_products
     independent = variance - np.diag(common)
     return common + np.diag(independent)
@@ -216,7 +220,7 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
         for k, g in enumerate(moved):
             sums[:, k] += g.T @ narrow_weights[rows]
     products, population_products = joint.times(sums, of_population)
-    whole = np.tensordot(sums, products, ((0, 1), (0, 1))) + of_population.T @ population_products
+    whole = over_items(sums, products) + of_population.T @ population_products
 
     total = np.zeros(n)
     crossed = by_population @ population_products
@@ -286,7 +290,7 @@ def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
         along += np.tensordot(h, c * h_along - b_along, (0, 0))
         along -= np.tensordot(b, h_along, (0, 0))
     along += blocks @ moves
-    middle = np.tensordot(moves, along, ((0, 1), (0, 1)))
+    middle = over_items(moves, along)
     nothing = np.zeros_like(core)
     joint = joint._replace(
         alone=joint.alone + inverses @ blocks @ inverses,

@@ -89,8 +89,12 @@ def expected_of(
     for rows, right, answered, weights, counted in posterior_weights(patterns, items, grid, dtype):
         real = patterns.real[rows]
         mass += np.stack([real, ~real]) @ counted.T
-        variance += counted @ (narrow**2 @ weights - (narrow @ weights) ** 2)
-        responses += counted.sum(axis=1)[:, None] if answered is None else counted @ answered
+        mean = narrow @ weights
+        variance += counted @ (narrow**2 @ weights - mean**2)
+        if answered is None:
+            responses += counted.sum(axis=1, keepdims=True)
+        else:
+            responses += counted @ answered
         if right_sum is not None:
             right_sum += counted @ right
     kept = mass.any(axis=0)
@@ -138,11 +142,13 @@ def system_of(items: Items, expected: Expected, sds: tuple[float, float] = (1.0,
         s, p, c = curves
         weight = responses * expected.variance * p * (1 - p)
         rising = slope * c * s * (1 - s) / p**2
-        moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
-        missing[columns] = (moved * weight[:, None]) @ moved.transpose(0, 2, 1)
+        by_slope = s / p + theta * rising
+        moved = np.stack([by_slope, rising, (c - 1) * rising], axis=1)
+        missing[columns] = (moved * weight[:, None]) @ moved.mT
     common = values.T @ (about_common[:, None] * values)
     for of_group, sd in zip(expected.mass[:, :, None], sds, strict=True):
-        common += values.T @ (of_group / sd**2 * values) + derivatives.T @ (of_group * derivatives)
+        common += values.T @ (of_group / sd**2 * values)
+        common += derivatives.T @ (of_group * derivatives)
     return System(item_blocks, missing, coupling, common)
 
 
@@ -205,13 +211,13 @@ class ItemCovariance(NamedTuple):
 
     def times(self, x: Array, of_population: Array) -> tuple[Array, Array]:
         """Product with columns x, (n_items, k, n), and (2, n) by the population."""
-        along = np.tensordot(self.moves, x, ((0, 1), (0, 1))) + self.population.T @ of_population
+        along = over_items(self.moves, x) + self.population.T @ of_population
         along = self.core @ along
         return self.alone @ x + self.moves @ along, self.population @ along
 
     def of_items(self) -> Array:
         """Covariances of the parameters of every item, (n_items, k, k)."""
-        return self.alone + self.moves @ self.core @ self.moves.transpose(0, 2, 1)
+        return self.alone + self.moves @ self.core @ self.moves.mT
 
 
 def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName) -> Array:
@@ -220,48 +226,48 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
     Delta method: ∂b/∂a = −b/a and ∂b/∂d = −1/a as b = −d/a, and ∂c/∂γ = c(1 − c) as c = σ(γ).
     Thresholds of ordered levels follow, (n_items, n_levels − 1).
     """
-    variances = np.full((parameters.n_items, 4), np.nan)
-    thresholds = np.empty((parameters.n_items, 0))
-    if parameters.steps is not None:
-        thresholds = _threshold_errors(covariances, parameters)
-        whole = parameters.items.intercepts()
-        covariances = whole @ covariances @ whole.swapaxes(1, 2)
-    var_slope, var_intercept, cov = covariances[:, [0, 1, 0], [0, 1, 1]].T
     a = parameters.discrimination
-    b = parameters.difficulty
     c = parameters.guessing
-    if model == "Rasch":
-        variances[:, 1] = var_intercept
-    else:
-        variances[:, 0] = var_slope
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variances[:, 1] = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
-    if model == "3PL":
-        variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
-    variances[:, 3] = var_intercept
-    unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
-    return np.hstack([np.sqrt(np.where(unknown, np.nan, variances)), thresholds])
-
-
-def _threshold_errors(covariances: Array, parameters: ItemParameters) -> Array:
-    """Standard errors of thresholds by the delta method, (n_items, n_levels − 1)."""
     items = parameters.items
-    steps = parameters.steps
     levels = items.levels
-    slope = items.slope[:, None]
-    _, contrasts = levels.contrasts()
-    logits = (contrasts @ items.steps[:, :, None])[:, :, 0]
-    derivatives = np.zeros((*contrasts.shape[:2], contrasts.shape[2] + 1))
-    derivatives[:, :, 1:] = contrasts
+    locations = parameters.difficulty[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        derivatives[:, :, 0] = -logits / slope
-        variances = np.einsum("jkp,jpq,jkq->jk", derivatives, covariances, derivatives)
-        errors = np.sqrt(variances) / np.abs(slope)
-    by_level = np.full((len(steps), steps.shape[1] - 1), np.nan)
-    rows, columns = np.nonzero(levels.free)
-    reached = levels.scores[rows, columns + 1].astype(np.intp)
-    by_level[rows, reached - 1] = errors[rows, columns]
-    return by_level
+        if levels is not None:
+            contrasts = levels.contrasts()[1]
+            of_thresholds = np.pad(contrasts, ((0, 0), (0, 0), (1, 0)))
+            weights = np.concatenate([items.intercepts(), of_thresholds], axis=1)
+            covariances = weights @ covariances @ weights.mT
+            logits = contrasts @ items.steps[:, :, None]
+            thresholds = -logits[:, :, 0] / items.slope[:, None]
+            locations = np.hstack([locations, thresholds])
+        n_locations = locations.shape[1]
+        var_slope = covariances[:, :1, 0]
+        var_logit = np.linalg.diagonal(covariances)[:, 1 : 1 + n_locations]
+        mixed = covariances[:, 0, 1 : 1 + n_locations]
+        variances = var_logit + 2 * locations * mixed + locations**2 * var_slope
+        variances = variances / a[:, None] ** 2
+    table = np.full((parameters.n_items, 4), np.nan)
+    if model == "Rasch":
+        table[:, 1] = var_logit[:, 0]
+    else:
+        table[:, 0] = var_slope[:, 0]
+        table[:, 1] = variances[:, 0]
+    if model == "3PL":
+        table[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
+    table[:, 3] = var_logit[:, 0]
+    if levels is not None:
+        by_level = np.full((len(a), parameters.steps.shape[1] - 1), np.nan)
+        rows, columns = np.nonzero(levels.free)
+        reached = levels.scores[rows, columns + 1].astype(np.intp)
+        by_level[rows, reached - 1] = variances[rows, columns + 1]
+        table = np.hstack([table, by_level])
+    unknown = np.isnan(parameters.intercept)[:, None] | ~(table >= 0)
+    return np.sqrt(np.where(unknown, np.nan, table))
+
+
+def over_items(left: Array, right: Array) -> Array:
+    """Products of directions (n_items, k, r) over the parameters of all items."""
+    return np.tensordot(left, right, ((0, 1), (0, 1)))
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore")
@@ -318,9 +324,9 @@ def covariances(
     else:
         missing = _missing_along(scored, patterns, items, grid, population)
     by_data = patterns.copies(system.item_blocks)
-    information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
-    information += np.tensordot(by_prior, of_prior.blocks @ by_prior, ((0, 1), (0, 1)))
-    border = np.tensordot(by_prior, of_prior.border, ((0, 1), (0, 1)))
+    information = over_items(moves, by_data @ moves)
+    information += over_items(by_prior, of_prior.blocks @ by_prior)
+    border = over_items(by_prior, of_prior.border)
     information[:, n_scored:] += border
     information[n_scored:] += border.T
     information[n_scored:, n_scored:] += of_prior.corner
@@ -354,7 +360,8 @@ def inverted(information: Array) -> Array:
     """
     identified = np.diag(information) > UNKNOWN
     kept = np.ix_(identified, identified)
-    scale = np.sqrt(np.outer(np.diag(information)[identified], np.diag(information)[identified]))
+    root = np.sqrt(np.diag(information)[identified])
+    scale = np.outer(root, root)
     covariance = np.full_like(information, np.nan)
     with suppress(np.linalg.LinAlgError):
         inverse = np.linalg.inv(information[kept] / scale) / scale
@@ -386,8 +393,10 @@ class _Population(NamedTuple):
         """Complete-data information, given the number of respondents at each node."""
         z = (theta - self.mean) / self.sd
         mixed = 2 * z @ mass / self.sd
-        information = [[2 * z**2 @ mass, mixed], [mixed, mass.sum() / self.sd**2]]
-        return np.array(information)[: self.n, : self.n]
+        of_log_sd = 2 * z**2 @ mass
+        of_mean = mass.sum() / self.sd**2
+        information = np.array([[of_log_sd, mixed], [mixed, of_mean]])
+        return information[: self.n, : self.n]
 
 
 class PriorInformation(NamedTuple):
@@ -445,10 +454,10 @@ def prior_information(
         else:
             border[free, :, place] = falls
             corner[:, place] = (before[1] - after[1]) / (2 * step)
-    blocks = (blocks + blocks.swapaxes(1, 2)) / 2
+    blocks = (blocks + blocks.mT) / 2
     if parameters.unit_slopes:  # d/d log σ = σ d/dσ
         sd = at.populations[0].sd
-        for part in (blocks, blocks.swapaxes(1, 2), border):
+        for part in (blocks, blocks.mT, border):
             part[:, 0] *= sd
         blocks[:, 0, 0] -= sd * gradients(values, learned)[0][:, 0]
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
@@ -477,10 +486,12 @@ def _missing_of_complete_data(moves: Array, patterns: Patterns, items: Items, gr
         mass += counted.sum(axis=1)
         pairs += counted @ weights.T
         by_right += centred @ along
-        along = along * np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None]
-        by_both = by_both + along.T @ along  # of right responses times posterior SDs
+        variance = np.maximum(narrow @ centred, 0.0)
+        weighted = along * np.sqrt(variance)[:, None]
+        by_both = by_both + weighted.T @ weighted
     p = curves_of(items, theta).p
-    functions = theta * (moves[:, 0].T @ p) + moves[:, 1].T @ p
+    by_slope, by_intercept = (direction.T @ p for direction in moves.swapaxes(0, 1))
+    functions = theta * by_slope + by_intercept
     missing = functions @ (np.diag(mass) - pairs) @ functions.T
     crossed = functions @ by_right
     missing[:, sloped] -= crossed
@@ -736,7 +747,7 @@ def in_common(
     coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
     answers = inverses @ coupling[identified][:, places]
     spanned = np.concatenate([moved[identified][:, places], answers], axis=2)
-    gram = np.tensordot(spanned, times[identified] * blocks @ spanned, ((0, 1), (0, 1)))
+    gram = over_items(spanned, times[identified] * blocks @ spanned)
     turn = unit_directions(gram)
     directions = np.zeros((n_items, size, turn.shape[1]))
     directions[identified, places] = spanned @ turn
