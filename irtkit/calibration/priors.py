@@ -88,7 +88,8 @@ class Normal(Density):
 def _normal(x: Array, mean: Any, sd: Any) -> LogDensity:
     off = mean - x
     precision = sd**-2.0
-    value = -0.5 * precision * off**2 - np.log(sd) - _LOG_ROOT_2PI
+    constant = -np.log(sd) - _LOG_ROOT_2PI
+    value = constant - 0.5 * precision * off**2
     return LogDensity(value, precision * off, precision + 0 * x)
 
 
@@ -105,12 +106,15 @@ class Student(Density):
 
         As curvature stands the precision of a normal density with the same derivative.
         """
-        constant = math.lgamma((self.df + 1) / 2) - math.lgamma(self.df / 2)
-        constant -= 0.5 * math.log(self.df * math.pi) + math.log(self.scale)
-        square = ((x - self.centre) / self.scale) ** 2
-        precision = (self.df + 1) / (self.df + square) / self.scale**2
-        value = constant - 0.5 * (self.df + 1) * np.log1p(square / self.df)
-        return LogDensity(value, precision * (self.centre - x), precision)
+        from scipy.special import betaln
+
+        df = self.df
+        off = self.centre - x
+        square = (off / self.scale) ** 2
+        constant = -betaln(0.5, 0.5 * df) - math.log(df**0.5 * self.scale)
+        precision = (df + 1) / (df + square) / self.scale**2
+        value = constant - 0.5 * (df + 1) * np.log1p(square / df)
+        return LogDensity(value, precision * off, precision)
 
 
 @dataclass(frozen=True)
@@ -139,13 +143,15 @@ class Beta(Density):
         right = self.alpha - 1
         wrong = self.beta - 1
         c = logistic(x)
-        value = -right * softplus(-x) - wrong * softplus(x) - betaln(self.alpha, self.beta)
-        curvature = np.maximum(right + wrong, 0.0) * c * (1 - c)
-        return LogDensity(value.T, (right * (1 - c) - wrong * c).T, curvature.T)
+        both = right + wrong
+        value = right * x - both * softplus(x) - betaln(self.alpha, self.beta)
+        curvature = np.maximum(both, 0.0) * c * (1 - c)
+        derivative = right - both * c
+        return LogDensity(value.T, derivative.T, curvature.T)
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log c(1 − c)."""
-        return -softplus(-x) - softplus(x), 1 - 2 * logistic(x)
+        return x - 2 * softplus(x), 1 - 2 * logistic(x)
 
 
 @dataclass(frozen=True)
@@ -207,9 +213,11 @@ def summed(
     by_hyper = np.zeros(2)
     corner = np.zeros((2, 2))
     if sds is not None and hyper is not None:
-        for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
-            value += -0.5 * (at / sd) ** 2 - math.log(sd) - _LOG_ROOT_2PI
-            by_hyper[k], corner[k, k] = -at / sd**2, sd**-2.0
+        learned = np.array([hyper.location, hyper.log_scale])
+        wide = _normal(learned, 0.0, np.array(sds))
+        value = float(wide.value.sum())
+        by_hyper = wide.derivative
+        corner = np.diag(wide.curvature)
     for term in terms:
         of_items, derivative, curvature = term.at if copies is None else term.at.times(copies)
         by_item += of_items
@@ -217,10 +225,9 @@ def summed(
         for i, by_i in term.by_item.items():
             gradient[:, i] += derivative * by_i
             weighted = curvature * by_i
-            for j, by_j in term.by_item.items():
-                blocks[:, i, j] += weighted * by_j
-            for j, by_j in term.by_hyper.items():
-                border[:, i, j] += weighted * by_j
+            for table, by_others in ((blocks, term.by_item), (border, term.by_hyper)):
+                for j, by_j in by_others.items():
+                    table[:, i, j] += weighted * by_j
         for i, by_i in term.by_hyper.items():
             by_hyper[i] += (derivative * by_i).sum()
             for j, by_j in term.by_hyper.items():
@@ -337,7 +344,7 @@ class WeakPrior:
     @property
     def numbers(self) -> dict[str, float]:
         """Settings that are the same for all items."""
-        return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in _BY_ITEM}
+        return {name: value for name, value in vars(self).items() if name not in _BY_ITEM}
 
     @property
     def expected(self) -> Expected | None:
@@ -425,8 +432,8 @@ class WeakPrior:
     def guessing_density(self) -> Beta:
         """Density of guessing, for five choices until chance is learned."""
         chance: Any = USUAL_CHANCE if self.chance is None else self.chance
-        chance = np.array(chance) if isinstance(chance, tuple) else chance
-        return Beta(1 + self.chance_weight * chance, 1 + self.chance_weight * (1 - chance))
+        right = self.chance_weight * np.array(chance)[()]
+        return Beta(1 + right, 1 + self.chance_weight - right)
 
     @property
     def keys(self) -> Array | None:
@@ -442,7 +449,7 @@ class WeakPrior:
         if isinstance(chance, tuple):
             chance = tuple(np.array(chance)[items].tolist())
         if isinstance(mean, Expected):
-            mean = Expected._make([*(part[items] for part in mean[:4]), mean.middle])
+            mean = Expected(*(part[items] for part in mean[:4]), mean.middle)
         return replace(self, chance=chance, difficulty_mean=mean)
 
     def at(
@@ -458,8 +465,8 @@ class WeakPrior:
             size = np.abs(slope) + 1e-12
             of_log = _normal(np.log(size), 0.0, self.log_scale_sd)
             of_log = of_log._replace(curvature=np.zeros_like(slope))
-            share = 1 / (len(slope) if copies is None else copies.sum())
-            terms.append(Term(of_log.times(share), {0: np.sign(slope) / size}, {}))
+            by_slope = np.sign(slope) / size
+            terms.append(Term(_once(of_log, copies), {0: by_slope}, {}))
         else:
             by_slope = 1 / np.sqrt(scale**2 + slope**2)
             at = self.slope_density.at(np.arcsinh(slope / scale))
@@ -505,11 +512,12 @@ class WeakPrior:
         usual = replace(self, difficulty_mean=None)
 
         def falling(at: Array) -> tuple[float, Array]:
-            density = usual.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
+            location, log_scale = at.tolist()
+            density = usual.at(items, Hyper(log_scale, location), common_slope=common_slope)
             return -density.log_density, -density.by_hyper
 
-        location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
-        return Hyper(float(log_scale), float(location))
+        location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x.tolist()
+        return Hyper(log_scale, location)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -531,8 +539,14 @@ class WeakPrior:
         around = _normal(items.intercept - location * slope, mean, sd)
         terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
         if not common_slope:
-            terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}, {}))
+            steep = Steep(self.steep, self.steep_spread)
+            terms.append(Term(steep.at(slope), {0: 1.0}, {}))
         return terms
+
+
+def _once(at: LogDensity, copies: Array | None) -> LogDensity:
+    """Density of a slope that all items share, as parts of all."""
+    return at.times(1 / (len(at.value) if copies is None else copies.sum()))
 
 
 def of_some(prior: Any, items: Any) -> Any:
@@ -601,7 +615,7 @@ class ItemPrior:
             if density is not None and x is not None:
                 at = density.at(x)
                 if k == 0 and common_slope:
-                    at = at.times(1 / (len(x) if copies is None else copies.sum()))
+                    at = _once(at, copies)
                 terms.append(Term(at, {k: 1.0}, {}))
         return summed(terms, items, copies=copies)
 
@@ -617,15 +631,7 @@ class ItemPrior:
         20. A density that falls by less from there on lets a parameter that the responses push out
         run on to wherever a search ends.
         """
-        both = []
-        for density, x in ((self.discrimination, items.slope), (self.intercept, items.intercept)):
-            beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
-            held = np.zeros(len(x), dtype=bool)
-            with np.errstate(all="ignore"):  # so far out a density may overflow
-                if density is not None:
-                    held = ~np.asarray(density.at(x)[0] - density.at(beyond)[0] < 0.5)
-            both.append(held)
-        return both[0], both[1]
+        return _held(self.discrimination, items.slope), _held(self.intercept, items.intercept)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -636,6 +642,16 @@ class ItemPrior:
                 numbers = {attribute: float(value) for attribute, value in vars(density).items()}
                 record[name] = {"kind": type(density).__name__, **numbers}
         return record
+
+
+@np.errstate(all="ignore")  # so far out a density may overflow
+def _held(density: Density | None, x: Array) -> NDArray[np.bool_]:
+    """Whether a density keeps parameters from running off."""
+    if density is None:
+        return np.zeros(len(x), dtype=bool)
+    beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
+    fall = density.at(x).value - density.at(beyond).value
+    return ~(fall < 0.5)
 
 
 def check_chance(chance: object) -> float:
