@@ -101,10 +101,11 @@ def correlation_of_points(patterns: Patterns, levels: NDArray[np.bool_]) -> floa
     top = np.maximum(patterns.trials.max(axis=0), 1.0)
     share = patterns.cells.sum(axis=0) / n / top
     deviation = np.where(seen, patterns.cells / top - share, 0.0)
-    spread = (deviation**2).sum(axis=0)
     single = n * share * (1 - share)
-    beyond = float((spread - single / top).sum())
-    return float(np.clip(beyond / max(float((single * (1 - 1 / top)).sum()), 1e-9), 0.0, 1.0))
+    independent = single / top
+    beyond = (deviation**2).sum() - independent.sum()
+    most = np.maximum((single - independent).sum(), 1e-9)
+    return float(np.clip(beyond / most, 0.0, 1.0))
 
 
 class Estimates(NamedTuple):
@@ -386,10 +387,11 @@ def _flat(
     right = counts.item_right / np.maximum(responses, 1)
     guessing = 0.0 if logits is None else logistic(logits)
     above = np.maximum(right - guessing, 0) / (1 - guessing)
-    uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
+    odds_wrong = (1 - right) / np.where(right > 0, right, np.inf)
     trials = np.maximum(responses / answering.sum(), 1)
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
-    information = responses / effect * worth * uncertain * estimates.ability[answering].var()
+    n_effective = responses / effect * worth
+    information = n_effective * above**2 * odds_wrong * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
     steep = usual * information.sum() ** 0.5 >= Z95
@@ -540,7 +542,8 @@ def _of_items(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
         unique = Remedy({"prior": "weak"}, "unique")
         yield _warning("too-few-items", unique, model=result.model, **values)
         return
-    lacking = usual & ~fixed & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
+    without_error = np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
+    lacking = usual & ~fixed & without_error
     if lacking.any() and settings.standard_errors:
         may_help = () if prior else (Remedy({"prior": "weak"}),)
         yield _warning("no-standard-errors", *may_help, **_named(result, lacking))
@@ -595,17 +598,19 @@ def _of_systems(
     """Respondents that are hardly linked, few, or alike, and what one ability does not explain."""
     parts, linked, gap, significant = structure
     if parts is not None:
-        shapes = [[int((part == k).sum()) for part in parts] for k in range(1, parts.n + 1)]
+        counts = [np.bincount(part, minlength=parts.n + 1)[1:] for part in parts]
+        sizes = [f"{n} × {n_items}" for n, n_items in zip(*counts, strict=True)]
         code = "hardly-linked-groups" if linked else "disconnected-groups"
-        yield _warning(code, n=parts.n, sizes=[" × ".join(map(str, shape)) for shape in shapes])
+        yield _warning(code, n=parts.n, sizes=sizes)
     if gap is not None:
-        lowest, other = (result.respondent_labels[k] for k in (gap.x.argmin(), gap.x.argmax()))
+        lowest = result.respondent_labels[gap.x.argmin()]
+        highest = result.respondent_labels[gap.x.argmax()]
         values = {"shown": float(gap.shown)}
         if significant:
             values = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
         code = "gap-shrunk" if significant else "gap-hidden"
         known_items = Remedy({"fixed": ...}, "known-items")
-        yield _warning(code, known_items, one=lowest, other=other, **values)
+        yield _warning(code, known_items, one=lowest, other=highest, **values)
     # Most slopes differ from 0: of noise up to half do, without a prior, and none with one.
     more_ok = result.status.count("ok") > result.status.count("flat")
     no_differences = by_chance and not (result.model in {"2PL", "3PL"} and more_ok)
@@ -619,7 +624,8 @@ def _of_systems(
     rho = 1.0
     if result.model in {"2PL", "3PL"} and result.n_answering >= _CAUTION.unsure and not by_chance:
         who: Any = result.answering
-        both = np.stack([proportion_score(patterns).value[who], result.ability[who]]).round(9)
+        accuracy = proportion_score(patterns).value[who]
+        both = np.stack([accuracy, result.ability[who]]).round(9)
         ranks = both.argsort(axis=1, kind="stable").argsort(axis=1)
         rho = float(np.corrcoef(*ranks)[0, 1])
     if rho < _CAUTION.with_accuracy:

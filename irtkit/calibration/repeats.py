@@ -63,13 +63,18 @@ class Cells(NamedTuple):
         With the ``spread`` P(1 − P), 0 if it may be noise: if it is not significant at 1 %.
         """
         share = self.right / self.trials
-        pairs = self.copies * self.trials * (self.trials - 1)
+        others = self.trials - 1
+        pairs = self.copies * self.trials * others
         total = share - 2 * share * mean + square
-        beyond = total - share * (1 - share) * self.trials / (self.trials - 1)
-        if spread is not None and pairs @ beyond <= 2.33 * np.sqrt(2 * float(pairs @ spread**2)):
-            return 0.0
-        weight = pairs / (1 + (self.trials - 1) * at) ** 2
-        return float(np.clip((weight @ beyond) / max(float(weight @ total), 1e-300), 0.0, 1.0))
+        of_trials = share * (1 - share) * self.trials / others
+        beyond = total - of_trials
+        if spread is not None:
+            error = np.sqrt(2 * (pairs @ spread**2))
+            if pairs @ beyond <= 2.33 * error:
+                return 0.0
+        weight = pairs / (1 + others * at) ** 2
+        correlation = weight @ beyond / np.maximum(weight @ total, 1e-300)
+        return float(np.clip(correlation, 0.0, 1.0))
 
 
 def moments(cells: Cells, problem: Problem, maximum: Maximum) -> tuple[Array, Array, Array, Array]:
@@ -136,27 +141,33 @@ def dispersions(
     score = scored[cells.column]
 
     def sums(values: Any) -> Array:
-        weights = np.broadcast_to(values, score.shape)[score]
-        return np.asarray(np.bincount(cells.column[score], weights, len(scored)), np.float64)
+        return np.bincount(cells.column[score], values[score], len(scored))
 
-    n = sums(1.0)
+    n = sums(np.ones_like(share))
     of = np.flatnonzero(n)
+    n = n[of]
     total = sums(share - 2 * share * mean + square)[of]
-    q = 1 - sums(share * (1 - share))[of] / total
-    df = np.maximum(n[of] - learned[of], 0.05 * n[of])
+    of_trials = sums(share * (1 - share))[of]
+    q = 1 - of_trials / total
+    df = np.maximum(n - learned[of], 0.05 * n)
 
     def loss(x: Array) -> float:
         q0, d0 = np.exp(x)
-        both = df + d0
-        log_likelihood = gammaln(both / 2) - gammaln(d0 / 2) + d0 / 2 * np.log(d0 * q0)
-        log_likelihood -= both / 2 * np.log(d0 * q0 + df * q)
-        return float((x[1] - np.log(8)) ** 2 / 2 - log_likelihood.sum())
+        squares = d0 * q0
+        half = d0 / 2
+        both = half + df / 2
+        log_likelihood = gammaln(both) - gammaln(half) + half * np.log(squares)
+        log_likelihood -= both * np.log(squares + df * q)
+        off = x[1] - np.log(8)
+        return float(off**2 / 2 - log_likelihood.sum())
 
-    start = np.log([max(float(df @ q / df.sum()), 1e-6), 8.0])
-    q0, d0 = np.exp(np.clip(minimize(loss, start, method="Nelder-Mead").x, -14, 14))
-    by_item = np.ones(len(scored))
+    usual = max(float(np.average(q, weights=df)), 1e-6)
+    least = minimize(loss, np.log([usual, 8.0]), method="Nelder-Mead")
+    q0, d0 = np.exp(np.clip(least.x, -14, 14))
+    shrunk = (d0 * q0 + df * q) / (d0 + df)
     common = max(correlation, 1 / SCORE_TRIALS)
-    by_item[of] = np.maximum((d0 * q0 + df * q) / (d0 + df) / common, _LEAST_DISPERSION)
+    by_item = np.ones(len(scored))
+    by_item[of] = np.maximum(shrunk / common, _LEAST_DISPERSION)
     return by_item
 
 
@@ -183,9 +194,8 @@ def repeated_cells(patterns: Patterns) -> Cells | None:
     place, column = (sample.trials > 1).nonzero()
     if not len(place):
         return None
-    right, tried = (
-        np.asarray(part[place, column], float) for part in (sample.cells, sample.trials)
-    )
+    right = np.asarray(sample.cells[place, column], float)
+    tried = np.asarray(sample.trials[place, column], float)
     copies = sample.weight[place]
     if patterns.multiplicity is not None:
         copies = copies * patterns.multiplicity[column]
