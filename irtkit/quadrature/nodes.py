@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import level_information
+from irtkit.irf import Items, curves_of, level_information
 
 if TYPE_CHECKING:
-    from irtkit.irf import Array, Items
+    from irtkit.irf import Array
 
 HALF_WIDTH = 8.0  # SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it.
 _SPACING = 1.1  # Spacing of adaptive nodes in posterior SDs; see the error above.
@@ -302,24 +302,20 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     the information I = a² (s/P)² P(1 − P) of every item. In 32 bits: it only says where nodes go.
     """
     steepest = max(float(np.abs(items.slope).max()), 1e-3)
+    arrays = (None if array is None else array.astype(np.float32) for array in items[:3])
+    narrow = Items(*arrays)
     at = theta.astype(np.float32)
+    weights = stand_for.astype(np.float32)
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):
-        slope = items.slope[part, None].astype(np.float32)
-        intercept = items.intercept[part, None].astype(np.float32)
-        z = slope * at + intercept
-        decay = np.exp(-np.minimum(np.abs(z), 80))
-        share = decay / (1 + decay) ** 2
-        if items.logit_guessing is not None:  # s(1 − s)·(1 − c)s/P, with odds c/(1 − c)
-            logit = items.logit_guessing[part, None].astype(np.float32)
-            odds = np.exp(np.minimum(logit, 80))
-            s = np.where(z > 0, 1, decay) / (1 + decay)
-            total = s + odds + 1e-30
-            share *= s / total
-        square = (slope[:, 0] / np.float32(steepest)) ** 2
+        of_part = narrow.chosen(part)
+        s, p, c = curves_of(of_part, at)
+        share = s * (1 - s)
+        if items.logit_guessing is not None:
+            share *= (1 - c) * s / (p + 1e-30)
+        square = (of_part.slope / np.float32(steepest)) ** 2
         powers = np.stack([square, square**5])
-        weighted = powers * stand_for[part].astype(np.float32)
-        sums += weighted @ share
+        sums += (powers * weights[part]) @ share
     information, of_steepness = sums * steepest**2
     mean_power = of_steepness / (information + 1e-9)
     steepness = steepest * mean_power**0.125
