@@ -99,8 +99,13 @@ class CalibratedItems:
         parameters = self.parameters.chosen(places)
         errors = self.standard_errors[places]
         spread = None if self.dispersion is None else self.dispersion[places]
-        known = {"labels": labels, "standard_errors": errors, "dispersion": spread}
-        return replace(self, parameters=parameters, **known)
+        return replace(
+            self,
+            parameters=parameters,
+            labels=labels,
+            standard_errors=errors,
+            dispersion=spread,
+        )
 
     @property
     def scored(self) -> NDArray[np.bool_]:

@@ -106,12 +106,11 @@ class Student(Density):
 
         As curvature stands the precision of a normal density with the same derivative.
         """
-        from scipy.special import betaln
-
         df = self.df
         off = self.centre - x
         square = (off / self.scale) ** 2
-        constant = -betaln(0.5, 0.5 * df) - math.log(df**0.5 * self.scale)
+        constant = math.lgamma(0.5 * df + 0.5) - math.lgamma(0.5 * df)
+        constant -= math.log((df * math.pi) ** 0.5 * self.scale)
         precision = (df + 1) / (df + square) / self.scale**2
         value = constant - 0.5 * (df + 1) * np.log1p(square / df)
         return LogDensity(value, precision * off, precision)
@@ -524,9 +523,7 @@ class WeakPrior:
         record = {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
         given = self.expected
         if given is not None:
-            means = [
-                x if known else None for x, known in zip(given.mean, given.has_mean, strict=True)
-            ]
+            means = np.where(given.has_mean, given.mean, None).tolist()
             record |= {"kind": "ExpectedItems", "item_intercept_mean": means}
             record |= {"item_intercept_sd": given.sd.tolist(), "middle": given.middle}
         return record
