@@ -44,9 +44,14 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.result import FitResult
     from irtkit.irf import Array
-    from irtkit.systems.scores import Scores
 
 THESE, LIKE_THESE = "these", "like these"  # What ranks are about.
+_RANKS = ("rank", "rank_low", "rank_high")
+_SCORES = (
+    *("accuracy", "ability", "ability_low", "ability_high"),
+    *("expected_score", "expected_score_low", "expected_score_high"),
+)
+_ABOUT = ("n_responses", "group", "status", "family", "component")
 _MOST_REVERSED = 0.01  # Share of pairs. Of one ability 0 of 160 boards (benchmarks/systems.py).
 _IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
 _ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/systems.py).
@@ -220,71 +225,49 @@ def ranked(
         reach = ndtri((1 + level) / 2) * result.ability_se
         table["ability_low"] = table["ability"] - reach
         table["ability_high"] = table["ability"] + reach
+    n_systems = sum(len(part.places) for part in parts)
+    marked = improbable_right(result) < np.log(_ERROR_RATE / n_systems)
+    table["status"] = np.where(marked, "misfit", "ok").astype(object)
+    respondents = None if result.responses is None else result.responses.respondent_table
+    if families is not None or (respondents is not None and "family" in respondents.columns):
+        names = family_names(result, "family" if families is None else families)
+        table["family"] = np.array([name or "" for name in names], dtype=object)
+    if result.components is not None:
+        table["component"] = result.respondents["component"]
     boards = []
     n_reversed = n_apart = 0
+    columns: dict[str, Array] = {}
     for part in parts:
         if by is None:
-            scores, by_task = scores_of(part, cluster), None
+            scores = scores_of(part, cluster)
         else:
-            scores, by_task = scores_by_task(part, cluster, tasks, level)
+            scores, columns = scores_by_task(part, cluster, tasks, level)
         if of == THESE:
             scores = scores_by_ability(result, scores)
         apart = pairs_apart(scores, level=level, seed=seed)
         if simultaneous:
-            ranks = simultaneous_ranks(apart)
+            low, high = simultaneous_ranks(apart)
         elif of == THESE:
-            ranks = posterior_ranks(scores, level=level, seed=seed)
+            low, high = posterior_ranks(scores, level=level, seed=seed)
         else:
-            ranks = likely_ranks(scores, level=level, seed=seed)
-        boards.append(_board(table, scores, ranks, by_task, groups_of(apart)))
-        if "ability" in table:
-            ability = table["ability"].to_numpy()[scores.places]
+            low, high = likely_ranks(scores, level=level, seed=seed)
+        group = np.array(groups_of(apart), dtype=object)
+        ranks = {"rank": scores.rank, "rank_low": low, "rank_high": high, "group": group}
+        rows = table.iloc[scores.places].assign(**ranks, **columns)
+        boards.append(rows)
+        if "ability" in rows:
+            ability = rows["ability"].to_numpy()
             n_reversed += int(np.count_nonzero(apart & (ability > ability[:, None])))
             n_apart += int(np.count_nonzero(apart))
     board = pd.concat(boards)
-    status = pd.Series(_status(result, len(board)), result.respondent_labels, dtype=object)
-    board["status"] = status[board.index]
-    respondents = None if result.responses is None else result.responses.respondent_table
-    if families is not None or (respondents is not None and "family" in respondents.columns):
-        family_of = family_names(result, "family" if families is None else families)
-        family = pd.Series([name or "" for name in family_of], result.respondent_labels)
-        board["family"] = family[board.index].to_numpy(dtype=object)
-    if result.components is not None:
-        board["component"] = result.respondents.loc[board.index, "component"]
+    shown = (*_RANKS, *(columns or _SCORES), *_ABOUT)
+    board = board[[name for name in shown if name in board]]
     if by is None and n_reversed > _MOST_REVERSED * n_apart:
         values = {"n": n_reversed, "n_pairs": n_apart}
         findings.append(Finding("ability-reversed", "warning", values))
 
     object.__setattr__(board, "_repr_html_", partial(InNotebooks.html_of, Board(board, level, of)))
     return board, findings
-
-
-def _board(
-    table: pd.DataFrame,
-    scores: Scores,
-    ranks: tuple[Any, Any],
-    by_task: dict[str, Array] | None,
-    groups: list[str],
-) -> pd.DataFrame:
-    """Systems of one component, best first, by the table of all scores or with scores by task."""
-    rows = table.iloc[scores.places]
-    board: pd.DataFrame = rows[[]].assign(rank=scores.rank, rank_low=ranks[0], rank_high=ranks[1])
-    if by_task is not None:
-        board = board.assign(**by_task)
-    else:
-        for name in ("accuracy", "ability", "expected_score"):
-            for column in (name, f"{name}_low", f"{name}_high"):
-                if column in rows:
-                    board[column] = rows[column]
-    board["n_responses"] = rows["n_responses"]
-    board["group"] = np.array(groups, dtype=object)
-    return board
-
-
-def _status(result: FitResult, n: int) -> Array:
-    """Mark respondents with more improbable answers than chance allows as "misfit", else "ok"."""
-    marked = improbable_right(result) < np.log(_ERROR_RATE / n)
-    return np.where(marked, "misfit", "ok").astype(object)
 
 
 def improbable_right(result: FitResult) -> Array:
