@@ -223,6 +223,8 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
 
 def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.intp]:
     """Class of every item as a number, in the order of the items."""
+    import pandas as pd
+
     rule = "labels must give the true class of every item"
     if labels is None:
         raise ValueError(f"{rule} for kind 'class-prior'")
@@ -230,5 +232,4 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
             raise ValueError(f"{rule}: {short(item)} lacks one")
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in classes], dtype=np.intp)
+    return pd.factorize(np.array(classes, dtype=object))[0]

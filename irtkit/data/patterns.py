@@ -198,15 +198,9 @@ class Patterns:
     @property
     def points(self) -> Counts:
         """Counts of cells that are points out of as many as there are trials, each one response."""
-        answered = self.cells >= 0 if self.trials is None else self.trials > 0
-        tried = answered if self.trials is None else self.trials
-        share = np.divide(self.cells, tried, out=np.zeros(answered.shape), where=answered)
-        return Counts(
-            share[self.real].sum(axis=0),
-            answered[self.real].sum(axis=0),
-            share.sum(axis=1),
-            answered.sum(axis=1),
-        )
+        right, tried = self.dense()
+        answered = (tried > 0).astype(np.uint8)
+        return Patterns(right / np.maximum(tried, 1), answered, self.group).counts
 
     def copies(self, values: Any) -> Any:
         """Values of every item (first axis), times how many items share its column."""
