@@ -33,6 +33,8 @@ from irtkit.systems.tasks import Tasks, compared_by_task
 from irtkit.threads import one_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -217,7 +219,7 @@ def compare_systems(
     return compared
 
 
-def _places(result: FitResult, names: list[str]) -> NDArray[np.intp]:
+def _places(result: FitResult, names: Iterable[str]) -> NDArray[np.intp]:
     """Rows of respondents that can be compared."""
     place = {label: k for k, label in enumerate(result.respondent_labels)}
     for name in names:

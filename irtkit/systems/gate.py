@@ -178,7 +178,7 @@ def gate(
     cells: Any = {"index": pairs, "columns": items, "fill_value": 0.0}
     right = np.stack([run.right.reindex(**cells) for run in runs], axis=1)
     trials = np.stack([run.trials.reindex(**cells) for run in runs], axis=1)
-    answered = trials > 0  # (n_systems, 2, n_items)
+    answered: Any = trials > 0  # (n_systems, 2, n_items)
     alone = (answered & ~answered[:, ::-1]).any(axis=0)
     scored = any(run.scored for run in runs)
     alpha = (1 - level) / len(pairs)
@@ -218,10 +218,13 @@ def _answers(run: ResponseMatrix) -> _Run:
     import pandas as pd
 
     right, trials, scored = Shares.of(patterns_of(run, synthetic_is_real=True))
-    answering = trials.any(axis=1)
+    answering = np.flatnonzero(trials.any(axis=1))
     systems, items = pd.Index(run.respondents)[answering], pd.Index(run.items)
-    tables = (pd.DataFrame(cells[answering], systems, items) for cells in (right, trials))
-    return _Run(*tables, scored)
+    return _Run(
+        pd.DataFrame(right[answering], systems, items),
+        pd.DataFrame(trials[answering], systems, items),
+        scored,
+    )
 
 
 def _judged(

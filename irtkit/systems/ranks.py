@@ -69,7 +69,7 @@ def pairs_apart(
         bound = np.quantile(_largest(scores, draws, ~apart), level, method="higher")
         further = _beyond(scores, 2 * ndtr(-float(bound))) & ~apart
         if not further.any():
-            return apart[among][:, among]
+            return np.asarray(apart[among][:, among])
         apart |= further
 
 
