@@ -39,12 +39,12 @@ def agreement(ratings: Ratings, marks: Array) -> Agreement:
     for judge in range(ratings.shape[JUDGE]):
         compared = (ratings.places[JUDGE] == judge) & ~np.isnan(others)
         n = np.count_nonzero(compared)
-        consistency = correlation = np.nan
+        covariance = np.full((2, 2), np.nan)
         if n > 1:
-            own, shared, of_others = np.cov(marks[compared], others[compared]).ravel()[[0, 1, 3]]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                consistency = np.clip(shared / own, 0.0, 1.0)
-                correlation = shared / np.sqrt(own * of_others)
+            covariance = np.cov(marks[compared], others[compared])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            consistency = np.clip(covariance[0, 1] / covariance[0, 0], 0.0, 1.0)
+            correlation = covariance[0, 1] / np.sqrt(np.prod(np.diag(covariance)))
         rows.append((consistency, correlation, n))
     return Agreement(*np.transpose(rows))
 
@@ -62,14 +62,17 @@ def preferences(ratings: Ratings, marks: Array, family: Places) -> Array:
     from scipy.stats import false_discovery_control
 
     beyond = marks - ratings.among_others(marks)
-    level = ratings.total(SYSTEM, marks) / np.maximum(ratings.total(SYSTEM, marks**0), 1)
+    n_marks = ratings.total(SYSTEM, np.ones_like(marks))
+    level = ratings.total(SYSTEM, marks) / np.maximum(n_marks, 1)
     parabola = np.vander(level - level.mean(), 3)
-    tests = np.full((4, ratings.shape[JUDGE], family.max(initial=-1) + 1), np.nan)
+    n_families = family.max(initial=-1) + 1
+    tests = np.full((4, ratings.shape[JUDGE], n_families), np.nan)
     for judge in range(ratings.shape[JUDGE]):
         compared = (ratings.places[JUDGE] == judge) & ~np.isnan(beyond)
         table = np.full(ratings.shape[:JUDGE], np.nan)
-        table[tuple(places[compared] for places in ratings.places[:JUDGE])] = beyond[compared]
-        for of_family in range(tests.shape[2]):
+        system, item, _ = ratings.places
+        table[system[compared], item[compared]] = beyond[compared]
+        for of_family in range(n_families):
             tests[:3, judge, of_family] = _contrast(table, parabola, family == of_family)
     tested = ~np.isnan(tests[2])
     if tested.any():
@@ -97,10 +100,12 @@ def _contrast(table: Array, covariates: Array, member: Places) -> tuple[float, f
     weighted = projected[:, -1:] * residual
     leverage = n * (projected * design).sum(axis=1)
     by_mark = (weighted**2).sum()
-    by_system = (weighted.sum(axis=1) ** 2 / (1 - leverage)).sum()
-    variance = by_system + (weighted.sum(axis=0) ** 2).sum() - by_mark
+    by_item = weighted.sum(axis=0) ** 2
+    by_system = weighted.sum(axis=1) ** 2 / (1 - leverage)
+    variance = by_system.sum() + by_item.sum() - by_mark
     error = np.sqrt(max(variance, _LEAST_VARIANCE * by_mark))
     share = (projected[:, -1] * n) ** 2
     freedom = share.sum() ** 2 / (share**2).sum() - 1
-    p = 2 * stdtr(freedom, -abs(effects[-1]) / error) if error > 0 else np.nan
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = 2 * stdtr(freedom, -np.abs(effects[-1] / error))
     return effects[-1], error, p

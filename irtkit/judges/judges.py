@@ -30,6 +30,7 @@ _FDR = 0.05  # Rate of false ones among the preferences that are named.
 _RELIABLE = 0.9  # Reliability for which judges are counted.
 _MOST_JUDGES = 100  # Per answer, which are thought of.
 _SAME_P = 12  # Decimals of p-values of one test, that of two families from either side.
+_MOST_AGREED = 0.999999  # Agreement of judges that differ by nothing, whose deviate is finite.
 _ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise only are above it.
 
 
@@ -208,10 +209,14 @@ def _read(ratings: object, family: Any, score_range: Any, reading: dict[str, Any
     """Ratings as a matrix, whose items are items as one judge marks them."""
     if isinstance(ratings, ResponseMatrix):
         return as_responses(ratings, **reading)
-    how: dict[str, Any] = {"judge": USUAL, "score_range": score_range, **reading}
-    how |= {"sparse": True, "levels": False}
-    if isinstance(family, str):
-        how["family"] = family
+    how = {
+        "judge": USUAL,
+        **reading,
+        "family": family if isinstance(family, str) else None,
+        "score_range": score_range,
+        "levels": False,
+        "sparse": True,
+    }
     return read_responses(ratings, **how)
 
 
@@ -223,23 +228,27 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
     if table is None or not {"judge", "judged_item"} <= {*table.columns}:
         raise ValueError("ratings lack judges. Read them with judge=, which names their column")
     right, tried = matrix.observed
-    judge, names = pd.factorize(table["judge"].to_numpy()[right.indices])
+    columns = right.indices
+    judge, names = pd.factorize(table["judge"].to_numpy()[columns])
     item, items = pd.factorize(table["judged_item"].to_numpy())
-    if len(names) < 2:
-        raise ValueError(
-            f"judges needs marks of two judges or more, got {len(names)}: {names[0]!r}. irtkit.fit "
-            "takes the marks of one judge, with score_range= (irtkit fit --score-range)"
-        )
-    system = np.repeat(np.arange(matrix.n_respondents), np.diff(right.indptr))
-    marks = right.data / tried.data.astype(np.float64)
     shape = matrix.n_respondents, len(items), len(names)
-    return Ratings(marks, (system, item[right.indices], judge), shape), names, items
+    for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
+        if n < 2:
+            raise ValueError(
+                f"judges needs two {facet} or more, got {n}. irtkit.fit takes the marks of one "
+                "judge (irtkit fit)"
+            )
+    n_marks = np.diff(right.indptr)
+    system = np.repeat(np.arange(len(n_marks)), n_marks)
+    marks = right.data / tried.data.astype(np.float64)
+    return Ratings(marks, (system, item[columns], judge), shape), names, items
 
 
 def _adjusted(rated: Ratings, marks: Array, matrix: ResponseMatrix, items: Any) -> ResponseMatrix:
     """Marks plus the severity of their judge, within the range, averaged over judges."""
     n = rated.table(SYSTEM, ITEM, np.ones_like(marks))
-    means = rated.table(SYSTEM, ITEM, np.clip(marks, 0.0, 1.0)) / np.where(n > 0, n, np.nan)
+    n[n == 0] = np.nan
+    means = rated.table(SYSTEM, ITEM, np.clip(marks, 0.0, 1.0)) / n
     described: Any = matrix.item_table
     described = described.drop_duplicates("judged_item").set_index("judged_item")
     described = described.drop(columns="judge").rename_axis("item")
@@ -258,11 +267,13 @@ def _reliability(rated: Ratings, estimates: Severity, scale: float) -> Reliabili
     n_judges = len(rated.mark) / n_answers
     error = np.nan_to_num(own) + noise / n_judges
     errors = [error * size / n_answers for size in rated.shape[:JUDGE]]
-    effects = zip(
-        (*estimates.effects, estimates.severity), (*errors, estimates.variance.mean()), strict=True
-    )
-    variances = [max(np.var(values, ddof=1) - error, 0.0) for values, error in effects]
-    scaled = [float(variance) * scale**2 for variance in (*variances, own, noise)]
+    errors.append(estimates.variance.mean())
+    effects = [*estimates.effects, estimates.severity]
+    variances = [
+        max(float(np.var(values, ddof=1) - error), 0.0)
+        for values, error in zip(effects, errors, strict=True)
+    ]
+    scaled = [variance * scale**2 for variance in (*variances, own, noise)]
     return Reliability(*scaled, n_answers / rated.shape[SYSTEM], n_judges)
 
 
@@ -295,7 +306,8 @@ def _findings(
     if reliability.judge > reliability.system:
         values = {"judges": reliability.judge**0.5, "systems": reliability.system**0.5}
         findings.append(Finding("severities-exceed-systems", "warning", values))
-    deviate = np.arctanh(agreed.correlation) * np.sqrt(np.maximum(agreed.n - 3, 0))
+    root = np.sqrt(np.maximum(agreed.n - 3, 0))
+    deviate = np.arctanh(_MOST_AGREED * agreed.correlation) * root
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
     for code, labels, limited in (
         ("judge-noise", names, deviate < _ABOVE_CHANCE),
@@ -323,11 +335,12 @@ def _preferred(
     for _ in range(len(favours)):
         tests = preferences(rated, marks, of_system)
         difference, _, p, q = tests.reshape(4, -1)
-        surest = int(np.lexsort((-difference, p.round(_SAME_P)))[0])
+        order = np.lexsort((-difference, p.round(_SAME_P)))
+        surest = int(order[0])
         if not q[surest] <= _FDR:
             break
         names = favours.index[surest]
-        of_judge, of_family = np.divmod(surest, len(favours.index.levels[1]))
+        of_judge, of_family = np.unravel_index(surest, tests.shape[1:])
         favoured = (judge == of_judge) & (of_system[system] == of_family)
         marks = marks - difference[surest] * favoured
         share = rated.total(SYSTEM, favoured / rated.n_marks) / np.maximum(answers, 1)
@@ -335,8 +348,7 @@ def _preferred(
         values = {
             "judge": names[0],
             "family": names[1],
-            "difference": abs(float(favours["difference"].iloc[surest])),
-            "how": "higher" if difference[surest] > 0 else "lower",
+            "difference": float(favours["difference"].iloc[surest]),
             "q": float(q[surest]),
             "moved": int((np.argsort(np.argsort(without)) != ranks).sum()),
             "n": len(ranks),

@@ -110,7 +110,8 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
         for facet in (SYSTEM, ITEM)
     ]
     swept = np.vstack(_solved(ratings.table(SYSTEM, ITEM, weight), *sides))
-    of_judges, of_marks = swept[:, :-1], swept[:, -1]
+    of_judges = swept[:, :-1]
+    of_marks = swept[:, -1]
     both = np.vstack(sides)[:, :-1]
     information = np.diag(ratings.total(JUDGE, np.ones_like(marks)))
     information -= ratings.products(np.sqrt(shared)) + both.T @ of_judges
@@ -124,12 +125,13 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     residual = ratings.mark - np.sum(expected, axis=0)
     variance = _clustered(ratings, whitened(residual), of_judges, inverse)
     squares = residual @ residual
-    total = squares / max(len(marks) - sum(ratings.shape) + 2, 1)
+    n_free = len(marks) - sum(ratings.shape) + 2
+    total = squares / max(n_free, 1)
     n_pairs = (n_marks - 1).sum()
     products = residual @ ratings.by_answer(residual) - squares
     own = max(products / n_pairs, 0.0) if n_pairs else np.nan
     noise = max(total - np.nan_to_num(own), 0.0)
-    return Severity(-lenience, variance, group, (system, item), own, noise)
+    return Severity(0.0 - lenience, variance, group, (system, item), own, noise)
 
 
 def _solved(cells: Array, of_rows: Array, of_columns: Array) -> tuple[Array, Array]:
@@ -157,10 +159,10 @@ def _inverse(information: Array, least: float) -> tuple[Array, Places]:
 
     values, vectors = np.linalg.eigh(information)
     is_known = values > least
-    unknown = vectors[:, ~is_known] @ vectors[:, ~is_known].T
-    size = np.diag(unknown)
-    group = connected_components(size + size[:, None] - 2 * unknown < np.sqrt(_NULL))[1]
     known = vectors[:, is_known]
+    unknown = vectors[:, ~is_known]
+    apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
+    group = connected_components(apart < np.sqrt(_NULL))[1]
     return known / values[is_known] @ known.T, group
 
 
@@ -179,4 +181,4 @@ def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) ->
         by_item = (influence.sum(axis=0) ** 2).sum()
         variances.append(by_system + by_item - (influence**2).sum())
     n_clusters = min(answers.shape)
-    return np.maximum(variances, 0.0) * n_clusters / max(n_clusters - 1, 1)
+    return np.maximum(variances, 0.0) * n_clusters / (n_clusters - 1)

@@ -1,0 +1,239 @@
+"""Judges: systems and severities from incomplete ratings, and preferences for families.
+
+``python benchmarks/judges.py`` draws ratings of 30 systems × 80 items with marks 1 to 5. Systems
+are N(0, 1), items N(0, 0.8²), what is the answer's own N(0, 0.7²). Three judges have severities of
+0.6, 0 and −0.6, and 12 or 40 judges N(0, 0.5²). Their noise has SDs of 0.3, 0.6 and 1.
+
+`designs`: who marks what. Systems are compared with the mean mark of a neutral judge without noise:
+Spearman correlation, and RMSE in marks after the best line, of averages, of the effects of systems
+in an additive model (system + item + judge) by ordinary least squares, and of the expected scores
+of a fit to the adjusted marks. Severities are compared with the mean marks of the judges over many
+answers: their correlation, and the share of the 95 % intervals that hold the truth.
+
+`favours`: all judges mark all answers of three families of ten systems. One judge marks one family
+higher by so many marks, and judges see each system differently by so many marks (SD). In "apart"
+families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05 of that judge
+and family, and of all judges and families where there is no preference; and where there is one, the
+data sets in which it alone is named, or another one.
+
+``python benchmarks/judges.py judges_speed`` reads and adjusts a million ratings of 40 judges.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from machine import part
+from scipy.sparse import csr_array, hstack
+from scipy.sparse.linalg import lsmr
+from scipy.stats import norm, spearmanr
+from study import Record, run, study
+
+import irtkit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from study import Tables
+
+    Array = NDArray[np.float64]
+
+N_SYSTEMS, N_ITEMS = 30, 80
+SDS = (1.0, 0.8, 0.7)  # Of systems, items and answers.
+LEVEL = 0.05
+
+
+class Design(NamedTuple):
+    """Who marks what."""
+
+    setting: str
+    n_judges: int
+    n_data_sets: int = 40
+
+
+DESIGNS = (
+    Design("all judges mark all answers", 3),
+    Design("one random judge per answer", 3),
+    Design("old and new systems, 10 % of answers by both judges", 3),
+    Design("one random judge per answer", 12),
+    Design("4 of 12 judges per system, one per answer", 12),
+    Design("one random judge per answer", 40),
+)
+
+
+def kept(design: Design, g: np.random.Generator) -> NDArray[np.bool_]:
+    """Which marks there are, systems × items × judges."""
+    shape = N_SYSTEMS, N_ITEMS
+    judges = np.arange(design.n_judges)
+    if design.setting.startswith("all"):
+        return np.ones((*shape, design.n_judges), bool)
+    if design.setting.startswith("old"):
+        new = (np.arange(N_SYSTEMS) >= N_SYSTEMS // 2)[:, None]
+        both = g.random(shape) < 0.1
+        return np.stack([~new | both, new | both, np.zeros(shape, bool)], axis=2)
+    if design.setting.startswith("4"):
+        chosen = np.stack([g.permutation(design.n_judges)[:4] for _ in range(N_SYSTEMS)])
+        which = np.take_along_axis(chosen, g.integers(4, size=shape), axis=1)
+        return which[..., None] == judges
+    return g.integers(design.n_judges, size=shape)[..., None] == judges
+
+
+def marked(quality: Array) -> Array:
+    """Marks from 1 to 5."""
+    return np.clip(np.round(3 + quality), 1, 5)
+
+
+def expected_marks(severity: Array, noise: Array) -> Array:
+    """Mean mark of each judge over many answers."""
+    sd = np.sqrt(np.sum(np.square(SDS)) + noise**2)
+    ends = np.arange(1.5, 5)
+    above = norm.sf((ends - 3 + severity[:, None]) / sd[:, None])
+    return np.asarray(1 + above.sum(axis=1))
+
+
+def table_of(marks: Array, there: NDArray[np.bool_]) -> pd.DataFrame:
+    """A long table of ratings."""
+    system, item, judge = np.nonzero(there)
+    columns = {"system": system, "item": item, "judge": judge}
+    named = {name: np.char.add(name, places.astype(str)) for name, places in columns.items()}
+    return pd.DataFrame({**named, "score": marks[system, item, judge]})
+
+
+def additive(ratings: pd.DataFrame) -> pd.Series:
+    """Effects of systems by ordinary least squares."""
+    coded = [pd.factorize(ratings[name]) for name in ("system", "item", "judge")]
+    rows = np.arange(len(ratings))
+    design = hstack([csr_array((np.ones(len(rows)), (rows, places))) for places, _ in coded])
+    effects = lsmr(design.tocsr(), ratings["score"].to_numpy(float), atol=1e-10, btol=1e-10)[0]
+    labels = coded[0][1]
+    return pd.Series(effects[: len(labels)], labels)
+
+
+def recovered(design: Design, seed: int) -> Record:
+    """How well systems and severities are recovered in one data set."""
+    g = np.random.default_rng([seed, design.n_judges, len(design.setting), 52])
+    severity = np.array([0.6, 0.0, -0.6])
+    if design.n_judges > 3:
+        severity = g.normal(0, 0.5, design.n_judges)
+    noise = np.resize([0.3, 0.6, 1.0], design.n_judges)
+    system, item, own = (
+        sd * g.normal(size=size)
+        for sd, size in zip(SDS, ((N_SYSTEMS, 1), N_ITEMS, (N_SYSTEMS, N_ITEMS)), strict=True)
+    )
+    quality = system + item + own
+    there = kept(design, g)
+    error = noise * g.normal(size=there.shape)
+    ratings = table_of(marked(quality[..., None] - severity + error), there)
+    judged = irtkit.judges(ratings, score_range=(1, 5))
+    result = irtkit.fit(judged.responses, standard_errors=False, progress=False)
+    labels = [f"system{k}" for k in range(N_SYSTEMS)]
+    truth = marked(quality).mean(axis=1)
+    estimates = {
+        "average": ratings.groupby("system")["score"].mean(),
+        "additive": additive(ratings),
+        "adjusted": result.leaderboard()["expected_score"],
+    }
+    record: Record = {}
+    for name, values in estimates.items():
+        ordered = values.reindex(labels).to_numpy(float)
+        record[f"spearman_{name}"] = spearmanr(ordered, truth)[0]
+        residual = truth - np.polyval(np.polyfit(ordered, truth, 1), ordered)
+        record[f"rmse_{name}"] = float(np.sqrt(np.mean(residual**2)))
+    used = sorted(int(name.removeprefix("judge")) for name in judged.table.index)
+    wanted = -expected_marks(severity, noise)[used]
+    wanted = wanted - wanted.mean()
+    table = judged.table.loc[[f"judge{k}" for k in used]]
+    reach = norm.isf(0.025) * table["severity_se"].to_numpy()
+    errors = table["severity"].to_numpy() - wanted
+    record["correlation"] = np.corrcoef(table["severity"], wanted)[0, 1]
+    record["coverage"] = (np.abs(errors) <= reach).mean()
+    return record
+
+
+class Favour(NamedTuple):
+    """A preference of one judge for one family."""
+
+    preference: float  # Marks.
+    views: float  # SD between systems in how a judge sees them, in marks.
+    apart: float = 0.0  # SDs of ability between families.
+    sizes: str = "10, 10, 10"
+    n_data_sets: int = 200
+
+
+FAVOURS = (
+    *(Favour(preference, views) for views in (0.0, 0.2) for preference in (0.0, 0.15, 0.3)),
+    *(Favour(0.0, views, 0.7) for views in (0.0, 0.2)),
+    *(Favour(0.0, views, 0.0, "3, 5, 22") for views in (0.0, 0.2)),
+)
+
+
+def tested(case: Favour, seed: int) -> Record:
+    """What is said of preferences in one data set."""
+    g = np.random.default_rng([seed, round(100 * case.preference), round(10 * case.views), 53])
+    sizes = [int(size) for size in case.sizes.split(",")]
+    family = np.repeat(range(3), sizes)
+    judge = seed % 3
+    system = g.normal(size=N_SYSTEMS) + case.apart * (family - 1)
+    quality = system[:, None] + SDS[1] * g.normal(size=N_ITEMS)
+    quality = quality + SDS[2] * g.normal(size=quality.shape)
+    seen = case.views * g.normal(size=(N_SYSTEMS, 3))
+    seen[family == 0, judge] += case.preference
+    severity, noise = np.array([0.6, 0.0, -0.6]), np.array([0.3, 0.6, 1.0])
+    error = noise * g.normal(size=(*quality.shape, 3))
+    marks = marked(quality[..., None] - severity + seen[:, None] + error)
+    ratings = table_of(marks, np.ones(marks.shape, bool))
+    of_system = {f"system{k}": f"family{f}" for k, f in enumerate(family)}
+    judged = irtkit.judges(ratings, of_system, (1, 5))
+    p = judged.favours["p_value"]
+    planted = (f"judge{judge}", "family0")
+    findings = [finding for finding in judged.findings if finding.code == "judge-favours"]
+    named = {(finding.values["judge"], finding.values["family"]) for finding in findings}
+    return {
+        "p_below": (p <= LEVEL).mean(),
+        "planted_below": p.loc[planted] <= LEVEL,
+        "named": planted in named,
+        "others_named": bool(named - {planted}) if case.preference else bool(named),
+    }
+
+
+def judges() -> Tables:
+    """Designs of ratings, and preferences for families."""
+    return {
+        "designs": study(part(DESIGNS, 2), recovered),
+        "favours": study(part(FAVOURS, 1), tested),
+    }
+
+
+def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40) -> Tables:
+    """Processor seconds to read and adjust ratings, and to read them by pandas."""
+    g = np.random.default_rng(0)
+    places = [axis.ravel() for axis in np.indices((n_systems, n_items))]
+    judge = g.integers(n_judges, size=len(places[0]))
+    marks = marked(g.normal(size=n_systems)[places[0]] + g.normal(size=len(judge))).astype(int)
+    columns = {"model": places[0], "item": places[1], "judge": judge}
+    named = {name: np.char.add(f"{name}-", at.astype(str)) for name, at in columns.items()}
+    seconds: Record = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ratings.csv")
+        pd.DataFrame({**named, "score": marks}).to_csv(path, index=False)
+        how: dict[str, Any] = {"score_range": (1, 5)}
+        for name, work in (
+            ("pandas_reads", lambda: pd.read_csv(path)),
+            ("irtkit_reads", lambda: irtkit.read_responses(path, judge="*", sparse=True, **how)),
+            ("irtkit_judges", lambda: irtkit.judges(path, **how)),
+        ):
+            spent = []
+            for _ in range(3):
+                start = time.process_time()
+                work()
+                spent.append(time.process_time() - start)
+            seconds[name] = min(spent)
+    return {"seconds": [{"ratings": len(judge), **seconds}]}
+
+
+if __name__ == "__main__":
+    run(judges, judges_speed)
