@@ -106,10 +106,9 @@ def _none_at_chance(responses: ResponseMatrix) -> Finding:
 
     if responses.item_table is not None and "n_options" in responses.item_table:
         return Finding("none-at-chance", "warning", {"least": 2})
-    remedies = (ask("options", options=...),)
-    for seeming in near_chance(responses):
-        remedies = seeming.remedies
-    return Finding("none-at-chance", "warning", {"assumed": 2}, remedies)
+    likeliest = [remedy for seeming in near_chance(responses) for remedy in seeming.remedies]
+    remedies = likeliest or [ask("options", options=...)]
+    return Finding("none-at-chance", "warning", {"assumed": 2}, tuple(remedies))
 
 
 def fitted(

@@ -301,7 +301,9 @@ def _numbers(column: Any) -> pd.Series:
     import pandas as pd
 
     series = column if hasattr(column, "iloc") else column.to_pandas()
-    return pd.to_numeric(series.astype(object).map(plain_value), errors="coerce").astype(float)
+    plain = series.astype(object).map(plain_value)
+    numbers: pd.Series[float] = pd.to_numeric(plain, errors="coerce").astype(float)
+    return numbers
 
 
 def _are_shares(table: Table, positions: list[int]) -> bool:

@@ -96,7 +96,8 @@ def write_responses(
         with replacing(file) as temporary:
             frame.reset_index().to_parquet(temporary, index=False)
         return
-    shortest = frame.select_dtypes("floating").astype(str).astype(float)  # the same in 32 bits
+    scores = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]
+    shortest = frame[scores].astype(str).astype(float)  # the same in 32 bits
     with replacing_text(file) as text:
         lines = lines_of(frame.assign(**shortest), SEPARATORS[form_of(file)], missing="NA")
         text.writelines(lines)

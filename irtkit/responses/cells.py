@@ -292,7 +292,7 @@ class CellBuilder:
         self._n += len(codes)
         if self.sparse or self.repeats != "error" or trials is not None:
             cells = rows.astype(np.int64) << _ITEM_BITS | columns
-            self._kept.append((cells, codes, np.uint8([1]) if trials is None else trials))
+            self._kept.append((cells, codes, np.ones(1, np.uint8) if trials is None else trials))
             return
         self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
         if codes.dtype.kind == "f" and self._table.dtype.kind != "f":
@@ -334,7 +334,7 @@ class CellBuilder:
         """Cells of rows that were kept, and of those in the table."""
         if self._table.size:
             rows, columns, codes = Cells(self._table[..., 0], self._table[..., 1]).rows()
-            self._kept.append((rows << _ITEM_BITS | columns, codes, np.uint8([1])))
+            self._kept.append((rows << _ITEM_BITS | columns, codes, np.ones(1, np.uint8)))
         empty = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.uint8)
         each = (np.broadcast_arrays(*block) for block in self._kept)
         cells, codes, tried = map(np.concatenate, zip(*each, empty, strict=True))

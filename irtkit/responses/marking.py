@@ -331,7 +331,7 @@ class Coder:
         """
         odd = self.odd if self.counted else self.odd[self.odd["code"] == INVALID]
         once = odd.drop_duplicates("plain")[:_MOST_DISTINCT]
-        written = once.set_index("plain")["value"].to_dict()
+        written: dict[Any, object] = once.set_index("plain")["value"].to_dict()
         if self.counted or any(map(self.marking.counts, written)):
             words = [*written.values()]
             choices = ask("missing", missing=words), ask("wrong", right=1, wrong=[0, *words])
