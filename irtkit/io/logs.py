@@ -28,7 +28,7 @@ from irtkit.io.samples import scores_of
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
 from irtkit.responses.columns import listed
-from irtkit.responses.marking import coded
+from irtkit.responses.marking import Coder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -339,11 +339,13 @@ def matrix_of(logs: Logs, settings: Settings, findings: list[Finding]) -> Respon
         table = table.set_axis([*labels])
     if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
-    codes, _, coder = coded(values, row, column, (respondents, labels), settings.marking)
+    coder, names = Coder(settings.marking), (respondents, labels)
+    codes, _ = coder.codes(values, row, column, labels)
+    coder.refuse(*names)
     findings += coder.notes(len(respondents))
     if codes.max(initial=-1) < 0:
         raise _no_scores(runs)
-    block, names = (row, column, codes), (respondents, labels)
+    block = row, column, codes
     try:
         how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
         matrix = ResponseMatrix.of_rows(block, names, **how)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.checks import short
 from irtkit.files import open_bytes
 from irtkit.findings import failed
-from irtkit.io.json_text import entries_of, fields_of, for_each, json_document, json_lines
+from irtkit.io.json_text import entries_of, for_each, json_document, json_lines
 from irtkit.io.text import naming
 from irtkit.responses.tables import BLOCK_ROWS, Table, frame_table
 
@@ -141,23 +141,24 @@ def records_table(path: Path, head: bytes) -> Table:
     if lines and len(content) == 1:
         (only,) = content
         content = only if all(isinstance(row, dict) for row in only.values()) else content
-    marks = content.values() if isinstance(content, dict) else ()
-    if marks and all(mark in (0, 1) for mark in marks):
-        content = [content]  # of one system
-    index = [*content] if isinstance(content, dict) else None
-    records = entries_of([*content.values()] if isinstance(content, dict) else content)
-    cells = [cell for record in records for cell in fields_of(record).items()]
-    nested = {name for name, value in cells if isinstance(value, list | dict)}
-    inner = len(records) == 1 and any(dict in map(type, entries_of(value)) for _, value in cells)
-    plain = all(isinstance(record, dict) for record in records)
-    if inner or not plain or nested == {name for name, _ in cells}:
+    index = None
+    if isinstance(content, dict):
+        one_system = content and all(mark in (0, 1) for mark in content.values())
+        index = None if one_system else [*content]
+        content = [content] if one_system else [*content.values()]
+    records = entries_of(content)
+    is_plain = all(isinstance(record, dict) for record in records)
+    frame = pd.DataFrame(records if is_plain else [], index=index if is_plain else None)
+    lists = {name for name, column in frame.items() if list in {*map(type, column)}}
+    nested = lists | {name for name, column in frame.items() if dict in {*map(type, column)}}
+    inner = len(frame) == 1 and any(dict in map(type, frame[name].iloc[0]) for name in lists)
+    if inner or not is_plain or nested == {*frame}:
         raise ValueError(
             "the JSON is not a table: a list of records, a record per line, or an object of records"
         )
-    for record in records if nested else ():
-        filled = [name for name in nested.intersection(record) if record[name] is not None]
-        record |= {name: json.dumps(record[name]) for name in filled}
-    table = frame_table(pd.DataFrame(records, index=index), path.name)
+    for name in nested:
+        frame[name] = frame[name].map(json.dumps, na_action="ignore")
+    table = frame_table(frame, path.name)
 
     def columns(positions: list[int]) -> Any:
         if odd := [table.header[k] for k in positions if table.header[k] in nested]:

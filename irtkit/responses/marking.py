@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.responses.labels import Array, Names
+    from irtkit.responses.labels import Array
 
 Plain: TypeAlias = str | float
 MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
@@ -354,19 +354,6 @@ class Coder:
                 by_item = {items[j]: pair for j in strange[:_MOST_ITEMS]}
                 remedies[k] = ask(remedy.purpose, score_range=by_item)
         return failed(code, *remedies, **cell, more=self.n_invalid - 1)
-
-
-def coded(
-    cells: Array, rows: Array, columns: Array, names: Names, marking: Marking
-) -> tuple[Array, Array | None, Coder]:
-    """Codes and trials of all cells of a matrix, and the coder, which refuses other cells."""
-    coder = Coder(marking)
-    codes, trials = coder.codes(cells, rows, columns, names[1])
-    if coder.mixed:
-        coder = Coder(marking.literal())
-        codes, trials = coder.codes(cells, rows, columns, names[1])
-    coder.refuse(*names)
-    return codes, trials, coder
 
 
 def distinct(values: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from irtkit.checks import check_number, check_unique, check_unmasked, counted, s
 from irtkit.printed import InNotebooks
 from irtkit.responses.cells import BLOCK_ROWS, MISSING, CellBuilder, Cells, counts_of
 from irtkit.responses.labels import matrix_names
-from irtkit.responses.marking import Marking, coded
+from irtkit.responses.marking import Coder, Marking
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -102,7 +102,12 @@ class ResponseMatrix(InNotebooks):
         if signed and plain and float(MISSING) not in marking.right | marking.wrong:
             marking = marking._replace(missing=marking.missing | {float(MISSING)})
         rows, columns = np.ogrid[: cells.shape[0], : cells.shape[1]]
-        codes, trials, _ = coded(cells, rows, columns, names, marking)
+        coder = Coder(marking)
+        codes, trials = coder.codes(cells, rows, columns, names[1])
+        if coder.mixed:
+            coder = Coder(marking.literal())
+            codes, trials = coder.codes(cells, rows, columns, names[1])
+        coder.refuse(*names)
         if trials is not None:
             trials = np.where(codes < 0, 0, trials)
             codes = np.rint(codes * trials)
