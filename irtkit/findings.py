@@ -335,7 +335,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "not-items": "in these columns at least half of the cells are not responses: {columns}",
     "metadata-columns": "columns with these names are perhaps not items: {columns}",
     "summary": "rows with these labels may be summaries of other rows: {labels}",
-    "own-words": "the column {columns} lacks a right response, and holds words of its own: {words}",
     "none-right": "no response is right: no cell holds {words}",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
     "none-at-chance": "Nobody at chance: [[fewer than {least} systems, or than a tenth of them, "

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.responses.columns import Names
-    from irtkit.responses.marking import Coder, Marking
+    from irtkit.responses.marking import Marking
     from irtkit.responses.matrix import ResponseMatrix
     from irtkit.responses.tables import Settings, Table
 
@@ -191,10 +191,8 @@ def _check_marks(frame: LongFrame, table: Table, layout: Layout) -> None:
     _refuse_doubted(table, layout, settings, strange)
     if coder.unusual and (summaries := _summaries(frame, layout)):
         raise ReadingError(replace(summaries[0], severity="error"))
-    if coder.n_invalid:
+    if len(coder.odd):
         _refuse_cells(frame, columns, table)
-    if coder.marking.wrong_by_default:
-        _refuse_own_words(coder, columns, settings)
     _refuse_odd(columns, settings)
     coder.refuse(*frame.names)
 
@@ -228,46 +226,41 @@ def _refuse_doubted(table: Table, layout: Layout, settings: Settings, strange: s
 
 
 def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None:
-    """Raise the error for cells that are not responses: columns that are not items, or values."""
+    """Refuse columns that are not items, and values that are not responses.
+
+    A column is none if at least half of its cells are no responses, or if none is right and others
+    are wrong because they are not right, unless another column has its words as well.
+    """
     settings, coder = frame.settings, frame.coder
-    error = coder.error(*frame.names)
-    numbers = error.finding.code in {"outside-range", "percentages", "numbers"}
-    strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
-    responses = coder.odd.assign(label=coder.odd["row" if settings.transpose else "column"])
-    by_word = responses.groupby("plain")["label"]
-    if (several := by_word.transform("nunique") > 1).any() and not numbers:
-        strange[responses.loc[several, "label"].unique()] = False  # others have words of their own
-    odd = [*columns.index[strange]]
+    error = coder.error(*frame.names) if coder.n_invalid else None
+    code = "" if error is None else error.finding.code
+    numbers = code in {"outside-range", "percentages", "numbers"}
+    strange = columns["right"].to_numpy() == 0
+    if error is not None:
+        strange = _strange(columns, more=int(numbers)).to_numpy(copy=True)
+    label = coder.odd["row" if settings.transpose else "column"].astype(int)
+    shared = label.groupby(coder.odd["plain"]).transform("nunique") > 1
+    if not numbers:
+        strange[label[shared]] = False
+    odd = [*columns.index[strange & (columns["given"] > 0)]]
     if odd and 2 * len(odd) <= len(columns):
-        values = responses.loc[strange[responses["label"].astype(int)], "plain"].unique()
+        values = coder.odd.loc[strange[label], "plain"].unique()
         sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
         ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
+        of_error = () if error is None else error.finding.remedies
         if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
-            remedies = (*error.finding.remedies, ignore)
-            raise ReadingError(replace(error.finding, remedies=remedies))
+            raise failed(code, *of_error, ignore, **error.finding.values)
         labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
-        scores = [remedy for remedy in error.finding.remedies if "score_range" in remedy.settings]
+        scores = [remedy for remedy in of_error if "score_range" in remedy.settings]
         raise failed("not-items", ignore, *labels, *scores, columns=odd)
+    if error is None:
+        return
     _refuse_long(table.header)
     labels_of_rows = table.header if settings.transpose else frame.respondents.names
     key = next((name for name in labels_of_rows if plain_name(name) in KEY_ROWS), None)
-    if key is not None and error.finding.code in {"answers", "levels", "words"}:
+    if key is not None and code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     raise error
-
-
-def _refuse_own_words(coder: Coder, columns: pd.DataFrame, settings: Settings) -> None:
-    """Refuse a column where nothing is right and that has words of its own, such as families."""
-    import pandas as pd
-
-    solved = columns["right"].to_numpy() > 0
-    label = coder.odd["row" if settings.transpose else "column"].astype(int)
-    own = coder.odd[~pd.Series(solved[label]).groupby(coder.odd["plain"]).transform("any")]
-    for k in label[own.index].unique() if solved.any() else ():
-        words = own.loc[label[own.index] == k, "value"].astype(str).unique()
-        name = str(columns.index[k])
-        ignore = Remedy({"ignore": [*listed(settings.ignore), name]}, "ignore")
-        raise failed("own-words", ignore, columns=[name], words=sorted(words))
 
 
 def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:

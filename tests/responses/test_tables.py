@@ -95,7 +95,7 @@ def test_a_row_without_a_label_is_named(column: Any) -> None:
 @pytest.mark.parametrize(("table", "settings", "code"), [
     (WIDE, {"key": "gold"}, "no-key"),
     (WIDE, {"key": dict.fromkeys(EXPECTED.items, "A")}, "no-match"),
-    (WORDS, {"right": "ok"}, "own-words"),
+    (WORDS, {"right": "ok"}, "not-items"),
     (pd.DataFrame([["o1", "1", "0"]], columns=["gpt", "1", "0"]), {}, "no-header"),
     (WIDE.rename(columns={"2": "q1 "}), {}, "items-alike"),
 ])  # fmt: skip
