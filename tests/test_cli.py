@@ -124,7 +124,7 @@ def test_metrics_are_printed_with_their_direction(here: Path) -> None:
 def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
     lines = printed("demo --out 'my tables'", tmp_path).splitlines()
     assert len(lines) <= 40
-    assert lines[0].startswith("digit-1361 is probably mislabelled. The answer key says 5")
+    assert lines[0].startswith("digit-1553 is probably mislabelled. The answer key says 8")
     assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
     assert shlex.split(lines[-1])[-2:] == ["report", "my tables"]
 
@@ -136,7 +136,7 @@ def test_the_commands_of_the_readme_run_on_what_the_demo_writes(tmp_path: Path) 
     commands = re.findall(r"(?m)^irtkit (\w+ irtkit-demo\S*)", readme)
     told = {command: printed(command, tmp_path) for command in commands}
     assert len(told) == 4
-    assert "digit-1361" in told["audit irtkit-demo/responses.csv"]
+    assert "digit-1553" in told["audit irtkit-demo/responses.csv"]
     assert (tmp_path / "irtkit-demo" / "responses.html").exists()
 
 

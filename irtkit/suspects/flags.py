@@ -159,7 +159,7 @@ def flag_items(
     >>> result = irtkit.fit(crowd.responses, "2PL")
     >>> flagged = irtkit.flag_items(result, predictions=crowd.predictions)
     >>> flagged.iloc[0][["strong_answer", "marked_right"]].to_dict()
-    {'strong_answer': 6, 'marked_right': 5}
+    {'strong_answer': 1, 'marked_right': 8}
     """
     thresholds = fdr, extreme_difficulty, chance
     table, _, findings = flagged(result, *thresholds, families, predictions, poor_fit=poor_fit)

@@ -6,7 +6,8 @@ as likely as its own key is right, or their mean curve or a flat one at another 
 key is chosen by a share q of those who fail the item as it was meant: P'_g = f + (1 − 2f) q (1 −
 P_g). Right responses in a group are beta-binomial with mean P_g and precision M, which is estimated
 from the bank. It makes a large group count for at most about M respondents, as far as curves of
-ordinary items vary.
+ordinary items vary. Where respondents are near-duplicates, each counts for the share of one that
+the effective sample size is of their number.
 
 Where answers are known, an item is keyed again to every other answer c. The likelihood of a key is
 the likelihood of its right and wrong responses, times the Dirichlet-multinomial(½) of the wrong
@@ -217,10 +218,10 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     >>> responses = crowd.responses
     >>> result = irtkit.fit(responses, standard_errors=False)
     >>> found = irtkit.wrong_keys(result, crowd.predictions)
-    >>> found.loc[["digit-1658"], ["p_wrong_key", "likely_answer"]].round(2)
+    >>> found.loc[["digit-1553"], ["p_wrong_key", "likely_answer"]].round(2)
                 p_wrong_key likely_answer
     item
-    digit-1658          1.0             3
+    digit-1553          1.0             1
     """
     result = result_for("wrong_keys", result)
     verdict = result.key_verdict if predictions is None else keyed(result, predictions)
@@ -353,6 +354,7 @@ class _Groups(NamedTuple):
     number: Any  # Group of each by composite of abilities, (n, n_composites).
     composite: Any  # Composite that each item measures, (n_items,).
     n: int
+    evidence: float  # What a respondent counts for, below 1 if many are near-duplicates.
 
     @classmethod
     def of(cls, result: FitResult) -> _Groups:
@@ -365,12 +367,12 @@ class _Groups(NamedTuple):
         in_order = np.repeat(np.arange(n), [len(part) for part in np.array_split(rows, n)])
         number = np.empty(order.shape, dtype=np.int8)
         np.put_along_axis(number, order, in_order[:, None].astype(np.int8), axis=0)
-        return cls(rows, number, composite.ravel(), n)
+        return cls(rows, number, composite.ravel(), n, result.evidence)
 
     def members(self, composite: int, block: slice = slice(None)) -> Array:
-        """1 where a respondent is in a group, (n_groups, n)."""
+        """What a respondent counts for in a group, 0 in others, (n_groups, n)."""
         of_group = self.number[block, composite] == np.arange(self.n)[:, None]
-        return np.asarray(of_group, dtype=np.float64)
+        return np.asarray(self.evidence * of_group)
 
 
 def _grouped(result: FitResult, groups: _Groups) -> tuple[Array, Array, Array]:

@@ -82,6 +82,18 @@ def test_probabilities_are_shares_of_wrong_keys() -> None:
     assert wrong[sure].mean() == pytest.approx(p[sure].mean(), abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore::irtkit.IRTWarning")
+def test_families_of_systems_are_no_evidence_of_wrong_keys() -> None:
+    called = 0
+    for seed in range(5):
+        parents, generator = crowd(10, 200, seed)
+        values = np.repeat(parents, 20, axis=0)
+        values = np.where(generator.random(values.shape) < 0.1, 1 - values, values)
+        result = irtkit.fit(values, standard_errors=False)
+        called += (irtkit.wrong_keys(result)["p_wrong_key"] > 0.9).sum()
+    assert called <= 1
+
+
 def test_missing_cells_are_left_out() -> None:
     values, generator = crowd(100, 300, 5)
     values[:, :N_PLANTED] = 1 - values[:, :N_PLANTED]
