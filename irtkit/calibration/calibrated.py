@@ -328,7 +328,7 @@ def changes_since(
         mean = np.stack([items.discrimination, items.intercept], axis=1)
         prior = Prior(mean, np.linalg.inv(errors))
     else:
-        _, *pairs = np.intersect1d(*systems, return_indices=True)
+        pairs = np.intersect1d(systems[0], systems[1], return_indices=True)[1:]
     copies = max(near_duplicates(group).copies for group in answers)
     return changes(items, answers, fdr, prior=prior, pairs=pairs, copies=copies)
 

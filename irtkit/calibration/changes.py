@@ -149,8 +149,8 @@ def changes(
         z[~tested] = np.nan
         by_rank = false_discovery(2 * ndtr(-np.abs(z)))
         size = np.nan_to_num(np.abs(z))
-        first = size >= _AT_ONCE * size[kept].max()
-        stays = ~(by_rank <= fdr) | (kept & ~first)
+        large = size >= _AT_ONCE * size[kept].max()
+        stays = ~(by_rank <= fdr) | (kept & ~large)
         if anchors is not None or (stays == kept).all() or stays.sum() < LEAST_ITEMS - 1:
             break
         kept = stays

@@ -74,15 +74,15 @@ class Drift(Printed):
             "easier": [*became.index[became == "easier"]],
             "harder": [*became.index[became == "harder"]],
         }
-        found = [Finding("drifted-items" if n else "no-drift", "note", values)]
+        notes = [Finding("drifted-items" if n else "no-drift", "note", values)]
         if n:
-            found.append(Finding("drift-shift", "note", self.shift.points))
+            notes.append(Finding("drift-shift", "note", self.shift.points))
         if n < len(became):
-            found.append(Finding("drift-improved", "note", self.improvement.points))
+            notes.append(Finding("drift-improved", "note", self.improvement.points))
         if self.removed or self.added:
             changed = {"n_removed": len(self.removed), "n_added": len(self.added)}
-            found.append(Finding("drift-other-items", "note", changed))
-        return tuple(found)
+            notes.append(Finding("drift-other-items", "note", changed))
+        return tuple(notes)
 
     def shown(self) -> Shown:
         """Return the items that drift, and what that does to scores."""
@@ -183,7 +183,7 @@ def drift(old: object, new: object, *, fdr: float = 0.05, **reading: Any) -> Dri
             f"old and new have {len(common)} items in common by label, and drift needs "
             f"{LEAST_ITEMS}"
         )
-    tested = changes_since(earlier, matrices[1], common, fdr=fdr)
+    tested = changes_since(earlier, matrices[1], list(common), fdr=fdr)
     became = np.where(tested.change > 0, "easier", "harder")
     columns = {
         "became": np.where(tested.called, became, ""),

@@ -114,3 +114,32 @@ def test_it_prints_within_80_columns() -> None:
     text = str(changed(60, 0.0, 0)[0])
     assert "Easier: " in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_link_fixed_items_and_groups_name_the_items_that_drift() -> None:
+    old, new, easier = versions(200, 0.5, 6)
+    first, second = irtkit.fit(old), irtkit.fit(new)
+    drift = irtkit.drift(first, new).items
+    drifting = set(drift.index[drift["became"] != ""])
+    linked = irtkit.link(first, second).items
+    with pytest.warns(UserWarning, match="Anchor drift"):
+        later = irtkit.fit(new, fixed=first)
+    assert set(linked.index[linked["drifts"]]) == drifting
+    assert set(later.items.query("drifts").index) == drifting
+    np.testing.assert_allclose(later.items["drift_z"], drift["z"][list(old.items)])
+    both = irtkit.ResponseMatrix(np.vstack([old.values, new.values]))
+    groups = np.repeat(["old", "new"], 200)
+    compared = irtkit.differential_functioning(both, groups, reference="old")
+    harder_before = set(compared.index[compared["harder_for"] == "old"])
+    planted = {item for item, shift in zip(old.items, easier, strict=True) if shift}
+    assert len(planted & drifting) >= 8
+    assert len(harder_before ^ drifting) <= 2
+
+
+def test_without_earlier_answers_fixed_items_are_tested_by_their_errors() -> None:
+    old, new, easier = versions(200, 0.5, 7)
+    table = irtkit.fit(old).items
+    with pytest.warns(UserWarning, match="Anchor drift"):
+        drifts = irtkit.fit(new, fixed=table).items["drifts"].to_numpy()
+    assert drifts[easier > 0].sum() >= 8
+    assert drifts[easier == 0].sum() <= 2
