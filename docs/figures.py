@@ -477,9 +477,11 @@ drift = levels/drift
 each calibration {data} | pairs {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
 pairs with an item that drifts {sets_called:.1%}
 
-matching = levels/matching
-groups {data} | items {n_items} | p below 0.05, weighted sum {weighted:.1%} |
-p below 0.05, plain sum {plain:.1%}
+versions = versions/studies
+systems in each version {n} | new ones abler by {shift:.1f} SD | changed items {n_drifting} |
+these are {systems} | answers that repeat {repeats:.0%} | data sets {data_sets} |
+found {found:.1f} | false {false:.2f} | data sets with a call {sets_called:.0%} |
+intervals of the shift of scores cover {shift_covered:.0%}
 
 differential = differential
 setting {setting} | groups {n_reference} + {n_focal} | items {n_items} |
