@@ -250,7 +250,7 @@ _GATE = (
     "A drop of more than the allowed {allowed}"
 )
 _CERTAINTY = "{certainty:.4g}% certainty"
-_CELL = "respondent {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
+_CELL = "system {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
 
 _FURTHER = (
     "[[. {n_unsure:further slope} {n_unsure:is|are} estimated below 0, but not significantly]]"
@@ -293,7 +293,7 @@ PURPOSES = {  # What settings do, by code.
     "systems": "if they are different systems",
     "ignore": "to leave it out",
     "keep": "if all columns are items",
-    "labels": "if it holds the respondents",
+    "labels": "if it holds the systems",
     "holds-items": "if it holds the items",
     "column": "with the name of the column",
     "transpose": "if rows are items and columns are systems",
@@ -305,7 +305,6 @@ PURPOSES = {  # What settings do, by code.
     # From fit
     "leave-out": "to leave them out",
     "finite": "for finite estimates",
-    "criteria": "to compare models",
     "unique": "for a unique estimate",
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
@@ -346,7 +345,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "items-alike": "the columns {kept} and {label} differ only by {how!s}",
     "labels-merged": "the labels {label} and {kept} differ only by {how!s} and are read "
     "as one[[ (and {more:more label})]][[. Both have answers to the same item: {item}]]",
-    "no-respondent-column": "no column is recognised as the respondents among {columns}",
+    "no-respondent-column": "no column is recognised as the systems among {columns}",
     "no-item-column": "no column is recognised as the items among {columns}",
     "no-judge-column": "no column is recognised as the judges among {columns}",
     "judge-column": "the column {column} names {n:judge}, and a mark depends on its judge. Adjust "
@@ -354,7 +353,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "two-values": "{label} has two values in {column}: {values}",
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may hold the {role!s}: {columns}",
-    "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
+    "repeated": "system {respondent}[[, item {item}]] occurs in several rows[[ (and "
     "{more:more row})]][[, which differ in {columns}]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "
     "and the same item has several",
@@ -374,15 +373,15 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "votes": "the rows are votes between two systems, not responses to items. irtkit does not "
     "read votes: choix, evalica and arena-rank rate systems by them",
     "sparse-zeros": "the sparse array stores zeros. Pass its .toarray() if cells that are not "
-    "stored are wrong too, or a long table of respondent, item and response if they are missing",
+    "stored are wrong too, or a long table of system, item and response if they are missing",
     "transposed": "rows look like items ({item}) and columns like systems ({respondent})",
     "orientation": "rows are named by the column {corner} ({row}), and may be systems or items",
     # From reading files
     "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",
     "nothing-read": "none of {n:file} can be read",
     "damaged": "{message!s}",
-    "file-names": "no column is recognised as the respondents, so the names of {n:file} are the "
-    "respondents: {labels!s}[[, and the {kind!s}s are {others!s}]]",
+    "file-names": "no column is recognised as the systems, so the names of {n:file} are the "
+    "systems: {labels!s}[[, and the {kind!s}s are {others!s}]]",
     # From responses the matrix
     "file": "{message!s}",
     # From io readers of logs
@@ -394,8 +393,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "skipped-tables": "skipped {n:table} because the path holds evaluation logs: {files!s}. "
     "The command irtkit merge LOGS TABLES puts logs and tables together",
     "copies": "left out {n:log} with copies, retries or parts of other runs: {files!s}",
-    "older-runs": "left out {n:older run} of respondents with newer runs on the same task: "
-    "{files!s}",
+    "older-runs": "left out {n:older run} of systems with newer runs on the same task: {files!s}",
     "unfinished-runs": "samples that failed or did not run are missing, not wrong, in {n:log}: "
     "{files!s}[[. {n_failed:sample} failed]][[. {n_absent:sample} did not run]][[. Status: "
     "{statuses!s}]]",
@@ -439,7 +437,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "estimate, and the chi-square distribution does not hold for them",
     "weighted-evidence": "Near-duplicates: {n:system} answer like about {n_eff} independent "
     "ones. Log-likelihoods are multiplied by {evidence:.2f}",
-    "few-for-parameters": "Rough p-value: the chi-square distribution holds for many respondents. "
+    "few-for-parameters": "Rough p-value: the chi-square distribution holds for many systems. "
     "Here {n} determine {n_parameters:parameter}",
     # From scoring
     "linked": "{method!s} by {n_kept} of {n:common item}: slope {slope:.3f} ± "
@@ -476,12 +474,12 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "none-called": "No item is called. Wrong keys are not searched for in such data",
     "uninformative-items": f"Uninformative items: {{n}} of {{n_items}}{_COUNTED}. Names: "
     "{items!s}",
-    "similar": "Similar respondents: {n:pair} agree more than abilities explain, most of all "
+    "similar": "Similar systems: {n:pair} agree more than abilities explain, most of all "
     "{respondent!s} and {other!s} (agreement {agreement:.0%}, expected {expected:.0%})",
-    "sparse-not-compared": "Sparse matrix: similar respondents are not listed",
+    "sparse-not-compared": "Sparse matrix: similar systems are not listed",
     "verdicts-doubted": "Verdicts doubted: one ability does not explain the responses, as the fit "
     "warned. Wrong keys may be missed, and flagged items may have correct keys. Audit a fit with "
-    "abilities='auto', audit each kind of item separately, or name the families of respondents",
+    "abilities='auto', audit each kind of item separately, or name the families of systems",
     "low-power": "Low power: [[{n_systems:independent system}]][[{n_families} families]] reveal "
     "about {power:.0%} of items with a reversed key and typical discrimination. Larger "
     "numbers reveal more",
@@ -493,7 +491,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "only-noise": "Only noise: what the responses have in common may be chance, or "
     "[[{n_systems:independent system}]][[{n_families} families]] are too few to show it. Negative "
     "discrimination cannot be found",
-    "fit-not-tested": "Fit not tested: fewer than 30 respondents answered every item, or fewer "
+    "fit-not-tested": "Fit not tested: fewer than 30 systems answered every item, or fewer "
     "than half of them, or too few right and wrong responses are expected",
     # From selection
     "fixed-order": "Fixed order: the first {n:item} of the ranking are asked in its order. On "
@@ -520,7 +518,6 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "gate-new-items": "New items: {n:item} of a compared system {n:has|have} a response in the new "
     "run only, and {n:is|are} left out for this system",
     # From fit, notes
-    "prior-left-out": "AIC* and BIC* leave out the prior",
     "guessing-prior": "the prior of guessing is centred on {chance:.2f}",
     "lower-bound": "evidence lower bound {elbo:.3f}. Item estimates are posterior means",
     "counted-trials": "repeated trials correlate by {correlation:.2g} beyond what the model "

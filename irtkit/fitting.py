@@ -603,11 +603,11 @@ def check_data(responses: ResponseMatrix, method: EM | Variational) -> None:
     n_items = responses.n_items
     remedy = (
         "irtkit.read_responses(…, sparse=True) keeps only the observed cells, and "
-        "method=irtkit.Variational(batch=4096) fits a part of the respondents at a time"
+        "method=irtkit.Variational(batch=4096) fits a part of the systems at a time"
     )
     # measured were 1.3 to 3.5 times more than 80 bytes per respondent and item
     needed = responses.cells.n_bytes + 80.0 * (n + n_items)
-    check_memory(needed, f"a fit of {n:,} respondents × {n_items:,} items", remedy)
+    check_memory(needed, f"a fit of {n:,} systems × {n_items:,} items", remedy)
 
 
 def refitted(

@@ -166,7 +166,7 @@ class Shown:
         """Return a heading, a table and paragraphs in Markdown."""
         blocks = [f"## {_in_markdown(self.title)}"] if self.title else []
         if self.table is not None:
-            names = [self.table.index.name or "", *self.table.columns]
+            names = headings(self.table)
             rows = [names, ["---"] * len(names), *self.table.itertuples(name=None)]
             blocks.append("\n".join(f"| {' | '.join(map(_in_markdown, row))} |" for row in rows))
         blocks += [_in_markdown(str(sentence)) for sentence in (*self.findings, *self.legend)]
@@ -183,6 +183,12 @@ class Printed(InNotebooks):
 
     def __str__(self) -> str:
         return self.shown().text()
+
+
+def headings(table: pd.DataFrame) -> list[str]:
+    """Headings of a table, in which respondents are called systems."""
+    names = (str(table.index.name or ""), *map(str, table.columns))
+    return ["system" if name == "respondent" else name for name in names]
 
 
 def _in_markdown(value: Any) -> str:
@@ -212,7 +218,7 @@ def _table_text(table: pd.DataFrame, top: int) -> str:
     from rich.text import Text
 
     rows = table.head(top).reset_index()
-    names = [str(table.index.name or ""), *map(str, table.columns)]
+    names = headings(table)
     cells = [[cell(value) for value in rows.iloc[:, k]] for k in range(len(names))]
     words = [k for k in range(len(names)) if k == 0 or is_text(cells[k])]
     widths = [

@@ -90,7 +90,7 @@ def simulate_responses(
     check_type("items", items, ItemParameters)
     theta = as_numbers("abilities", abilities)
     if theta.ndim != 1 or not np.isfinite(theta).all():
-        raise ValueError("abilities must be one finite number per respondent")
+        raise ValueError("abilities must be one finite number per system")
     check_number("missing", missing, least=0, below=1)
     if not items.known.all():
         k = int(np.argmin(items.known))
@@ -197,7 +197,7 @@ def add_synthetic(
     if taken := set(responses.respondents).intersection(names):
         added = short(min(taken))
         raise ValueError(
-            f"kinds would add a synthetic respondent {added}, and a respondent has this label"
+            f"kinds would add a synthetic respondent {added}, and a system has this label"
         )
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.full(len(names), not ordinary)])
@@ -216,7 +216,7 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     try:
         wide = np.broadcast_to(given, shape)
     except ValueError as error:
-        size = f"{counted(shape[0], 'respondent')} × {counted(shape[1], 'item')}"
+        size = f"{counted(shape[0], 'system')} × {counted(shape[1], 'item')}"
         raise ValueError(f"trials must broadcast to {size}, got shape {given.shape}") from error
     return wide.astype(count_type(int(given.max(initial=0))))
 

@@ -29,9 +29,9 @@ def here(tmp_path: Path) -> Path:
 
 def test_fit_prints_a_summary_and_writes_its_files(here: Path) -> None:
     done = run("fit few.csv --model 1PL --out tables", here)
-    told = "irtkit: 4 respondents × 3 items. Read from few.csv (wide table).\n"
+    told = "irtkit: 4 systems × 3 items. Read from few.csv (wide table).\n"
     assert (done.returncode, done.stderr) == (0, told)
-    assert "1PL fitted to 4 respondents × 3 items" in done.stdout
+    assert "1PL fitted to 4 systems × 3 items" in done.stdout
     assert "\nnext: irtkit audit looks for " in done.stdout
     written = sorted(path.name for path in (here / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "result.npz", "summary.json"]
@@ -152,14 +152,14 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     typed = printed("inspect .", tmp_path).splitlines()[-1].strip()
     assert typed == "irtkit fit . --metric match --repeats count"
     done = run(typed.removeprefix("irtkit "), tmp_path)
-    assert done.stderr.startswith("irtkit: 3 respondents × 3 items. Read from . (inspect")
-    assert "2PL fitted to 3 respondents × 3 items" in done.stdout
+    assert done.stderr.startswith("irtkit: 3 systems × 3 items. Read from . (inspect")
+    assert "2PL fitted to 3 systems × 3 items" in done.stdout
     assert "--metric match" in refused("fit .", tmp_path)
 
 
 def test_merge_writes_a_table_that_is_read_back(here: Path) -> None:
     (here / "other.csv").write_text("model,item,correct\ne,q1,1\n")
-    assert "5 respondents × 3 items" in printed("merge few.csv other.csv --out a.parquet", here)
+    assert "5 systems × 3 items" in printed("merge few.csv other.csv --out a.parquet", here)
     assert irtkit.read_responses(here / "a.parquet").respondents == tuple("abcde")
     assert "--repeats count" in run("merge few.csv few.csv --out a.csv", here).stderr
     counted = printed("merge few.csv few.csv other.csv --repeats count --out a.csv", here)

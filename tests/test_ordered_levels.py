@@ -93,7 +93,7 @@ def test_the_command_line_fits_and_scores_levels(tmp_path: Path) -> None:
         ("binary", 0.5, "kind \"binary\".*'m', item 'q' has 0.5 out of 1"),
         ("counts", 0.5, 'kind "counts".*0.5 out of 1.*item_table'),
         ("levels", 0.5, 'kind "levels".*0.5 out of 1'),
-        ("rubric", 1, "kind in the item_table must be.*'q' is 'rubric'"),
+        ("rubric", 1, "kind in the item_table must be.*'q' it is 'rubric'"),
     ],
 )
 def test_cells_must_be_of_the_declared_kind(kind: str, cell: float, words: str) -> None:

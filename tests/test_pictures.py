@@ -35,7 +35,7 @@ def closed_figures() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def result() -> irtkit.FitResult:
-    """150 respondents × 60 items, the first four inverted, with labels that mean mathematics."""
+    """150 systems × 60 items, the first four inverted, with labels that mean mathematics."""
     responses = crowds.crowd("inverted").responses
     labels = [f"$q_{k}$" for k in range(60)]
     with warnings.catch_warnings(action="ignore"):

@@ -83,3 +83,12 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     suspects, systems = printed.getvalue().split("respondent")[:2]
     assert re.search("quiz/1 .*True.*question 1 .*yes", suspects)
     assert "system-" in systems.split("\n")[1]
+
+
+def test_an_installation_without_jax_has_every_other_package() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    named = re.search(r"pip install (backports.*)", page)
+    assert named is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split("[>;=]", package)[0] for package in project["dependencies"]}
+    assert {*named[1].split()} == needed - {"jax"}

@@ -56,7 +56,7 @@ def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
         ({"abilities": [np.nan]}, "abilities"),
         ({"missing": 1.0}, "missing must be at least 0 and below 1"),
         ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
-        ({"trials": [1, 2]}, r"broadcast to 1 respondent × 3 items, got shape \(2,\)"),
+        ({"trials": [1, 2]}, r"broadcast to 1 system × 3 items, got shape \(2,\)"),
         ({"trials": 0}, "every cell is missing"),
         ({"item_labels": ["x"]}, "3 labels"),
     ],

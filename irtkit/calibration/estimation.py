@@ -129,7 +129,7 @@ def specified(
     """What a fit is to estimate: patterns, items and their prior."""
     patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
-        raise ValueError("responses holds no response of a real respondent")
+        raise ValueError("responses holds no response of a real system")
     whole = patterns.with_most_trials()
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     # Beside fixed items both have their slope.

@@ -589,7 +589,7 @@ class FitResult(Questions, Printed):
 
         s is :attr:`evidence`: 1, or less where respondents are near-duplicates (a quasi-AIC). The
         criterion supposes that L is a maximum and all k parameters are free. A prior violates
-        both, so compare fits with ``prior=None`` (``print`` marks others).
+        both, so compare fits with ``prior=None``.
         """
         return -2 * self.evidence * self.log_likelihood + 2 * self.n_parameters
 
@@ -636,7 +636,7 @@ class FitResult(Questions, Printed):
         shape = (len(theta), self.n_abilities) if self.several is not None else (theta.size,)
         if theta.shape != shape or not np.isfinite(theta).all():
             raise ValueError(
-                f"abilities must be finite numbers, {self.n_abilities} for each respondent, got "
+                f"abilities must be finite numbers, {self.n_abilities} for each system, got "
                 f"shape {theta.shape}"
             )
         rows = given.index if isinstance(given, pd.Series | pd.DataFrame) else None
@@ -698,7 +698,7 @@ class FitResult(Questions, Printed):
         model: str = self.model
         if self.several is not None:
             model = f"{model}, {self.structure}, {self.n_abilities} abilities"
-        n = counted(self.n_real, "respondent")
+        n = counted(self.n_real, "system")
         n_items = counted(len(self.item_labels), "item")
         return f"FitResult({model}, {n} × {n_items}, {state})"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from irtkit.checks import counted
 from irtkit.data.slopes import FALSE_DISCOVERY_RATE, called_negative
-from irtkit.findings import Finding, Remedy
+from irtkit.findings import Finding
 from irtkit.printed import LABEL, Shown, printable, shortened
 
 if TYPE_CHECKING:
@@ -37,21 +37,17 @@ def about(result: FitResult) -> list[str]:
     n_synthetic = int(result.synthetic.sum())
     source = getattr(result.responses, "source", None)
     synthetic = f" and {n_synthetic:,} synthetic" if n_synthetic else ""
-    n = counted(result.n_real, "respondent")
+    n = counted(result.n_real, "system")
     n_items = counted(len(result.item_labels), "item")
     state = "converged" if result.converged else "NOT CONVERGED"
     steps = counted(result.n_iterations, "iteration" if result.elbo is None else "variational step")
     grid = result.quadrature
     points = "" if grid is None else f" on {counted(grid.n_nodes, 'quadrature point')}"
-    mark = "*" if result.settings.prior else ""
-    criteria = (
-        f"log-likelihood {result.log_likelihood:.3f}, AIC{mark} {result.aic:.1f}, "
-        f"BIC{mark} {result.bic:.1f} ({counted(result.n_parameters, 'parameter')})"
-    )
+    parameters = counted(result.n_parameters, "parameter")
     return [
         f"{result.model} fitted to {n}{synthetic} × {n_items}",
         f"{state} after {steps}{points}",
-        criteria,
+        f"log-likelihood {result.log_likelihood:.3f} ({parameters})",
         *([] if source is None else [printable(str(source))]),
         *(f"{finding.severity}: {finding}" for finding in findings),
     ]
@@ -61,10 +57,6 @@ def notes(result: FitResult) -> Iterator[Finding]:
     """What is worth knowing of a fit and limits nothing: priors, scale, remarkable items."""
     settings = result.settings
     prior = settings.prior if isinstance(settings.prior, dict) else {}
-    if prior:
-        em, code = ({}, "") if result.method == "em" else ({"method": "em"}, "method='em', ")
-        remedy = Remedy({**em, "prior": "none"}, "criteria", code=f"{code}prior=None")
-        yield Finding("prior-left-out", "note", {}, (remedy,))
     if result.model == "3PL" and isinstance(chance := prior.get("chance"), float):
         yield _note("guessing-prior", chance=chance)
     if result.posterior is not None:
@@ -163,7 +155,7 @@ def _best(result: FitResult) -> Shown:
     component = ["component"] * (result.components is not None)
     real = result.respondents.iloc[result.best_first]
     rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
-    title = f"respondents with the highest {'score' if result.at_chance else 'ability'}"
+    title = f"systems with the highest {'score' if result.at_chance else 'ability'}"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
     if n_first >= _SHOWN and not result.at_chance:
         title += f" ({n_first:,} are equally high)"

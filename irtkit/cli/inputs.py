@@ -176,7 +176,7 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
             "fitted again. Give the responses instead"
         )
     result = load(given.responses)
-    n, n_items = counted(result.n_real, "respondent"), counted(len(result.item_labels), "item")
+    n, n_items = counted(result.n_real, "system"), counted(len(result.item_labels), "item")
     where = printable(str(given.responses))
     logging.getLogger("irtkit").info("%s × %s, from the fit in %s", n, n_items, where)
     show_log()
@@ -234,9 +234,9 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
 
 
 _OF_COLUMN = {
-    "families": "the respondent and its family",
-    "family": "the respondent and its family",
-    "groups": "the respondent and its group",
+    "families": "the system and its family",
+    "family": "the system and its family",
+    "groups": "the system and its group",
     "clusters": "the item and its cluster",
 }
 

@@ -119,7 +119,7 @@ class Answered(NamedTuple):
         for name in names:
             if name not in self.respondents:
                 hint = did_you_mean(name, self.respondents)
-                raise ValueError(f"systems: {short(name)} is not a respondent{hint}")
+                raise ValueError(f"systems: {short(name)} is no system of the responses{hint}")
         return np.array([self.respondents.index(name) for name in names], dtype=np.intp)
 
     def part(self, row: int) -> Part:

@@ -245,7 +245,7 @@ def family_codes(result: Expecting, families: Any) -> NDArray[np.int64]:
         return linked(result, alike_pairs(result, USUAL_EXCESS))
     members = []
     for name, label in zip(family_names(result, families), result.respondent_labels, strict=True):
-        members.append(f"respondent {label}" if name is None else f"of {name}")
+        members.append(f"system {label}" if name is None else f"of {name}")
     return np.unique(members, return_inverse=True)[1]
 
 

@@ -116,7 +116,7 @@ def held_out_predictions(
     answered = np.flatnonzero(whole.margins.item_responses[0])
     whole = whole.chosen(whole.answering).with_columns(generator.permutation(answered))
     if whole.n < 2:
-        raise ValueError("responses must hold at least two respondents with responses")
+        raise ValueError("responses must hold at least two systems with responses")
     fold = generator.permutation(whole.n) % folds
     parts = np.linspace(0, whole.n_items, min(folds, whole.n_items) + 1).astype(int)
     scores = [_Scores((whole.n, whole.n_items)) for _ in names]

@@ -178,7 +178,7 @@ def _finished(
     shaping = {name: value for name, value in given.items() if value is not None}
     matrix.source = source = Source(files, form, shaping, tuple(findings))
     if _LOGGER.isEnabledFor(logging.INFO):
-        size = counted(matrix.n_respondents, "respondent"), counted(matrix.n_items, "item")
+        size = counted(matrix.n_respondents, "system"), counted(matrix.n_items, "item")
         _LOGGER.info("%s × %s. %s", *size, printable(str(source)))
     return matrix
 

@@ -117,7 +117,7 @@ def py_irt_table(path: Path) -> Table:
         if not isinstance(subject, str | int) or not isinstance(responses, dict):
             raise ValueError('the line is not {"subject_id": "…", "responses": {"item": 1, …}}')
         if str(subject) in rows:
-            raise ValueError(f"respondent {short(str(subject))} occurs twice")
+            raise ValueError(f"system {short(str(subject))} occurs twice")
         rows[str(subject)] = responses
 
     for_each("line", json_lines(path, unique=True), add)

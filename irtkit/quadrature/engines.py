@@ -20,6 +20,7 @@ for each shape of a matrix, and then runs about twice as fast, on all cores or o
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -398,10 +399,13 @@ def _by_group(xp: Any, group: Any, n_groups: int, table: Any) -> Any:
 
 
 def engine_of(patterns: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
-    """Return the engine that suits the matrix, or computes on the devices of a mesh."""
+    """Return the engine that suits the matrix, or computes on the devices of a mesh.
+
+    An installation without JAX computes everything else with NumPy.
+    """
     by_score = patterns.complete and not with_guessing
     few = by_score or patterns.cells.size < _MANY_CELLS
-    if patterns.sparse or (few and mesh is None):
+    if patterns.sparse or (mesh is None and (few or find_spec("jax") is None)):
         return NumpyEngine(patterns)
     from irtkit.quadrature.compiled import JaxEngine
 

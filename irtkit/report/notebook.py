@@ -65,7 +65,7 @@ def _corner(responses: ResponseMatrix) -> Shown:
         texts = texts + "/" + tried.astype(str)
     respondents = pd.Index(responses.respondents[:rows], name="respondent")
     items = [cut(name, _SHORT) for name in responses.items[:columns]]
-    caption = f"the first {counted(rows, 'respondent')} and {counted(columns, 'item')}"
+    caption = f"the first {counted(rows, 'system')} and {counted(columns, 'item')}"
     corner = pd.DataFrame(np.where(tried > 0, texts, ""), respondents, items)
     mean = f"a mean of {share:.1%}" if responses.has_scores else f"{share:.1%} right"
     return Shown(caption, corner, findings=[f"{responses!r}, {mean}"])

@@ -14,7 +14,7 @@ from irtkit.checks import counted
 from irtkit.findings import reasons_text
 from irtkit.pictures import fitted
 from irtkit.pictures.svg import svg
-from irtkit.printed import is_text, percent, printable
+from irtkit.printed import headings, is_text, percent, printable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -97,5 +97,6 @@ def environment() -> Environment:
     made.filters |= {"cut": cut, "counted": counted, "number": number_text, "percent": percent}
     made.filters["words"] = lambda table: [name for name in table if is_text(table[name])]
     made.filters |= {"reasons": reasons_text, "strong": strong_answer, "evidence": evidence}
+    made.filters["headings"] = headings
     made.globals |= {"svg": svg, "link": link, "pictures": fitted}
     return made

@@ -185,7 +185,7 @@ class Cells:
 
     def to_dense(self) -> Cells:
         """Return the same cells in tables, however large these are."""
-        check_memory(self.dense_bytes, "a table of {} respondents × {} items".format(*self.shape))
+        check_memory(self.dense_bytes, "a table of {} systems × {} items".format(*self.shape))
         return Cells(self.successes, self.trials)
 
     def part(self, rows: Any, columns: Any = None) -> Cells:
@@ -409,7 +409,7 @@ def counts_of(successes: Array, trials: Array, names: Names) -> tuple[Array, Arr
         shown = f"{short(successes[row, column])} out of {short(trials[row, column])}"
         raise ValueError(
             f"successes and trials must be whole numbers, 0 ≤ successes ≤ trials ≤ {MOST_TRIALS}: "
-            f"respondent {short(names[0][row])}, item {short(names[1][column])} has {shown}"
+            f"system {short(names[0][row])}, item {short(names[1][column])} has {shown}"
             + and_more(int(bad.sum()) - 1, "such cell")
         )
     tried = np.nan_to_num(tried)

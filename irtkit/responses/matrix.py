@@ -455,7 +455,7 @@ class ResponseMatrix(InNotebooks):
 
     def __repr__(self) -> str:
         shape, n_observed = self.n_respondents * self.n_items, self.cells.n_observed
-        shown = counted(self.n_respondents, "respondent")
+        shown = counted(self.n_respondents, "system")
         if n_synthetic := int(self.synthetic.sum()):
             shown += f" ({n_synthetic} synthetic)"
         shown += f" × {counted(self.n_items, 'item')}"

@@ -649,7 +649,7 @@ def _check_levels(
         row, k = divmod(int(wrong.argmax()), wrong.shape[1])
         raise ValueError(
             f"responses must have the levels of the items: item {short(matrix.items[columns[k]])} "
-            f"has a highest score of {items.top[k]:.0f}, and that of respondent "
+            f"has a highest score of {items.top[k]:.0f}, and that of system "
             f"{short(matrix.respondents[row])} is {tried[row, k]:.0f}"
         )
 

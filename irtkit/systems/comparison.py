@@ -224,11 +224,13 @@ def _places(result: FitResult, names: Iterable[str]) -> NDArray[np.intp]:
     place = {label: k for k, label in enumerate(result.respondent_labels)}
     for name in names:
         if name not in place:
-            raise ValueError(f"{short(name)} is not a respondent{did_you_mean(name, [*place])}")
+            raise ValueError(
+                f"{short(name)} is no system of the result{did_you_mean(name, [*place])}"
+            )
         if not result.patterns.real[place[name]]:
-            raise ValueError(f"respondent {short(name)} is synthetic")
+            raise ValueError(f"{short(name)} is a synthetic respondent")
         if not result.patterns.answering[place[name]]:
-            raise ValueError(f"respondent {short(name)} lacks responses")
+            raise ValueError(f"system {short(name)} lacks responses")
     return np.array([place[name] for name in names], dtype=np.intp)
 
 

@@ -303,7 +303,7 @@ def answers_by_component(
             f"has {n:,} (result.respondents lists all, without ranks)"
         )
     if not n:
-        raise ValueError("result lacks a real respondent with a response to rank")
+        raise ValueError("result lacks a real system with a response to rank")
     table = _score_table(result, level)
     component: Any = np.ones(patterns.n)
     if result.components is not None:

@@ -152,7 +152,7 @@ def test_probabilities_are_those_of_the_model(by_task: FitResult) -> None:
     z = items["intercept"] + items["discrimination_maths"] - 2 * items["discrimination_law"]
     p = by_task.probability([[1.0, -2.0]]).iloc[0]
     assert p.to_numpy() == pytest.approx(1 / (1 + np.exp(-z.to_numpy())))
-    with pytest.raises(ValueError, match="2 for each respondent"):
+    with pytest.raises(ValueError, match="2 for each system"):
         by_task.probability([[1.0]])
 
 

@@ -71,7 +71,7 @@ def test_scores_of_the_fitted_systems_are_those_of_the_fit(tmp_path: Path) -> No
     assert (part["n_responses"] <= 20).all()
     with pytest.raises(ValueError, match="several abilities: method must be EAP"):
         irtkit.score(responses, result, "ML")
-    with pytest.raises(ValueError, match="none of the items"):
+    with pytest.raises(ValueError, match="share an item with the result"):
         irtkit.score(irtkit.ResponseMatrix([[1, 0]]), result)
 
 
@@ -160,7 +160,7 @@ def test_an_audit_finds_reversed_keys_given_all_abilities(tmp_path: Path) -> Non
         assert "<table" in found._repr_html_()
         irtkit.report(result, tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert "Items to read, most probable fault first" in page
+        assert 'class="card"' in page
         assert "&lt;b&gt;0&lt;/b&gt;" in page
         assert "<b>0" not in page
         assert 'id="abilities"' in page
@@ -176,7 +176,7 @@ def test_the_command_line_fits_ranks_compares_and_scores_by_several_abilities(
     alone = subprocess.run(  # in a process that has imported no other part
         [*command, "--out", "out"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert "2 abilities, 60 respondents" in alone.stdout
+    assert "2 abilities, 60 systems" in alone.stdout
     assert (tmp_path / "out" / "correlations.csv").exists()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["counts"]["items"] == 60

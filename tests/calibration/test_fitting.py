@@ -293,7 +293,7 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
     ("shape", "model"),
     [((1, 1), "2PL"), ((5, 1), "Rasch"), ((3, 400), "2PL"), ((400, 3), "3PL")],
 )
-@pytest.mark.filterwarnings("ignore:No ability differences")
+@pytest.mark.filterwarnings("ignore:No ability differences", "ignore:.*as if they guessed")
 def test_every_shape_and_constant_matrices_give_finite_estimates(
     shape: tuple[int, int], model: ModelName
 ) -> None:

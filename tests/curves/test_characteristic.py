@@ -115,7 +115,7 @@ def test_the_test_of_leaders_is_the_exact_sign_test() -> None:
     ("settings", "message"),
     [
         ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
-        ({"systems": ["respondent-99"]}, "'respondent-99' is not a respondent"),
+        ({"systems": ["respondent-99"]}, "'respondent-99' is no system of the responses"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:

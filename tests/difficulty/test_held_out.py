@@ -81,7 +81,7 @@ def test_synthetic_respondents_are_left_out(responses: irtkit.ResponseMatrix) ->
 def test_what_cannot_be_divided_is_refused(responses: irtkit.ResponseMatrix) -> None:
     with pytest.raises(ValueError, match="folds"):
         held_out_predictions(responses, [], folds=1)
-    with pytest.raises(ValueError, match="at least two respondents"):
+    with pytest.raises(ValueError, match="at least two systems"):
         held_out_predictions(irtkit.ResponseMatrix([[1, 0]]), [])
     with pytest.raises(TypeError, match="models must be a list"):
         held_out_predictions(responses, "2PL")

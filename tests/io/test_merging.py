@@ -41,7 +41,7 @@ def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> 
 def test_a_cell_of_several_is_an_error_or_repeats() -> None:
     again = ResponseMatrix([[0]], ["gpt"], ["q1"])
     with pytest.raises(
-        ValueError, match=r"respondent 'gpt', item 'q1' occurs in several.*repeats='count'"
+        ValueError, match=r"system 'gpt', item 'q1' occurs in several.*repeats='count'"
     ):
         merge_responses([ONE, again])
     counted = merge_responses([ONE, again], repeats="count")

@@ -146,5 +146,5 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     assert (source.files, source.format) == ((str(path),), "long table")
     assert source.settings == {"task": ["m", "n"], "threshold": 0.5, "missing": "-"}
     assert [(one.code, one.values["n"]) for one in source.findings] == [("rows-missing", 2)]
-    assert caplog.messages[0].startswith("2 respondents × 2 items")
+    assert caplog.messages[0].startswith("2 systems × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"

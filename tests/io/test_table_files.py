@@ -27,7 +27,7 @@ def test_the_sample_of_py_irt_is_read() -> None:
 @pytest.mark.parametrize(("second", "message"), [
     ('{"subject_id": "y", "responses": {"a": 1}', "line 2 is not JSON"),
     ('{"subject_id": "y", "responses": {"a": 1, "a": 1}}', "line 2: 'a' occurs twice"),
-    ('{"subject_id": "x", "responses": {}}', "line 2: respondent 'x' occurs twice"),
+    ('{"subject_id": "x", "responses": {}}', "line 2: system 'x' occurs twice"),
 ])  # fmt: skip
 def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, message: str) -> None:
     with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):

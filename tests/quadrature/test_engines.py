@@ -12,7 +12,7 @@ from scipy.stats import norm
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
-from irtkit.quadrature import Grid, NodeDensity, fixed_nodes
+from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of, posterior_weights
 from irtkit.quadrature.levels import LevelEngine
@@ -171,6 +171,16 @@ def test_sparse_rows_give_what_dense_ones_give(
         strict=True,
     ):
         assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_numpy_computes_large_matrices_where_jax_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patterns = patterns_of(drawn("3PL", 0.3, 1)[0], synthetic_is_real=False)
+    monkeypatch.setattr(engines, "_MANY_CELLS", 1)
+    assert not isinstance(engine_of(patterns, with_guessing=True), NumpyEngine)
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    assert isinstance(engine_of(patterns, with_guessing=True), NumpyEngine)
 
 
 @pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)

@@ -56,7 +56,7 @@ def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("successes", "trials", "message"),
     [
-        ([[1, 3]], [[1, 2]], "respondent 'respondent-1', item 'item-2' has 3 out of 2"),
+        ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
         ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
         ([[np.nan]], [[3]], "has nan out of 3"),
         ([[0.5]], [[1]], "whole numbers, .* trials ≤ 2147483647: .* has 0.5 out of 1"),

@@ -40,7 +40,7 @@ def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None
 @pytest.mark.parametrize("bad", [2, 1.5, -1.0, np.inf, "yes", [1]])
 def test_a_wrong_value_is_named_with_its_place_and_the_number_of_others(bad: Any) -> None:
     frame = pd.DataFrame({"a": [1, bad], "b": [1, bad]}, index=["x", "y"], dtype=object)
-    with pytest.raises(ValueError, match=r"respondent 'y', item 'a' has .*1 more cell"):
+    with pytest.raises(ValueError, match=r"system 'y', item 'a' has .*1 more cell"):
         ResponseMatrix.from_frame(frame)
 
 

@@ -114,14 +114,14 @@ def test_ranges_are_declared_for_all_items_or_by_item(values: Any, how: Any, wan
 
 @pytest.mark.parametrize(("values", "how", "message"), [
     ([[0.5, 40], [0.3, 60]], {},
-     r"respondent 'a', item 'y' has 40.*score_range=\{'y': \(0, 100\)\}"),
+     r"system 'a', item 'y' has 40.*score_range=\{'y': \(0, 100\)\}"),
     ([[0.5, 0.2], [0.3, -0.1]], {},
-     r"respondent 'b', item 'y' has -0.1.*score_range=\{'y': \(-1, 1\)\}"),
-    ([[0.5, np.inf], [0.3, 0.1]], {}, "respondent 'a', item 'y' has inf.*score_range="),
+     r"system 'b', item 'y' has -0.1.*score_range=\{'y': \(-1, 1\)\}"),
+    ([[0.5, np.inf], [0.3, 0.1]], {}, "system 'a', item 'y' has inf.*score_range="),
     ([[50, 20], [130, 7]], {"score_range": (0, 100)},
-     "between 0 and 100: respondent 'b', item 'x' has 130.*score_range="),
+     "between 0 and 100: system 'b', item 'x' has 130.*score_range="),
     ([[50, 2], [30, 1]], {"score_range": {"x": (0, 100)}},
-     "between 0 and 1: respondent 'a', item 'y' has 2"),
+     "between 0 and 1: system 'a', item 'y' has 2"),
     ([[1, 0], [1, 0]], {"score_range": {"z": (0, 9)}}, "score_range names 'z'"),
 ])  # fmt: skip
 def test_a_score_outside_its_range_is_refused_by_name(values: Any, how: Any, message: str) -> None:

@@ -141,7 +141,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     result = irtkit.fit(irtkit.add_synthetic(matrix(), ("always-right",)))
     for other, said in (
         (None, "both be given"),
-        ("respondent-99", "'respondent-99' is not a respondent"),
+        ("respondent-99", "'respondent-99' is no system of the result"),
         ("respondent-1", "occurs twice"),
         ("always-right", "synthetic"),
     ):

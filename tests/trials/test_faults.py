@@ -74,14 +74,14 @@ def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
     monkeypatch.setattr(checks, "available_bytes", lambda: 2.0**20)
     rows = pd.DataFrame({"model": range(9999), "item": range(9999), "response": 1})
     sparse = irtkit.ResponseMatrix.from_long(rows, sparse=True)
-    with pytest.raises(MemoryError, match=r"9999 respondents × 9999 items needs at least 0.1 GB"):
+    with pytest.raises(MemoryError, match=r"9999 systems × 9999 items needs at least 0.1 GB"):
         sparse.to_dense()
 
     def check_memory(needed: float, what: str, remedy: str) -> None:
         checks.check_memory(1e6 * needed, what, remedy)
 
     monkeypatch.setattr("irtkit.fitting.check_memory", check_memory)
-    with pytest.raises(MemoryError, match=r"9,999 respondents × 9,999 items needs .*Variational"):
+    with pytest.raises(MemoryError, match=r"9,999 systems × 9,999 items needs .*Variational"):
         irtkit.fit(sparse)
 
 
