@@ -404,7 +404,7 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     ax.clabel(drawn, fontsize=8)
     if surface.log:
         ax.set_xscale("log")
-    n = int(surface.systems.loc[system, "n_responses"])
+    n = int(surface.systems["n_responses"][system])
     below = _below(covariate.replace("_", " "), f"n = {counted(n, 'response')}")
     ax.set(xlabel=below, ylabel="difficulty", title=f"Log-odds of {_label(system)}")
     return ax
@@ -537,8 +537,8 @@ def _draw(picture: Picture, ax: Any) -> Axes:
         elif mark.x_end is None or mark.y_end is None:
             ax.plot(x, y, "--" if mark.shape == "dashes" else "-", color=colour)
         elif mark.shape in {"bars", "cells"}:
-            alpha = None if mark.shade is None else DARKEST * mark.shade
-            shaded = to_rgba_array(colour, alpha)
+            shades = None if mark.shade is None else DARKEST * mark.shade
+            shaded = to_rgba_array(colour, shades)
             ax.barh(y, mark.x_end - x, mark.y_end - y, x, align="edge", color=shaded)
         else:
             width, alpha = (5, 0.4) if mark.shape == "intervals" else (1, 1)

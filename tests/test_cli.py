@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from itertools import product
@@ -269,7 +270,11 @@ def test_a_page_is_written_next_to_its_input_and_over_nothing(here: Path) -> Non
     told = refused("report results.csv", here)
     assert "results.html exists already. Add --out results.html to replace it" in told
     assert (here / "results.html").read_text(encoding="utf-8") == text
+    os.utime(here / "results.csv", (0, 0))
     printed("report results.csv --out results.html", here)
+    assert "<li>1970-01-01</li>" in (here / "results.html").read_text(encoding="utf-8")
+    printed("report results.csv --out results.html --date Monday", here)
+    assert "<li>Monday</li>" in (here / "results.html").read_text(encoding="utf-8")
     (here / "runs").mkdir()
     write_crowd(here / "runs")
     assert printed("report runs/", here) == "wrote runs.html\n"

@@ -17,7 +17,7 @@ from irtkit.systems.paired import wilson_interval
 from irtkit.systems.printed import scored_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -199,25 +199,28 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
         places = places[has_levels]
         name = "mark"
     rows = np.flatnonzero(result.answering)
-    right, tried = result.patterns.dense(rows, places)
+    points, tried = result.patterns.dense(rows, places)
     worst, step = _scale_of_marks(result)
-    level = right / np.maximum(tried, 1) * result.parameters.top[places]
+    level = points / np.maximum(tried, 1) * result.parameters.top[places]
     every_mark = worst[places] + level * step[places]
     given = np.round(every_mark[tried > 0], 6)
     center, count = np.unique(given, return_counts=True)
-    ticks = tuple((mark, tick_text(round(mark, 2))) for mark in center)
-    gap = np.diff(center).min(initial=1.0)
-    half = 0.4 * gap
-    if len(center) > _MOST_LEVELS:
+    half = 0.4 * np.diff(center).min(initial=1.0)
+    binned = len(center) > _MOST_LEVELS
+    if binned:
         count, edges = np.histogram(given, _MOST_LEVELS - 1)
         half = np.diff(edges) / 2
         center = edges[:-1] + half
-        ticks = None
-    x = axis_over(name, center - half, center + half)
+    left = center - half
+    right = center + half
+    x = axis_over(name, left, right)
+    if not binned:
+        texts = [tick_text(round(mark, 2)) for mark in center]
+        x = x._replace(ticks=tuple(zip(center, texts, strict=True)))
     share = count / len(given)
     y = Axis(0.0, 1.05 * float(share.max()), "share of answers")
     floor = np.zeros(len(share))
-    bars = Mark("bars", "item", center - half, floor, center + half, share)
+    bars = Mark("bars", "item", left, floor, right, share)
     answers = counted(len(given), "answer")
     systems = counted(len(rows), "system")
     caption = f"n = {answers} of {systems} to {counted(len(places), 'item')}."
@@ -225,7 +228,7 @@ def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     if n_left:
         caption += f" Items without levels, left out: {n_left}."
     title = f"How often each {name} is given"
-    return Picture(title, x._replace(ticks=ticks), y, (bars,), caption)
+    return Picture(title, x, y, (bars,), caption)
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
@@ -327,7 +330,7 @@ def _first_of(board: pd.DataFrame, n: int) -> str:
     return f"n = {counted(n, 'system')}.{left_out}"
 
 
-def intervals(values: Array, labels: Sequence[Any], x: Axis) -> Picture:
+def intervals(values: Array, labels: Iterable[Any], x: Axis) -> Picture:
     """Rows of a value and the ends of its interval, (n, 3), from above."""
     at = np.arange(len(values), dtype=np.float64)
     value, low, high = values.T
@@ -342,17 +345,20 @@ def task_heatmap(board: pd.DataFrame, n: int) -> Picture:
     """Scores by task, in per cent, of systems of a leaderboard by task, the first of n."""
     tasks = scored_tasks(board)
     columns = [f"score_{name}" for name in tasks]
-    scores = board[columns].to_numpy(np.float64)
-    shade = scores.ravel()
-    row, column = np.indices(scores.shape, np.float64).reshape(2, -1)
+    table = board[columns].to_numpy(np.float64)
+    scores = table.ravel()
+    row, column = np.indices(table.shape, np.float64).reshape(2, -1)
     half = 0.5
-    x = Axis(-half, len(tasks) - half, ticks=tuple(enumerate(tasks)))
-    systems = enumerate(map(str, board.index))
-    y = Axis(len(board) - half, -half, ticks=tuple(systems))
+    names = tuple(enumerate(tasks))
+    systems = tuple(enumerate(map(str, board.index)))
+    x = Axis(-half, len(tasks) - half, ticks=names)
+    y = Axis(len(board) - half, -half, ticks=systems)
     left = column - half
+    right = column + half
     top = row - half
-    cells = Mark("cells", "item", left, top, column + half, row + half, shade=shade)
-    texts = tuple(f"{100 * score:.0f}" for score in shade)
+    bottom = row + half
+    cells = Mark("cells", "item", left, top, right, bottom, shade=scores)
+    texts = tuple(f"{100 * score:.0f}" for score in scores)
     words = Mark("words", "ink", column, row, words=texts)
     caption = f"{_first_of(board, n)} Scores are in per cent."
     return Picture("Scores of systems by task", x, y, (cells, words), caption)
@@ -367,23 +373,22 @@ def ability_scatter(result: FitResult, x: str | None = None, y: str | None = Non
     size = np.abs(result.ability_correlation)
     np.fill_diagonal(size, np.inf)
     least = np.unravel_index(size.argmin(), size.shape)
-    axes = []
-    columns = []
-    errors = []
-    for name, place in zip((x, y), least, strict=True):
-        ability = name or names[place]
-        weights = result.weights_of(ability)
-        values = result.abilities_along(weights)[result.best_first]
-        error = result.errors_along(weights)[result.best_first].mean()
-        axes.append(axis_over(_named("ability", ability), values))
-        columns.append(values)
-        errors.append(f"±{Z95 * error:.2f}")
-    caption = (
-        f"n = {counted(len(values), 'system')}. Intervals (95%) are {' and '.join(errors)} on "
-        "average."
-    )
-    dots = Mark("cloud", "item", *columns, name="systems")
-    return Picture("Two abilities of systems", *axes, (dots,), caption)
+    pair = [name or names[place] for name, place in zip((x, y), least, strict=True)]
+    weights = np.stack([result.weights_of(name) for name in pair])
+    values = result.abilities_along(weights)
+    of_x, of_y = values[result.best_first].T
+    name_of_x, name_of_y = (_named("ability", name) for name in pair)
+    x_axis = axis_over(name_of_x, of_x)
+    y_axis = axis_over(name_of_y, of_y)
+    reaches = []
+    for row in weights:
+        errors = result.errors_along(row)[result.best_first]
+        reaches.append(f"±{Z95 * errors.mean():.2f}")
+    reach = " and ".join(reaches)
+    systems = counted(len(of_x), "system")
+    caption = f"n = {systems}. Intervals (95%) are {reach} on average."
+    dots = Mark("cloud", "item", of_x, of_y, name="systems")
+    return Picture("Two abilities of systems", x_axis, y_axis, (dots,), caption)
 
 
 def wright_map(result: FitResult, ability: str | None = None) -> Picture:

@@ -61,10 +61,16 @@ class Frame:
     """Pixels of a picture of a size."""
 
     def __init__(self, picture: Picture, size: str) -> None:
-        self.x, self.y = picture.x, picture.y
-        self.width, height, self.left, right, self.top, bottom = _SIZES[size]
-        self.height = height or self.top + _ROW * len(picture.y.ticks or ()) + bottom
-        self.end, self.floor = self.width - right, self.height - bottom
+        width, height, left, right, top, bottom = _SIZES[size]
+        rows = picture.y.ticks or ()
+        self.x = picture.x
+        self.y = picture.y
+        self.width = width
+        self.height = height or top + _ROW * len(rows) + bottom
+        self.left = left
+        self.top = top
+        self.end = width - right
+        self.floor = self.height - bottom
 
     def px(self, values: ArrayLike) -> Array:
         """Pixels from the left. Values beyond the axis are at its end."""
@@ -129,7 +135,8 @@ def _axes(frame: Frame) -> str:
 
 
 def _marks(frame: Frame, mark: Mark) -> str:
-    x, y = frame.px(mark.x), frame.py(mark.y)
+    x = frame.px(mark.x)
+    y = frame.py(mark.y)
     if mark.shape == "cloud":
         return _cloud(x, y, mark.colour)
     if mark.shape == "words":

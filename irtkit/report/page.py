@@ -30,7 +30,7 @@ from irtkit.pictures import fitted
 from irtkit.pictures.picture import Axis
 from irtkit.pictures.svg import svg
 from irtkit.report.columns import data_block
-from irtkit.report.templates import environment, link, number_text, strong_answer
+from irtkit.report.templates import environment, evidence, link, number_text, strong_answer
 from irtkit.responses import item_texts
 from irtkit.systems.leaderboard import ranked
 from irtkit.systems.printed import board_shown
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 _LEVEL = 0.95  # Coverage of the intervals of the page.
 _CARDS = 8  # Items whose curves are drawn: two rows of four.
 _HARDEST, _SYSTEMS, _PAIRS = 50, 40, 20  # Rows of tables: a page or two of paper.
-_GRID = 20  # Rows of a heat map.
-_EVIDENCE = ("p_wrong_key", "p_negative", "best_right", "weakest_right", "discrimination")
 _ELSEWHERE = {AT_CHANCE, "negative-items", "suspects-first"}
 """Findings that the page says in other words: in its first sentences, and by its cards."""
 HARDEST = ("average_error", "difficulty", "discrimination", "p_negative", "n_responses", "status")
@@ -118,7 +116,8 @@ def page_of(
         ],
         cards=cards,
         suspects=_suspects_table(result, others),
-        marks=_marks(result, audited, measured),
+        has_marks=SPARSE not in result.traits and result.traits & {LEVELS, SCORES},
+        rubrics=_rubrics(result, audited, measured),
         repeats=_repeats(result, measured),
         families=_families(audited),
         maps=maps,
@@ -126,7 +125,7 @@ def page_of(
         comparison=comparison,
         board=board,
         by_task=None if by_task is None else board_shown(by_task, _LEVEL),
-        heat=None if by_task is None else fitted.task_heatmap(by_task.head(_GRID), len(by_task)),
+        by_task_drawn=by_task,
         systems=systems,
         most=_SYSTEMS,
         abilities=None if result.several is None else _abilities(result, board),
@@ -147,13 +146,11 @@ def _head(result: FitResult, n_tasks: int, date: str | None) -> list[str]:
     size = [counted(result.n_answering, "system"), counted(len(result.item_labels), "item")]
     if n_tasks:
         size.append(counted(n_tasks, "task"))
-    source = None if result.responses is None else result.responses.source
-    parts = [", ".join(size), f"irtkit {version('irtkit')}"]
+    source = result.saved_responses.source
+    parts = [date, ", ".join(size), f"irtkit {version('irtkit')}"]
     if source is not None and source.files:
-        parts.insert(1, str(source).removesuffix("."))
-    if date is not None:
-        parts.insert(0, date)
-    return parts
+        parts.insert(2, str(source).removesuffix("."))
+    return [part for part in parts if part]
 
 
 def _sentences(findings: Sequence[Finding], severity: str) -> list[str]:
@@ -191,7 +188,7 @@ def _abilities(result: FitResult, board: pd.DataFrame | None) -> dict[str, Any]:
         value = systems[f"ability_{name}"]
         reach = Z95 * systems[f"ability_{name}_se"]
         ends = zip(value, value - reach, value + reach, strict=True)
-        columns[name] = ["{} ({} … {})".format(*map(number_text, row)) for row in ends]
+        columns[name] = ["{} ({}…{})".format(*map(number_text, row)) for row in ends]
         if board is not None:
             ranks = _ranks(result, name).loc[chosen].to_numpy(np.float64)
             columns[f"rank in {name}"] = ["{:.0f} ({:.0f}…{:.0f})".format(*row) for row in ranks]
@@ -216,19 +213,15 @@ def _ranks(result: FitResult, ability: str) -> pd.DataFrame:
     return pd.DataFrame({"rank": ordered.rank, "low": low, "high": high}, labels)
 
 
-def _marks(result: FitResult, audited: Audit, measured: Health) -> dict[str, Any] | None:
-    """How often marks are given, and the curves of items with levels, those to look at first."""
-    if SPARSE in result.traits or not result.traits & {LEVELS, SCORES}:
-        return None
+def _rubrics(result: FitResult, audited: Audit, measured: Health) -> list[str]:
+    """Items with levels whose curves are drawn, those to look at first."""
     if LEVELS not in result.traits:
-        return {"picture": fitted.marks(result), "items": [], "curves": []}
-    idle = measured.items["idle_levels"].sort_values(ascending=False, kind="stable").index
+        return []
+    idle = measured.items["idle_levels"].sort_values(ascending=False, kind="stable")
     labels = np.array(result.item_labels, dtype=object)
     rubrics = labels[result.parameters.top > 1]
-    first = audited.items.index.append(idle)
-    chosen = list(dict.fromkeys(first[first.isin(rubrics)]))[:_CARDS]
-    curves = fitted.category_curves(result, chosen)
-    return {"picture": fitted.marks(result), "items": chosen, "curves": curves}
+    first = audited.items.index.append(idle.index)
+    return list(dict.fromkeys(first[first.isin(rubrics)]))[:_CARDS]
 
 
 def _repeats(result: FitResult, measured: Health) -> pd.DataFrame:
@@ -271,10 +264,8 @@ def _cards(result: FitResult, suspects: pd.DataFrame) -> list[tuple[Any, ...]]:
 
 def _suspects_table(result: FitResult, suspects: pd.DataFrame) -> pd.DataFrame:
     """Suspects without a card as they are shown, with links."""
-    names = [name for name in _EVIDENCE if name in suspects and suspects[name].notna().any()]
-    if "p_wrong_key" in names:
-        names.remove("p_negative")
-    shown = suspects[names].copy()
+    rows = [dict(evidence(row)) for _, row in suspects.iterrows()]
+    shown = pd.DataFrame(rows, suspects.index)
     shown.insert(0, "reasons", suspects["reasons"].map(reasons_text))
     if "strong_answer" in suspects:
         shown["strong_answer"] = [strong_answer(row) for _, row in suspects.iterrows()]

@@ -49,22 +49,22 @@ def strong_answer(row: pd.Series[Any]) -> str:
     return f"{row['strong_share']:.0%} of the top quarter answer {answer}{key}"
 
 
-_CARD = {
+EVIDENCE = {
     "p_wrong_key": "P wrong key",
     "p_negative": "P negative",
     "discrimination": "discrimination",
     "best_right": "right, of the best",
     "weakest_right": "right, of the weakest",
 }
-"""Evidence on a card, and its headings."""
+"""Evidence against a suspect, and its headings."""
 
 
 def evidence(row: pd.Series[Any]) -> list[tuple[str, float]]:
     """What is known of a suspect, where it is known."""
-    present = row.reindex(list(_CARD)).dropna()
+    present = [name for name in EVIDENCE if name in row and row[name] == row[name]]
     if "p_wrong_key" in present:
-        present = present.drop("p_negative", errors="ignore")
-    return [(_CARD[name], float(value)) for name, value in present.items()]
+        present = [name for name in present if name != "p_negative"]
+    return [(EVIDENCE[name], float(row[name])) for name in present]
 
 
 def link(label: str, place: int) -> Markup:

@@ -154,7 +154,7 @@ def test_every_suspect_has_a_card_or_a_row_that_agrees_with_the_audit(
         rows, written.suspects.iloc[len(cards) :].iterrows(), strict=True
     ):
         assert row[1] == reasons_text(expected["reasons"])
-        names = ("p_wrong_key", "best_right", "weakest_right", "discrimination")
+        names = ("p_wrong_key", "discrimination", "best_right", "weakest_right")
         assert row[2:6] == [number_text(expected[name]) for name in names]
     if which == "digits":
         answered = "of the top quarter answer 6, 5 is marked right"
