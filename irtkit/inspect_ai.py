@@ -119,17 +119,12 @@ class Adaptive:
         return MANAGER
 
     async def schedule_sample(self, id: str | int, epoch: int) -> Any:  # noqa: A002
-        """Return None when the test asks a sample, else why it is skipped."""
+        """Return None when the test asks a sample, or that it is skipped."""
         run = self._run.get()
         label = run.labels.get(id)
-        reason = "the test has what it needs"
-        if label is None:
-            reason = "not one of the samples that the test may ask"
-        elif epoch > 1:
-            reason = "the first epoch counts"
-        elif await run.is_asked(label):
+        if label is not None and epoch == 1 and await run.is_asked(label):
             return None
-        return self._stop(id=id, epoch=epoch, reason=reason)
+        return self._stop(id=id, epoch=epoch, reason="the test does not ask this sample")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:  # noqa: A002
         """Take the answer of a sample."""

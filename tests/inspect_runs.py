@@ -58,7 +58,7 @@ async def run(
     found = [log.results.early_stopping for log in logs if log.results is not None]
     return {
         "metadata": [summary.metadata for summary in found],
-        "reasons": sorted({stop.reason for summary in found for stop in summary.early_stops}),
+        "n_skipped": sum(len(summary.early_stops) for summary in found),
         "cancelled": how.get("cancelled", False),
         "asked": asked,
         "most_at_once": most_at_once,

@@ -128,6 +128,17 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
             )
 
 
+def tasks_and_ids(labels: Iterable[str], item_table: Any) -> list[tuple[str, str]]:
+    """Task of each item, empty if it is not known, and its id: labels of logs are ``task/id``."""
+    has_tasks = item_table is not None and "task" in item_table
+    tasks = item_table["task"].dropna().to_dict() if has_tasks else {}
+    pairs = []
+    for label in labels:
+        task = tasks.get(label, "")
+        pairs.append((task, label.removeprefix(f"{task}/") if task else label))
+    return pairs
+
+
 class Labels:
     """Numbers of the labels in one column, or in several that are joined with "/".
 

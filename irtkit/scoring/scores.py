@@ -30,6 +30,7 @@ from irtkit.io.reading import as_responses
 from irtkit.io.samples import CHOSEN
 from irtkit.irf import ItemParameters
 from irtkit.quadrature.posterior import ItemCurves, Posterior, nodes_for
+from irtkit.responses.labels import tasks_and_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -174,7 +175,9 @@ def score(
                 "items have several abilities: method must be EAP, and latent_sd is for one ability"
             )
         matrix = _named_as(as_responses(responses, **reading), bank.labels)
-        return bank.scored(matrix, level, np.nan_to_num(_chosen_misfit(matrix)))
+        misfit = _chosen_misfit(matrix)
+        bank = replace(bank, selected=bank.selected or not np.isnan(misfit).any())
+        return bank.scored(matrix, level, np.nan_to_num(misfit))
     calibrated = items_for_scores(items, latent_sd)
     if not hasattr(responses, "cells"):
         reading = reading_for(calibrated, reading)
@@ -656,12 +659,11 @@ def _check_levels(
 
 def _named_as(matrix: ResponseMatrix, labels: Collection[str]) -> ResponseMatrix:
     """Return the responses, without the tasks in labels if only their ids are calibrated."""
-    table = matrix.item_table
-    if table is None or "task" not in table or not {*labels}.isdisjoint(matrix.items):
-        return matrix
-    pairs = zip(matrix.items, table["task"], strict=True)
-    ids = tuple(label.removeprefix(f"{task}/") for label, task in pairs)
-    if len({*ids}) < len(ids) or {*labels}.isdisjoint(ids):
+    known = {*labels}
+    ids = matrix.items
+    if known.isdisjoint(ids):
+        ids = tuple(name for _, name in tasks_and_ids(ids, matrix.item_table))
+    if ids == matrix.items or known.isdisjoint(ids) or len({*ids}) < len(ids):
         return matrix
     renamed = matrix.of_cells(matrix.cells, (matrix.respondents, ids), matrix.synthetic)
     return renamed.with_tables(respondent_table=matrix.respondent_table)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from glob import escape
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irtkit.checks import short
 from irtkit.io.logs import LOG_FORMATS
+from irtkit.responses.labels import tasks_and_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,13 +73,10 @@ def command_line(harness: str, responses: ResponseMatrix, labels: Iterable[str])
 
 
 def _ids_by_task(responses: ResponseMatrix, labels: Iterable[str]) -> dict[str, list[str]]:
-    """Ids of items by their tasks, which are empty if they are not known."""
-    table = responses.item_table
-    tasks: Any = {} if table is None or "task" not in table else table["task"].dropna()
+    """Ids of items by their tasks."""
     ids: dict[str, list[str]] = {}
-    for label in labels:
-        task = tasks.get(label, "")
-        ids.setdefault(task, []).append(label.removeprefix(f"{task}/"))
+    for task, name in tasks_and_ids(labels, responses.item_table):
+        ids.setdefault(task, []).append(name)
     return ids
 
 
