@@ -477,15 +477,18 @@ class WeakPrior:
     def _of_levels(self, items: Items, hyper: Hyper) -> AtPrior:
         """The same of items with ordered levels, by slope and steps."""
         levels = items.levels
-        turn = items.intercepts()
+        n_items, width = levels.scores.shape
+        whole, logits = levels.contrasts()
+        turn = np.zeros((n_items, 2, width))
+        turn[:, 0, 0] = 1.0
         if levels.model == "GPCM":
             turn[:, 0, 0] = (levels.shifts.max(axis=1, initial=1.0) + 1) / 2
-        logits = levels.contrasts()[1]
-        n_steps = np.maximum(levels.free.sum(axis=1), 1)
-        mean_logit = logits.sum(axis=1, keepdims=True) / n_steps[:, None, None]
-        off = (logits - mean_logit) * levels.free[:, :, None]
-        around = np.zeros((len(turn), turn.shape[2], turn.shape[2]))
-        around[:, 1:, 1:] = off.swapaxes(1, 2) @ off / self.intercept_spread**2
+        turn[:, 1, 1:] = whole
+        free = levels.free[:, :, None]
+        n_steps = np.maximum(free.sum(axis=1, keepdims=True), 1)
+        off = (logits - logits.sum(axis=1, keepdims=True) / n_steps) * free
+        around = np.zeros((n_items, width, width))
+        around[:, 1:, 1:] = off.mT @ off / self.intercept_spread**2
         values = np.concatenate([items.slope[:, None], items.steps], axis=1)
         slope, intercept = (turn @ values[:, :, None])[:, :, 0].T
         density = self.at(Items(slope, intercept), hyper, common_slope=False)
