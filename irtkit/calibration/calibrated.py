@@ -90,7 +90,8 @@ class CalibratedItems:
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 for unknown labels."""
-        places = {label: k for k, label in enumerate(self.labels or ()) if self.known[k]}
+        numbered = enumerate(self.labels or ())
+        places = {label: k for k, label in numbered if self.known[k]}
         return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
 
     def chosen(self, places: NDArray[Any]) -> CalibratedItems:
@@ -268,7 +269,13 @@ def anchors_of(
     of_unit, of_zero = earlier.scale_se
     mean_se = [population_se[0], of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [population_se[1], of_sd, sd * of_unit]
-    return Anchors(fixed, z, drifts, float(np.linalg.norm(mean_se)), float(np.linalg.norm(sd_se)))
+    return Anchors(
+        fixed,
+        z,
+        drifts,
+        mean_se=float(np.linalg.norm(mean_se)),
+        sd_se=float(np.linalg.norm(sd_se)),
+    )
 
 
 def _scale_errors(result: FitResult, fixed: NDArray[np.bool_], covariances: Array) -> Array:
@@ -352,19 +359,25 @@ def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:
     a, b, c = (getattr(result.parameters, n) for n in ("discrimination", "difficulty", "guessing"))
     of_a, of_b, of_c, of_d = np.nan_to_num(result.standard_errors[:, :4]).T ** 2
     of_a, of_d = (np.minimum(values, _MOST_VARIANCE) for values in (of_a, of_d))
-    both = np.nan_to_num((a**2 * of_b - of_d - b**2 * of_a) / (2 * b))
-    of_logit = np.minimum(np.nan_to_num(of_c / (c * (1 - c)) ** 2), _MOST_VARIANCE)
-    both = np.clip(both, -np.sqrt(of_a * of_d), np.sqrt(of_a * of_d))
+    twice = a**2 * of_b - of_d - b**2 * of_a
+    both = np.nan_to_num(twice / (2 * b))
+    most = np.sqrt(of_a * of_d)
+    both = np.clip(both, -most, most)
+    of_logit = np.nan_to_num(of_c / (c * (1 - c)) ** 2)
+    of_logit = np.minimum(of_logit, _MOST_VARIANCE)
     by_logit = np.stack([of_a, both, both, of_d], axis=1).reshape(-1, 2, 2)
     if result.model != "3PL":
         return by_logit
     theta = mean + sd * _ABILITIES
     curves = curves_of(Items(a, result.parameters.intercept, logits_of_guessing(c)), theta)
     information = complete_data_information(curvatures(curves, _NORMAL), theta)
-    follows = np.nan_to_num(np.linalg.pinv(np.nan_to_num(information[:, :2, :2])))
+    information = np.nan_to_num(information)
+    follows = np.nan_to_num(np.linalg.pinv(information[:, :2, :2]))
     moved = np.ones((len(a), 3, 1))
-    moved[:, :2] = -follows @ np.nan_to_num(information[:, :2, 2:])
-    by_guessing = of_logit[:, None, None] * moved @ moved.swapaxes(1, 2)
-    values, axes = np.linalg.eigh(by_logit - by_guessing[:, :2, :2])
-    by_guessing[:, :2, :2] += axes * np.maximum(values, 0)[:, None] @ axes.swapaxes(1, 2)
+    moved[:, :2] = -follows @ information[:, :2, 2:]
+    by_guessing = of_logit[:, None, None] * moved @ moved.mT
+    rest = by_logit - by_guessing[:, :2, :2]
+    values, axes = np.linalg.eigh(rest)
+    positive = np.maximum(values, 0)
+    by_guessing[:, :2, :2] += axes * positive[:, None] @ axes.mT
     return by_guessing

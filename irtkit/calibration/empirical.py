@@ -67,9 +67,11 @@ class TwoSided(Density):
             math.log(self.inverted) + Normal(-self.centre, self.spread).at(x).value,
         )
         odds = math.log(self.inverted / (1 - self.inverted))
-        share_inverted = logistic(odds - 2 * self.centre * x / self.spread**2)
-        derivative = (self.centre * (1 - 2 * share_inverted) - x) / self.spread**2
-        return LogDensity(np.logaddexp(*kinds), derivative, np.full_like(x, self.spread**-2))
+        precision = self.spread**-2.0
+        share_inverted = logistic(odds - 2 * self.centre * precision * x)
+        mean = self.centre * (1 - 2 * share_inverted)
+        derivative = (mean - x) * precision
+        return LogDensity(np.logaddexp(*kinds), derivative, np.full_like(x, precision))
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,11 @@ class ItemDistribution:
         beyond = slope**2 + self.turn**2
         share = self.inverted if sign < 0 else 1 - self.inverted
         constant = math.log(share / self.log_slope_spread / (2 * math.pi))
-        value = constant - 0.5 * (off**2 + square + np.log(beyond * variance))
+        log_volume = np.log(beyond * variance)
+        value = constant - 0.5 * (off**2 + square + log_volume)
         pull = off / self.log_slope_spread
-        by_turn = pull * sign * slope / np.sqrt(beyond) - self.turn**2 / beyond
+        by_pull = pull * sign * slope / np.sqrt(beyond)
+        by_turn = by_pull - self.turn**2 / beyond
         surplus = (square - 1) / variance
         gradient = [
             by_turn,
@@ -200,10 +204,12 @@ class ItemDistribution:
         slope = items.slope
         sign = np.where(slope < 0, -1.0, 1.0)
         centre = math.asinh(1 / self.bend)
-        of_slope = Normal(centre, self.log_slope_spread).at(np.arcsinh(sign * slope / self.turn))
+        regular = Normal(centre, self.log_slope_spread)
+        of_slope = regular.at(np.arcsinh(sign * slope / self.turn))
+        by_slope = sign / np.sqrt(slope**2 + self.turn**2)
         learned = Hyper(math.log(self.slope), -self.difficulty)
         terms = [term._replace(by_hyper={}) for term in self._of_intercepts(items, learned)]
-        terms.append(Term(of_slope, {0: sign / np.sqrt(slope**2 + self.turn**2)}, {}))
+        terms.append(Term(of_slope, {0: by_slope}, {}))
         if items.logit_guessing is not None:
             terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}, {}))
         return summed(terms, items, copies=copies)
@@ -227,12 +233,16 @@ class ItemDistribution:
         unit = self.slope * math.exp(-hyper.log_scale)
         variance = self.variance(unit * slope)
         sd = np.sqrt(variance)
-        residual = items.intercept - np.sign(slope) * self.intercept - hyper.location * slope
+        mean = np.sign(slope) * self.intercept + hyper.location * slope
+        residual = (items.intercept - mean) / sd
         by_residual = {0: -hyper.location / sd, 1: 1 / sd}
-        of_intercept = Term(Normal(0.0, 1.0).at(residual / sd), by_residual, {0: -slope / sd})
+        of_intercept = Term(Normal(0.0, 1.0).at(residual), by_residual, {0: -slope / sd})
         rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
-        by_log_variance = 0.5 * ((residual / sd) ** 2 - 1)
-        of_variance = LogDensity(-0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5))
+        of_variance = LogDensity(
+            value=-0.5 * np.log(variance),
+            derivative=0.5 * (residual**2 - 1),
+            curvature=np.full_like(slope, 0.5),
+        )
         of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
         return [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0}, {})]
 
@@ -319,8 +329,10 @@ def _slopes(counts: Counts, items: Items, scale: float) -> tuple[Array, Array]:
     stretch = np.sqrt(items.slope**2 + scale**2)
     precision = alone * stretch**2 + 0.5 * WeakPrior.slope_spread**-2
     sd = precision[:, None] ** -0.5
-    slope = scale * np.sinh(np.arcsinh(items.slope / scale)[:, None] + sd * _SLOPES)
-    return slope, np.log(sd * np.sqrt(slope**2 + scale**2))
+    centre = np.arcsinh(items.slope / scale)
+    slope = scale * np.sinh(centre[:, None] + sd * _SLOPES)
+    spacing = sd * np.sqrt(slope**2 + scale**2)
+    return slope, np.log(spacing)
 
 
 def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Array]:
@@ -331,7 +343,8 @@ def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Arr
     n = slopes.shape[1]
     right = np.repeat(counts.right, n, axis=0)
     responses = np.repeat(counts.responses, n, axis=0)
-    at = items.chosen(np.repeat(np.arange(len(slopes)), n))._replace(slope=slopes.ravel())
+    places = np.repeat(np.arange(len(slopes)), n)
+    at = items.chosen(places)._replace(slope=slopes.ravel())
     held = WeakPrior.intercept_spread**-2
     for _ in range(_NEWTON_STEPS):
         curves = curves_of(at, counts.theta)
@@ -345,8 +358,9 @@ def _intercepts(counts: Counts, items: Items, slopes: Array) -> tuple[Array, Arr
     value += STEEP.at(at.slope).value[:, None]
     for k, intercept in enumerate(intercepts.T):
         log_p = log_probability(at._replace(intercept=intercept), counts.theta)
-        log_wrong, log_right = log_p[:, 0], log_p[:, 1]
-        value[:, k] += (responses * log_wrong + right * (log_right - log_wrong)).sum(axis=1)
+        log_wrong = log_p[:, 0]
+        of_answers = responses * log_wrong + right * (log_p[:, 1] - log_wrong)
+        value[:, k] += of_answers.sum(axis=1)
     return intercepts, value
 
 
@@ -371,7 +385,8 @@ def empirical_bayes(
         for power in powers
     )
     order = np.lexsort((*reversed(of_able), share))
-    whole = np.repeat(order, patterns.copies(np.ones(len(order)))[order].astype(np.intp))
+    copies = patterns.copies(np.ones(len(order)))
+    whole = np.repeat(order, copies[order].astype(np.intp))
     scale = max(abs(float(np.median(items.slope[whole]))), _LEAST)
     points = points_of(counts, items, scale)
     distribution = learned_from(points, whole, items, scale)
@@ -397,14 +412,16 @@ def learned_from(points: Points, whole: Places, items: Items, scale: float) -> I
     sample = whole[:: -(-len(whole) // _MOST_ITEMS)]
     sample, copies = np.unique(sample, return_counts=True)
     points = points.chosen(sample)
+    n = copies.sum()
 
     def loss(vector: Array) -> tuple[float, Array]:
         """Minus the log marginal likelihood, with what is expected of the distribution."""
         share, log_marginal, gradient = points.shares(ItemDistribution.from_vector(vector))
         off = vector - _EXPECTED
-        total = float(copies @ log_marginal) - 0.5 * float(_PRECISION @ off**2)
-        by_vector = (gradient * share).sum(axis=2) @ copies - _PRECISION * off
-        return -total / copies.sum(), -by_vector / copies.sum()
+        total = copies @ log_marginal - 0.5 * (_PRECISION @ off**2)
+        by_item = (gradient * share).sum(axis=2)
+        by_vector = by_item @ copies - _PRECISION * off
+        return -float(total) / n, -by_vector / n
 
     # to start from, half of the intercepts' variance goes with slopes
     spread = max(float(np.std(items.intercept[whole])), _LEAST) / np.sqrt(2)

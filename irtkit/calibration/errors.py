@@ -87,7 +87,8 @@ class _Cells(NamedTuple):
         p = c + (1 - c) * s
         rate = slope * np.divide(s, p, out=np.ones_like(s), where=p > 0)
         score = self.table(rate * (self.right - self.answered * p))
-        return score, self.table(rate**2 * self.answered * p * (1 - p))
+        information = rate**2 * self.answered * p * (1 - p)
+        return score, self.table(information)
 
 
 class _LevelCells(NamedTuple):
@@ -189,7 +190,7 @@ def board_covariance(result: FitResult, places: Places) -> Array:
     joint = result.item_covariance.defined
     by_population, board, weighted = _by_system(result)
     parts = _by_items(result, result.patterns, joint.alone.shape[1])
-    tables = [np.stack([_dense(g).T for g in moved]) for _, moved in parts]
+    tables = [np.stack([_dense(table).T for table in g]) for _, g in parts]
     by_items = np.concatenate(tables, axis=2)
     size, n_items, n = by_items.shape
     both = np.concatenate([by_population.T, by_items.reshape(-1, n)]).astype(np.float64)
@@ -220,7 +221,8 @@ def ability_errors(result: FitResult, joint: ItemCovariance, patterns: Patterns)
         for k, g in enumerate(moved):
             sums[:, k] += g.T @ narrow_weights[rows]
     products, population_products = joint.times(sums, of_population)
-    whole = over_items(sums, products) + of_population.T @ population_products
+    whole = over_items(sums, products)
+    whole += of_population.T @ population_products
 
     total = np.zeros(n)
     crossed = by_population @ population_products

@@ -181,7 +181,9 @@ def _estimated(
     prior = specification.prior
     grid = settings.quadrature
     start_items = specification.start
-    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    schedule = GridSchedule()
+    if not isinstance(grid, str):
+        schedule = GridSchedule((int(grid[0]), float(grid[1])))
     whole = specification.patterns.with_most_trials()
     patterns = part_of(whole, specification.rows, columns)
     of_columns = of_some(prior, columns)
@@ -414,7 +416,8 @@ def maximum_of(
             (before, of_before), (taken, _) = tried[-2:]
             slope = (estimate - of_before) / (taken - before) if taken != before else 0.0
             if 0 < slope < 0.9:  # steeper ones are not trusted
-                correlation = float(np.clip((estimate - slope * taken) / (1 - slope), 0.0, 1.0))
+                fixed_point = (estimate - slope * taken) / (1 - slope)
+                correlation = float(np.clip(fixed_point, 0.0, 1.0))
     repeated = patterns.repeated if levels is None else cells is not None
     return problem, maximum, correlation if repeated else None
 
@@ -524,7 +527,8 @@ def _at_frequencies(problem: Problem, patterns: Patterns) -> Array:
         odds = number[:, 1:] / number[:, :1]
         steps = np.log(np.where(levels.free, odds, 1.0))
     else:
-        above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1] / number.sum(axis=1, keepdims=True)
+        above = np.cumsum(number[:, :0:-1], axis=1)[:, ::-1]
+        above = above / number.sum(axis=1, keepdims=True)
         steps = intercept_of(np.where(levels.free, above, 0.5), slope[:, None])
     hyper = Hyper(float(np.log(max(np.mean(slope), 0.3))), 0.0)
     return problem.parameters.vector(engine.items(slope, steps), hyper)
@@ -570,7 +574,8 @@ def with_chance(
         of_all[:, columns] = np.stack(items[:3])[:, places]
         start_items = Items(*of_all)
     levels = tuple(np.where(np.isnan(chance), level, chance).tolist())
-    return replace(prior, chance=levels[0] if len({*levels}) == 1 else levels), start_items
+    same = len({*levels}) == 1
+    return replace(prior, chance=levels[0] if same else levels), start_items
 
 
 def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Items]:
@@ -602,8 +607,9 @@ def likeliest_guessing(patterns: Patterns, prior: WeakPrior) -> tuple[float, Ite
         closest = sorted(fitted_at, key=lambda other: abs(other - angle))[:2]
         if len(closest) < 2:
             return fitted_at[closest[0]] if closest else x
-        (near, other), (at_one, at_other) = closest, (fitted_at[k] for k in closest)
-        return at_one + (at_other - at_one) * (angle - near) / (other - near)
+        near, other = closest
+        share = (angle - near) / (other - near)
+        return fitted_at[near] + (fitted_at[other] - fitted_at[near]) * share
 
     def fit_at(angle: float, tol: float) -> None:
         logit = 2 * np.log(np.tan(angle))

@@ -285,7 +285,8 @@ class Parameterisation:
         x[self.intercepts] = items.steps.T.ravel()
         if self.model == "3PL":
             # beyond a logit of 60 the angle is ½π within 1e-13
-            x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
+            logit = np.minimum(items.logit_guessing, 60.0)
+            x[self.angles] = np.arctan(np.exp(0.5 * logit))
         if hyper is not None:
             x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
         x[self.population] = (math.log(population.sd), population.mean)[: self.n_population]
@@ -416,7 +417,8 @@ class PenalisedLikelihood:
             # which leads a step in the angle to 0
             by_logit = by_item[:, 2]
             information = information.copy()
-            information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
+            uphill = np.where(by_logit < 0, -0.5 * by_logit, by_logit)
+            information[:, 2, 2] += uphill
         prior = None
         by_hyper = np.zeros(2)
         if self.prior is not None:
@@ -426,7 +428,8 @@ class PenalisedLikelihood:
             by_hyper = prior.by_hyper
             by_item = by_item + prior.gradient
             if parameters.unit_slopes:
-                by_population[0, 1] += at.populations[0].sd * prior.gradient[:, 0].sum()
+                by_slope = prior.gradient[:, 0].sum()
+                by_population[0, 1] += at.populations[0].sd * by_slope
         gradient = parameters.pulled_back(at, by_item, by_population, by_hyper)
         return Evaluation(value, gradient, terms.log_likelihood, at, information, prior)
 
@@ -447,7 +450,8 @@ class PenalisedLikelihood:
             step[intercepts] = v[intercepts] / diagonal
             if slopes.stop:
                 coupling = blocks[:, 0, 1] / diagonal
-                complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
+                by_slope = blocks[:, 0, 0] - coupling * blocks[:, 0, 1]
+                complement = by_slope.sum() + _JITTER
                 step[slopes] = (v[slopes] - coupling @ v[intercepts]) / complement
                 step[intercepts] -= coupling * step[slopes]
         else:

@@ -90,8 +90,9 @@ def latent_regression(result: FitResult, values: Array) -> LatentRegression:
     z = float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x)
     maximum, value = fitted(z)
     step = n**-0.5
-    curvature = (loss(z + step) + loss(z - step) + 2 * value) / step**2
-    se = float(np.sqrt(n / (n - 2) / max(curvature, 1e-9)))
+    rise = loss(z + step) + loss(z - step) + 2 * value
+    curvature = max(rise / step**2, 1e-9)
+    se = float(np.sqrt(n / (n - 2) / curvature))
     variance = 1 / np.cosh(z) ** 2
     posteriors = maximum.posteriors
     kept = np.maximum(1 - posteriors.sd**2 / variance, 1e-9)  # of the information about the line

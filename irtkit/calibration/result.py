@@ -385,8 +385,8 @@ class FitResult(Questions, Printed):
         """
         if self.several is not None:
             return self.several.reliability(self)
-        errors = self.board_se[self.answering]
-        return max(0.0, float(1 - np.mean(errors**2) / self.latent_sd**2))
+        errors = self.board_se[self.answering] / self.latent_sd
+        return max(0.0, float(1 - np.mean(errors**2)))
 
     def _with_clusters(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         added = self.cluster_variance
@@ -600,7 +600,8 @@ class FitResult(Questions, Printed):
         n is the number of real respondents with a response. For the rest see :attr:`aic`.
         """
         n = self.evidence * self.n_answering
-        return float(-2 * self.evidence * self.log_likelihood + self.n_parameters * np.log(n))
+        penalty = self.n_parameters * np.log(n)
+        return float(penalty - 2 * self.evidence * self.log_likelihood)
 
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).

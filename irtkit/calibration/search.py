@@ -114,7 +114,8 @@ class PreconditionedLBFGS:
             # the objective is a pairwise sum in 64 bits, of relative rounding error 1e-11
             allowed = objective.noise + 1e-11 * abs(before.value)
             allowed += self.expected if self._swapped else 0.0
-            wanted = before.value + 1e-4 * self._step * 2 * self.expected - allowed  # Armijo
+            armijo = 1e-4 * self._step * 2 * self.expected
+            wanted = before.value + armijo - allowed
         if not np.isfinite(evaluation.value) or evaluation.value < wanted:
             self._step = 0.0 if before is None else self._step * 0.4
             self.done = not self._step >= _LEAST_STEP
@@ -321,7 +322,8 @@ def starting_slopes(patterns: Patterns, *, shrunk: bool) -> Array:
     score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
     ability = np.log(score / (1 - score))
     ability = ability - np.average(ability, weights=weights)
-    ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
+    variance = np.average(ability**2, weights=weights)
+    ability /= max(float(np.sqrt(variance)), 1e-3)
     ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
     answered = margins.item_responses[REAL]
     weighted = patterns.weight * ability
@@ -349,7 +351,8 @@ def intercept_of(share: Array, slope: Array | float) -> Array:
     About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
     like a logistic one, the mean over ability is one too (1.7² = 2.89).
     """
-    return np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9)
+    stretch = np.sqrt(1 + slope**2 / 2.9)
+    return np.log(share / (1 - share)) * stretch
 
 
 class Maximum(NamedTuple):

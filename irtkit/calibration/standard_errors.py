@@ -448,7 +448,8 @@ def prior_information(
         moved[place] = step = _STEP * (1 + np.abs(given[place]))
         before = gradients(values - by_item, learned - by_hyper)
         after = gradients(values + by_item, learned + by_hyper)
-        falls = (before[0] - after[0]) / (2 * np.reshape(step, (-1, 1)))
+        width = 2 * np.reshape(step, (-1, 1))
+        falls = (before[0] - after[0]) / width
         if k < size:
             blocks[free, :, k] = falls
         else:
@@ -537,7 +538,8 @@ def _system_of_levels(engine: LevelEngine, items: Items, grid: Grid, *, by_itsel
         linear = next(orthonormal(part.weights, theta))
         by_item = scores(part, linear, linear=True).transpose(2, 1, 0)
         missing += by_item @ by_item.swapaxes(1, 2)
-    filled = information + np.eye(absent.shape[1]) * absent[:, :, None]
+    ones = np.eye(absent.shape[1])
+    filled = information + ones * absent[:, :, None]
     return System(filled, missing, np.empty(0), np.empty(0))
 
 
@@ -619,7 +621,8 @@ def _missing_along(
     for part in posterior_weights(patterns, items, grid):
         scores = np.empty((len(directions), *part.weights.shape))
         for k, along in enumerate(directions):
-            moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
+            by_logit = np.multiply.outer(along[:, 0], theta) + along[:, 1:2]
+            moved = curves.s * by_logit
             if part.answered is None:
                 scores[k] = -moved.sum(axis=0)[:, None]
             else:
@@ -747,7 +750,8 @@ def in_common(
     coupling = np.concatenate([system.item_blocks @ moved, prior.border / times], axis=2)
     answers = inverses @ coupling[identified][:, places]
     spanned = np.concatenate([moved[identified][:, places], answers], axis=2)
-    gram = over_items(spanned, times[identified] * blocks @ spanned)
+    weighed = times[identified] * blocks @ spanned
+    gram = over_items(spanned, weighed)
     turn = unit_directions(gram)
     directions = np.zeros((n_items, size, turn.shape[1]))
     directions[identified, places] = spanned @ turn
@@ -763,7 +767,8 @@ def unit_directions(information: Array) -> Array:
     lengths[lengths == 0] = np.inf
     values, vectors = np.linalg.eigh(information / np.outer(lengths, lengths))
     kept = values > _SAME
-    return vectors[:, kept] / np.sqrt(values[kept]) / lengths[:, None]
+    unit = vectors[:, kept] / np.sqrt(values[kept])
+    return unit / lengths[:, None]
 
 
 def _number_type(patterns: Patterns, items: Items) -> Any:

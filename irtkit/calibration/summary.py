@@ -76,7 +76,8 @@ def notes(result: FitResult) -> Iterator[Finding]:
     elif result.model == "Rasch":
         yield _note("ability-sd", sd=result.latent_sd)
     error = result.counts.average_error
-    slope = np.where((error > 0) & (error < 1), result.own_items.discrimination, np.nan)
+    varied = (error > 0) & (error < 1)
+    slope = np.where(varied, result.own_items.discrimination, np.nan)
     called = called_negative(result.p_negative, slope=slope)
     n = int(called.sum())
     n_unsure = int(((slope < 0) & ~called).sum())
@@ -156,7 +157,8 @@ def _best(result: FitResult) -> Shown:
     real = result.respondents.iloc[result.best_first]
     rows = real[["ability", "ability_se", "accuracy", "n_responses", *component]].head(_SHOWN)
     title = f"systems with the highest {'score' if result.at_chance else 'ability'}"
-    n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
+    ability = real["ability"]
+    n_first = int((ability > ability.max() - _TIED).sum())
     if n_first >= _SHOWN and not result.at_chance:
         title += f" ({n_first:,} are equally high)"
     legend = ["component: rows of different ones cannot be compared"] * len(component)
