@@ -88,7 +88,8 @@ class ItemBank:
         unasked[:, places] = 0
         mean, variance = number_right(respondents, self.fitted.known_items, unasked)
         n_items = np.maximum(counted.sum(axis=1), 1)
-        return (share.sum(axis=1) + mean) / n_items, variance / n_items**2
+        score = (share.sum(axis=1) + mean) / n_items
+        return score, variance / n_items**2
 
     def scored(self, responses: ResponseMatrix, level: float, misfit: Array) -> pd.DataFrame:
         """Score respondents, see :func:`irtkit.score`. ``misfit`` adds to variances of scores."""

@@ -534,11 +534,14 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     loading = standard.T @ theta / n_answers[:, None]
     loading *= design.pattern * kept
     length = np.sqrt((loading**2).sum(axis=1, keepdims=True))
-    loading *= np.minimum(1, _LARGEST_LOADING / np.maximum(length, 1e-9))
+    shrink = _LARGEST_LOADING / np.maximum(length, 1e-9)
+    loading *= np.minimum(1, shrink)
     # normal ogive to logistic: the slope of a loading λ is 1.7 λ/√(1 − λ²)
-    stretch = 1 / np.sqrt(1 - (loading**2).sum(axis=1))
+    uniqueness = 1 - (loading**2).sum(axis=1)
+    stretch = 1 / np.sqrt(uniqueness)
     slopes = 1.7 * loading * stretch[:, None]
-    intercept = np.log(share / (1 - share)) * stretch
+    odds = share / (1 - share)
+    intercept = np.log(odds) * stretch
 
     n, k = theta.shape
     precision = np.full((n, k + 1), _FIRST_PRECISION)
@@ -549,7 +552,8 @@ def _start(cells: Cells, design: Design) -> tuple[Normals, Normals]:
     x = np.column_stack([theta, np.ones(n)])
     b = np.column_stack([slopes, intercept])
     respondents = Normals(x, unit / precision[:, :, None])
-    return respondents, Normals(b, unit / precision_of_items[:, :, None])
+    items = Normals(b, unit / precision_of_items[:, :, None])
+    return respondents, items
 
 
 def _first_abilities(

@@ -62,7 +62,8 @@ def covariances(cells: Cells, fitted: Fitted) -> tuple[ItemCovariance, Array]:
 def turned(joint: ItemCovariance, theta: Array) -> ItemCovariance:
     """Return the covariance of items with abilities θ @ theta."""
     by = items_turned_by(theta)
-    return joint._replace(alone=by @ joint.alone @ by.T, moves=by @ joint.moves)
+    alone = by @ joint.alone @ by.T
+    return joint._replace(alone=alone, moves=by @ joint.moves)
 
 
 def _item_covariance(cells: Cells, fitted: Fitted) -> ItemCovariance:
@@ -248,7 +249,8 @@ def _cubature(fitted: Fitted) -> Array:
     axes = np.eye(k)
     if is_bifactor(fitted.design):
         generator = np.random.default_rng(0)
-        axes = np.hstack([np.linalg.qr(generator.normal(size=(k, k)))[0] for _ in range(2)])
+        drawn = generator.normal(size=(2, k, k))
+        axes = np.hstack([*np.linalg.qr(drawn).Q])
     return np.sqrt(k) * np.hstack([axes, -axes])
 
 
@@ -311,8 +313,8 @@ def _correlation_errors(fitted: Fitted) -> Array:
     rows, columns = np.tril_indices(k)
     of_variance = rows == columns
     scores = score[:, rows, columns] * np.where(of_variance, 1.0, 2.0)
-    information = scores.T @ scores * (n / max(n - 1, 1))
-    covariance = np.linalg.pinv(information)
+    information = scores.T @ scores
+    covariance = np.linalg.pinv(information * n / max(n - 1, 1))
     of_row = rows[~of_variance, None]
     of_column = columns[~of_variance, None]
     involved = of_variance & ((rows == of_row) | (rows == of_column))

@@ -200,7 +200,8 @@ def _chosen(
     if n < number.FEWEST_SYSTEMS or few_families or n_items < 6:
         return _Asked("exploratory", 1, tasks), Finding("one-ability", "note", {"n_systems": n})
     most = min(number.MOST_ABILITIES, n_items // 3)
-    designs = [design_of("exploratory", k, tasks, n_items)[0] for k in range(1, most + 1)]
+    numbers = range(1, most + 1)
+    designs = [design_of("exploratory", k, tasks, n_items)[0] for k in numbers]
     copies = number.item_families(cells, fit_design(cells, designs[0]))
     held_out = number.HeldOut.of(cells, families, copies, settings.seed)
     losses = held_out.losses(designs, report)

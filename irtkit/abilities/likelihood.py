@@ -178,7 +178,8 @@ def posterior_at(
     """
     z = nodes.x.astype(np.float32) @ b.T.astype(np.float32)
     p = logistic(z)
-    log_wrong = np.maximum(z, 0) - np.log(np.maximum(p, 1 - p))  # log(1 + eᶻ), without eᶻ anew
+    larger = np.maximum(p, 1 - p)
+    log_wrong = np.maximum(z, 0) - np.log(larger)  # log(1 + eᶻ), without eᶻ anew
     if cells.weight is not None:
         log_wrong *= cells.weight[:, None, :]
     by_right = cells.weighed.astype(np.float64) @ b
@@ -242,7 +243,8 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
     specific_at = np.tile(grid, m)
     pairs = np.stack([general_at, specific_at, np.ones(m * m)])
     of_tasks = [np.flatnonzero(items) for items in pattern.T[1:]]
-    places = [np.ix_(items, np.array([0, 1 + k, -1])) for k, items in enumerate(of_tasks)]
+    columns = [np.array([0, 1 + k, -1]) for k in range(len(of_tasks))]
+    places = [np.ix_(*place) for place in zip(of_tasks, columns, strict=True)]
     logits = [b[place] @ pairs for place in places]
     total = 0.0
     by_item = np.zeros_like(b)
@@ -253,14 +255,16 @@ def _bifactor(cells: Cells, pattern: NDArray[np.bool_], b: Array, grid: Any) -> 
         log_general = log_density
         specific = []  # Posteriors of specific abilities given the general one.
         for items, z in zip(of_tasks, logits, strict=True):
-            log_joint = right[:, items] @ z - tried[:, items] @ softplus(z)
+            log_joint = right[:, items] @ z
+            log_joint -= tried[:, items] @ softplus(z)
             log_mass, weight = normalised(log_joint.reshape(-1, m, m) + log_density)
             log_general = log_general + log_mass
             specific.append(weight)
         log_mass, general = normalised(log_general)
         total += float(log_mass.sum())
         for items, place, z, weight in zip(of_tasks, places, logits, specific, strict=True):
-            posterior = (weight * general[:, :, None]).reshape(len(weight), -1)
+            posterior = weight * general[:, :, None]
+            posterior = posterior.reshape(len(weight), -1)
             n_right = right[:, items].T @ posterior
             n_tried = tried[:, items].T @ posterior
             by_item[place] += (n_right - n_tried * logistic(z)) @ pairs.T

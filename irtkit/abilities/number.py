@@ -92,7 +92,8 @@ class HeldOut(NamedTuple):
             p[held] = probabilities(respondents, fitted.known_items)
         p = np.clip(p, 1e-6, 1 - 1e-6)
         y = self.cells.y
-        log_p = y * np.log(p) + (1 - y) * np.log(1 - p)
+        log_p = y * np.log(p)
+        log_p += (1 - y) * np.log(1 - p)
         loss = -(self.weights * log_p).sum(axis=1)
         return np.asarray(np.bincount(self.families, loss), dtype=np.float64)
 

@@ -140,7 +140,8 @@ class SeveralAbilities:
         share = np.abs(slopes)
         if self.free_axes:
             squares = slopes**2
-            share = share * squares / np.maximum(squares.sum(axis=1, keepdims=True), 1e-12)
+            total = squares.sum(axis=1, keepdims=True)
+            share = share * squares / np.maximum(total, 1e-12)
         ability = np.where(result.answering[:, None], self.fitted.ability, -np.inf)
         most_items = np.argsort(-share, axis=0, kind="stable")[:_NAMED]
         ablest = np.argsort(-ability, axis=0, kind="stable")[:_NAMED]
@@ -166,7 +167,8 @@ class SeveralAbilities:
         se = self.correlation_se[rows, columns]
         with np.errstate(divide="ignore"):
             z = np.arctanh(r)
-        reach = Z95 * se / np.maximum(1 - r**2, 1e-9)
+        slope = np.maximum(1 - r**2, 1e-9)
+        reach = Z95 * se / slope
         names = np.array(self.names, dtype=object)
         return pd.DataFrame(
             {
@@ -189,7 +191,8 @@ def _own_errors(result: FitResult) -> Array:
     slope = items.discrimination[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         by_slopes = rise * items.intercept[:, None] / slope
-        by_difficulty = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0) / slope
+        by_parameters = np.pad(by_slopes, ((0, 0), (0, 1)), constant_values=-1.0)
+        by_difficulty = by_parameters / slope
     by_slope = np.pad(rise, ((0, 0), (0, 1)))
     covariance = result.item_covariance.of_items()
     gradients = np.stack([by_slope, by_difficulty])

@@ -30,7 +30,8 @@ def p_negative(cells: Cells, fitted: Fitted, evidence: float = 1.0) -> Array:
     invertible = np.where(varied[:, None, None], information, information + unit)
     error = masked_inverse(invertible, pattern)
     mean, covariance = item_distribution(fitted.items, fitted.design)
-    spread = masked_inverse(covariance[:, :-1, :-1] + error, pattern)
+    of_slopes = covariance[:, :-1, :-1] + error
+    spread = masked_inverse(of_slopes, pattern)
     axes = spread @ mean[:, :-1, None]
     size = np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), 1e-9)
     axes = (axes / size).mT @ error

@@ -281,7 +281,8 @@ def _with_steps(
         steps[:, 1] = parameters.intercept
         steps[:, 0] = 0.0 * parameters.intercept
     else:
-        values = np.concatenate([np.zeros((len(columns), 1)), items.levels.steps], axis=1)
+        lowest = np.zeros((len(columns), 1))
+        values = np.concatenate([lowest, items.levels.steps], axis=1)
         values[np.isneginf(values)] = np.nan
         estimated = np.full((len(columns), steps.shape[1]), np.nan)
         np.put_along_axis(estimated, items.levels.scores.astype(np.intp), values, axis=1)
@@ -391,7 +392,8 @@ def _flat(
     trials = np.maximum(responses / answering.sum(), 1)
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
     n_effective = responses / effect * worth
-    information = n_effective * above**2 * odds_wrong * estimates.ability[answering].var()
+    variance = estimates.ability[answering].var()
+    information = n_effective * above**2 * odds_wrong * variance
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
     steep = usual * information.sum() ** 0.5 >= Z95
@@ -424,7 +426,8 @@ def concluded(
     counted = patterns
     if patterns.scored is not None:
         counted = patterns.with_trial_correlation(result.correlation_by_item)
-        counted = counted.with_item_weights(np.nan_to_num(1 / np.asarray(result.dispersion), nan=1))
+        weights = 1 / np.asarray(result.dispersion)
+        counted = counted.with_item_weights(np.nan_to_num(weights, nan=1))
     structure = connectivity_of(counted, result.parameters, ability, result.latent_sd, fixed)
     chances = {"by_chance": by_chance, "counted_anew": counted_anew}
     findings = of_guessing(result, guessing)
@@ -574,7 +577,8 @@ def of_any_systems(
         parameters = getattr(result, "parameters", None)
         if parameters is not None and parameters.steps is not None:  # points are no trials
             tried = tried[:, parameters.top == 1]
-        typical = float(np.median(tried[tried > 1])) if (tried > 1).any() else 0.0
+        several = tried[tried > 1]
+        typical = float(np.median(several)) if several.size else 0.0
         correlation = result.settings.trial_correlation or 0.0
         effective = typical / (1 + (typical - 1) * correlation)
         if 0 < effective <= _CAUTION.said_below * typical:

@@ -509,7 +509,8 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         from scipy.special import ndtri
 
         varied = (right > 0) & (right < answered)
-        probit = ndtri(np.where(varied, right, 1) / np.where(varied, answered, 2))
+        share = np.where(varied, right, 1) / np.where(varied, answered, 2)
+        probit = ndtri(share)
         intercept = np.where(varied, 1.702 * probit / 0.75**0.5, intercept)
         typical = 1.0
     items = Items(slope, intercept, np.full_like(slope, _GUESSING))
@@ -560,7 +561,8 @@ def with_chance(
         chance = np.where(options > 1, 1 / np.maximum(options, 2), np.nan)
     # one number needs no more than 2,000 respondents and 500 items, evenly spaced
     rows = np.flatnonzero(patterns.answering)
-    columns = np.flatnonzero((patterns.margins.item_responses[REAL] > 0) & np.isnan(chance))
+    answered = patterns.margins.item_responses[REAL] > 0
+    columns = np.flatnonzero(answered & np.isnan(chance))
     level = USUAL_CHANCE
     start_items = None
     if len(columns):

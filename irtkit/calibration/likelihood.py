@@ -229,7 +229,8 @@ class Parameterisation:
         places = [slice(*pair) for pair in itertools.pairwise(ends)]
         self.slopes, self.intercepts, self.angles, self.hyper, self.population = places
         self.size = ends[-1]
-        starts = self.n_free * np.arange(1 + self.n_steps + (n_angles > 0))
+        size = 1 + self.n_steps + (n_angles > 0)
+        starts = self.n_free * np.arange(size)
         self.places = [slice(start, start + self.n_free) for start in starts.tolist()]
         """Those of the parameters of every item, if they have slopes of their own."""
 
@@ -245,7 +246,8 @@ class Parameterisation:
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
             # c differs from 0 and 1 by the square of 1e-8
             sine, cosine = np.copysign(np.maximum(np.abs(parts), 1e-8), parts)
-            items = items._replace(logit_guessing=2 * np.log(np.abs(sine / cosine)))
+            logit = 2 * np.log(np.abs(sine / cosine))
+            items = items._replace(logit_guessing=logit)
             by_angle = 2 / (sine * cosine)
         hyper = self.prior_hyper
         if self.n_hyper:
@@ -295,7 +297,8 @@ class Parameterisation:
     @property
     def estimated(self) -> NDArray[np.bool_]:
         """Which parameters of each item are its own, (k, n_items)."""
-        chosen = np.zeros((1 + self.n_steps + (self.model == "3PL"), self.n_items), bool)
+        size = 1 + self.n_steps + (self.model == "3PL")
+        chosen = np.zeros((size, self.n_items), bool)
         chosen[int(self.common_slope) :, self.free] = True
         chosen[1 : 1 + self.n_steps] &= self.shifts.T > 0
         return chosen
@@ -467,7 +470,8 @@ class PenalisedLikelihood:
         if parameters.n_population:
             # A free population takes the place of a common scale and location. Of several maxima
             # between nodes, steps of EM lead to that of R's mirt.
-            information = np.array([2.0, at.populations[0].sd ** -2.0]) * self._n_first
+            precision = at.populations[0].sd ** -2.0
+            information = np.array([2.0, precision]) * self._n_first
             of_population = information[: parameters.n_population]
             step[parameters.population] = v[parameters.population] / of_population
             return step

@@ -518,7 +518,8 @@ class WeakPrior:
             density = usual.at(items, Hyper(log_scale, location), common_slope=common_slope)
             return -density.log_density, -density.by_hyper
 
-        location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x.tolist()
+        least = minimize(falling, np.zeros(2), jac=True, method="BFGS")
+        location, log_scale = least.x.tolist()
         return Hyper(log_scale, location)
 
     def described(self) -> dict[str, Any]:
@@ -536,7 +537,8 @@ class WeakPrior:
         mean, sd, _, follows, _ = self.expected or (0.0, self.intercept_spread, None, 1.0, None)
         slope = items.slope
         location = follows * hyper.location
-        around = _normal(items.intercept - location * slope, mean, sd)
+        residual = items.intercept - location * slope
+        around = _normal(residual, mean, sd)
         terms = [Term(around, {0: -location, 1: 1.0}, {0: -follows * slope})]
         if not common_slope:
             steep = Steep(self.steep, self.steep_spread)

@@ -252,12 +252,13 @@ class Problem(NamedTuple):
         self, x: Array, schedule: GridSchedule, half_width: float = 0.0
     ) -> tuple[Posteriors, float, float]:
         """The same on nodes twice as dense as needed, and a half-width that holds all of them."""
-        (mean, sd), patterns = self.parameters.values(x).populations[0], self.engine.patterns
+        mean, sd = self.parameters.values(x).populations[0]
+        real = self.engine.patterns.real
         for _ in range(MOST_REPAIRS):
             density = self.density(schedule, x, half_width)
             posteriors, log_likelihood = self.posteriors(x, density.nodes(2, 2))
             farthest = np.abs(posteriors.mean - mean) + FAR * posteriors.sd
-            reach = float(farthest[patterns.real].max()) / sd
+            reach = float(farthest[real].max()) / sd
             half_width = density.half_width
             if reach <= half_width:
                 break
@@ -336,10 +337,12 @@ def starting_slopes(patterns: Patterns, *, shrunk: bool) -> Array:
     if shrunk:
         copies = patterns.multiplicity
         mean_correlation = np.average(correlation, weights=copies)
-        variances = share * (1 - share) / (height**2 * np.maximum(answered, 1.0))
+        n = np.maximum(answered, 1.0)
+        variances = share * (1 - share) / (height**2 * n)
         noise = np.average(variances, weights=copies)
         spread = np.average((correlation - mean_correlation) ** 2, weights=copies)
-        kept = np.clip(1 - noise / max(float(spread), 1e-9), 0.1, 1.0)
+        reliability = 1 - noise / max(float(spread), 1e-9)
+        kept = np.clip(reliability, 0.1, 1.0)
         correlation = mean_correlation + kept * (correlation - mean_correlation)
     correlation = np.clip(correlation, -0.9, 0.9)
     return 1.7 * correlation / np.sqrt(1 - correlation**2)

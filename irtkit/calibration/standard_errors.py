@@ -213,7 +213,8 @@ class ItemCovariance(NamedTuple):
         """Product with columns x, (n_items, k, n), and (2, n) by the population."""
         along = over_items(self.moves, x) + self.population.T @ of_population
         along = self.core @ along
-        return self.alone @ x + self.moves @ along, self.population @ along
+        of_items = self.alone @ x + self.moves @ along
+        return of_items, self.population @ along
 
     def of_items(self) -> Array:
         """Covariances of the parameters of every item, (n_items, k, k)."""
@@ -244,8 +245,8 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
         var_slope = covariances[:, :1, 0]
         var_logit = np.linalg.diagonal(covariances)[:, 1 : 1 + n_locations]
         mixed = covariances[:, 0, 1 : 1 + n_locations]
-        variances = var_logit + 2 * locations * mixed + locations**2 * var_slope
-        variances = variances / a[:, None] ** 2
+        of_logits = var_logit + 2 * locations * mixed + locations**2 * var_slope
+        variances = of_logits / a[:, None] ** 2
     table = np.full((parameters.n_items, 4), np.nan)
     if model == "Rasch":
         table[:, 1] = var_logit[:, 0]
@@ -253,7 +254,8 @@ def item_errors(covariances: Array, parameters: ItemParameters, model: ModelName
         table[:, 0] = var_slope[:, 0]
         table[:, 1] = variances[:, 0]
     if model == "3PL":
-        table[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
+        by_logit = c * (1 - c)
+        table[:, 2] = by_logit**2 * covariances[:, 2, 2]
     table[:, 3] = var_logit[:, 0]
     if levels is not None:
         by_level = np.full((len(a), parameters.steps.shape[1] - 1), np.nan)
@@ -460,7 +462,8 @@ def prior_information(
         sd = at.populations[0].sd
         for part in (blocks, blocks.mT, border):
             part[:, 0] *= sd
-        blocks[:, 0, 0] -= sd * gradients(values, learned)[0][:, 0]
+        gradient = gradients(values, learned)[0]
+        blocks[:, 0, 0] -= sd * gradient[:, 0]
     return PriorInformation(blocks, border, (corner + corner.T) / 2)
 
 
@@ -524,7 +527,8 @@ def _score_functions(items: Items, theta: Array) -> list[Array]:
     by_response = np.stack([-column * s, -s], axis=1)
     if items.logit_guessing is None:
         return [by_response]
-    return [by_response, np.stack([column * s / p, s / p, c / p], axis=1)]
+    by_right = np.stack([column * s / p, s / p, c / p], axis=1)
+    return [by_response, by_right]
 
 
 def _system_of_levels(engine: LevelEngine, items: Items, grid: Grid, *, by_itself: bool) -> System:
@@ -561,7 +565,8 @@ def _item_scores(items: Items, theta: Any, levels: Any) -> Callable[..., Floats]
                 product *= count[:, None]
             total[:, : by_node.shape[1]] += product
         if linear and has_linear:
-            total[:, 0] += part.right * (theta @ weighted)[:, None]
+            of_theta = theta @ weighted
+            total[:, 0] += part.right * of_theta[:, None]
         return total
 
     return scores
@@ -682,7 +687,8 @@ def _of_part(part: Part, theta: Floats, squares: Callable[..., Floats], every: i
     for weighted in itertools.islice(orthonormal(sample.weights, theta), 1, None):
         step = times * squares(sample, weighted)
         total += step
-        share = float((np.diag(step) / np.maximum(np.diag(total), UNKNOWN)).max())
+        shares = np.diag(step) / np.maximum(np.diag(total), UNKNOWN)
+        share = float(shares.max())
         if max(share, before) < _NEGLIGIBLE / most:
             return total
         before = share
