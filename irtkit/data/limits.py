@@ -18,7 +18,7 @@ from irtkit.data.patterns import REAL, part_of
 from irtkit.irf import EXTREME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -164,13 +164,11 @@ _FLATTENED = (16 * math.sqrt(3) / 15 / math.pi) ** 2  # Of a², in the slope of 
 class _Gaps:
     """What makes a gap worth telling (``benchmarks/false_findings.py``)."""
 
-    slow: float = 0.5  # Largest eigenvalue of a contrast that is looked at.
-    most_slow: int = 3  # Contrasts looked at.
     vectors: int = 16  # By which eigenvalues are found.
     shown: float = 0.85  # Share of a gap below which it counts as shrunk.
     lost: float = 0.15  # SDs that shrinking takes off, at least.
     hardly_shown: float = 0.5  # Share below which the sides are called parts.
-    level: float = 0.01  # Of the score test over all contrasts.
+    level: float = 0.01  # Of the score test.
     surely_seen: float = 4.5  # Expected z that is hardly ever missed.
     no_information: float = 1e-9  # Least λ: differences of sums err.
 
@@ -205,10 +203,11 @@ class Gap(NamedTuple):
         """The gap if the population did not shrink it."""
         return self.size / self.shown
 
-    def is_significant(self, n: int) -> bool:
-        """Whether there is a gap that loses what matters, one of n tested."""
+    @property
+    def is_significant(self) -> bool:
+        """Whether there is a gap that loses what matters."""
         matters = _GAPS.lost < self.unshrunken - self.size < EXTREME  # abilities do not span more
-        return matters and self.z > -_NORMAL.inv_cdf(_GAPS.level / n / 2)
+        return matters and self.z > -_NORMAL.inv_cdf(_GAPS.level / 2)
 
     @property
     def exceeds_error(self) -> bool:
@@ -245,7 +244,7 @@ def connectivity_of(
     abilities be N(γx, 1). Let W be the information of the cells, with sums R by respondent and C by
     item. L = R − W C⁻¹ Wᵀ is the information on abilities if difficulties are free. With λ = xᵀLx
     posterior means show the part λ/(1 + λ) of γ, and z = |xᵀθ̂| √((1 + λ)/λ) is the score test of γ
-    = 0. Links are weakest along the slowest eigenvectors of R^(−½) L R^(−½) (Shi & Malik 2000).
+    = 0. Links are weakest along the slowest eigenvector of R^(−½) L R^(−½) (Shi & Malik 2000).
     Where earlier responses chose the items, no gap is lost (Mislevy & Wu 1996).
 
     ``ability`` is in SDs of the population, each ``sd`` units of the items. ``fixed`` marks items
@@ -278,16 +277,12 @@ def connectivity_of(
         size = projection * distance
         return Gap(of_all, shown, size, projection / root, root / distance, within)
 
-    gaps = [gap_along(x) for x in _slow_contrasts(tested, information, fixed)]
-    gaps = [gap for gap in gaps if gap.shown < _GAPS.shown]
-    significant = [gap for gap in gaps if gap.is_significant(len(gaps))]
-    told = significant + [gap for gap in gaps if gap.might_be_missed]
-    if not told:
+    gap = gap_along(_slowest_contrast(tested, information, fixed))
+    if gap.shown >= _GAPS.shown or not (gap.is_significant or gap.might_be_missed):
         return Connectivity()
-    weakest = min(told, key=lambda gap: gap.shown)
-    ordered = np.sort(weakest.x[who])
+    ordered = np.sort(gap.x[who])
     widest = np.diff(ordered).argmax()
-    sides = gap_along(np.sign(weakest.x[who] - ordered[widest : widest + 2].mean()))
+    sides = gap_along(np.sign(gap.x[who] - ordered[widest : widest + 2].mean()))
     if sides.shown < _GAPS.hardly_shown and sides.exceeds_error:
         side = np.sign(sides.x)
         if side.sum() < 0:
@@ -295,8 +290,7 @@ def connectivity_of(
         of_items = np.where(responses > 0, 1 + (patterns.response_sums(side) < 0), 0)
         of_respondents = np.select([side > 0, side < 0], [1, 2])
         return Connectivity(Components(of_respondents, of_items), linked=True)
-    gap = max(significant, key=lambda gap: gap.z, default=weakest)
-    return Connectivity(gap=gap, significant=bool(significant))
+    return Connectivity(gap=gap, significant=gap.is_significant)
 
 
 def _components(
@@ -361,10 +355,8 @@ def _information_along(
     return max(within - float(shared[~fixed].sum()), _GAPS.no_information), within
 
 
-def _slow_contrasts(
-    patterns: Patterns, information: Array, fixed: NDArray[np.bool_]
-) -> Iterator[Array]:
-    """R^(−½) times the slowest eigenvectors, but for the one that is the same for everybody."""
+def _slowest_contrast(patterns: Patterns, information: Array, fixed: NDArray[np.bool_]) -> Array:
+    """R^(−½) times the slowest eigenvector, but for the one that is the same for everybody."""
     by_respondent = patterns.response_scores(information)
     scale = 1 / np.sqrt(by_respondent)
     constant = np.sqrt(by_respondent / by_respondent.sum())
@@ -376,9 +368,8 @@ def _slow_contrasts(
         w = scale * patterns.response_scores(shared * patterns.response_sums(scale * v))
         return np.asarray(v + w - constant * (constant @ w))  # 2 less the eigenvalue
 
-    values, vectors = largest_eigenvectors(product, patterns.n, _GAPS.vectors)
-    slow = values[-_GAPS.most_slow :] > 2 - _GAPS.slow
-    yield from scale * vectors[-_GAPS.most_slow :][slow]
+    _, vectors = largest_eigenvectors(product, patterns.n, _GAPS.vectors)
+    return np.asarray(scale * vectors[-1])
 
 
 def largest_eigenvectors(
