@@ -409,9 +409,7 @@ class _OneAbility:
     least_square: float = 0.02  # Mean square of residuals.
     ridge: float = 1e-3  # Responses added at kinks.
     screen: float = 2.02  # 99 % quantile of the law of Tracy and Widom.
-    draws: int = 20  # At most.
-    few: int = 60  # Respondents who need more draws.
-    draws_of_few: int = 50  # At most, of few respondents.
+    draws: int = 50  # At most.
     first_draws: int = 5  # For a standard deviation.
     vectors: int = 40  # By which the largest of 512 eigenvalues is found to 1e-5.
     sure: float = 3.0  # Standard errors of a mean of draws at which they end.
@@ -462,9 +460,8 @@ def _excess(cells: tuple[Floats, Floats] | None) -> Dimensionality | None:
     if eigenvalue <= _ONE_ABILITY.screen and squares <= 0:
         return None
     generator = np.random.default_rng(0)
-    most_draws = _ONE_ABILITY.draws_of_few if len(right) < _ONE_ABILITY.few else _ONE_ABILITY.draws
-    drawn = np.empty((most_draws, 2))
-    for n in range(1, most_draws + 1):
+    drawn = np.empty((_ONE_ABILITY.draws, 2))
+    for n in range(1, _ONE_ABILITY.draws + 1):
         if tried.max() > 1:
             trials = np.maximum(np.rint(tried), 1).astype(np.int64)  # scores count for 7.3, say
             again = (generator.binomial(trials, expected) * (tried / trials)).astype(np.float32)
@@ -525,11 +522,9 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     answered = tried > 0
     least_of_item = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=0)
     least_of_respondent = _ONE_ABILITY.least_square * np.count_nonzero(answered, axis=1)
-    of_item = (n / np.maximum(squares.sum(axis=0), least_of_item)).astype(np.float32)
-    of_respondent = (m / np.maximum(squares @ of_item, least_of_respondent)).astype(np.float32)
-    of_item *= n / np.maximum(of_item * (of_respondent @ squares), least_of_item)
-    residual *= np.sqrt(of_respondent)[:, None]
-    residual *= np.sqrt(of_item)
+    residual *= np.sqrt(n / np.maximum(squares.sum(axis=0), least_of_item))
+    squares = residual * residual
+    residual *= np.sqrt(m / np.maximum(squares.sum(axis=1), least_of_respondent))[:, None]
 
     # What curves and slopes took out of responses is taken out of the scaled residuals, too.
     along = slope / np.sqrt(variance)
@@ -552,10 +547,8 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
         lambda v: products @ v.astype(np.float32), len(products), _ONE_ABILITY.vectors
     )
     eigenvalue = (values[-1] - edge) / width
-    np.multiply(residual, residual, out=squares)
-    kurtosis = float(np.vdot(squares, squares)) * residual.size / total**2 - 3
     sum_of_squares = float((products.astype(np.float64) ** 2).sum())
-    beyond = sum_of_squares / (rows * columns) - (rows + columns + 1 + kurtosis)
+    beyond = sum_of_squares / (rows * columns) - (rows + columns + 1)
     return np.array([eigenvalue, beyond / 2]), expected
 
 
