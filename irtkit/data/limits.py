@@ -526,12 +526,6 @@ def statistics_of(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Fl
     squares = residual * residual
     residual *= np.sqrt(m / np.maximum(squares.sum(axis=1), least_of_respondent))[:, None]
 
-    # What curves and slopes took out of responses is taken out of the scaled residuals, too.
-    along = slope / np.sqrt(variance)
-    along /= max(float(np.linalg.norm(along)), 1e-6)
-    on_basis = basis.T @ residual / n
-    beside = residual @ along - basis @ (on_basis @ along)
-    residual -= np.column_stack([basis, beside]) @ np.vstack([on_basis, along])
     rows, columns = n - basis.shape[1], m - 1
     total = float(np.vdot(residual, residual))
     if total < 1e-6 * residual.size:  # the curves fit perfectly
