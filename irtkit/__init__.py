@@ -36,8 +36,10 @@ def __getattr__(name: str) -> Any:
     if name in ASKED and name not in __all__:
         raise AttributeError(f"irtkit.{name} is answered by {ASKED[name].python}")
     if name in __all__:
-        import_module("irtkit.results")  # which gives results their methods
-        return _public(name)
+        public = _public(name)
+        if not getattr(public, "__module__", "").startswith(("irtkit.io.", "irtkit.responses.")):
+            import_module("irtkit.results")  # which gives results their methods
+        return public
     raise AttributeError(f"irtkit has no attribute {name}{did_you_mean(name, __all__)}")
 
 
