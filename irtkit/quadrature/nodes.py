@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.irf import Items, curves_of, level_information
+from irtkit.irf import Items, curves_of, level_information, logistic
 
 if TYPE_CHECKING:
     from irtkit.irf import Array
@@ -310,7 +310,8 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     for part in blocks(len(items.slope), len(theta)):
         of_part = narrow.chosen(part)
         s, p, c = curves_of(of_part, at)
-        share = s * (1 - s)
+        z = of_part.slope[:, None] * at + of_part.intercept[:, None]
+        share = s * logistic(-z)  # 1 − s would round to 0 on wide grids
         if items.logit_guessing is not None:
             share *= (1 - c) * s / (p + 1e-30)
         square = (of_part.slope / np.float32(steepest)) ** 2
