@@ -37,10 +37,10 @@ def how_to_read(given: SimpleNamespace) -> dict[str, Any]:
     for name in _OF_READING:
         value = getattr(given, name)
         if name == "score_range":
-            own = [one for one in value if isinstance(one, tuple)]
-            if len(value) > 1 and len(own) < len(value):
+            by_item = [pair for pair in value if isinstance(pair, tuple)]
+            if len(value) > 1 and len(by_item) < len(value):
                 raise ValueError("--score-range is for all items, or names an item each time")
-            value = dict(own) or (value[0] if value else None)
+            value = dict(by_item) or (value[0] if value else None)
         elif isinstance(value, tuple):
             value = names_of(value)
             if name in {"respondent", "item"} and len(value) == 1:

@@ -339,8 +339,8 @@ class Group(_Help, click.Group):
 
     def __init__(self, text: str, sections: dict[str, str]) -> None:
         settings = {"help_option_names": ["-h", "--help"]}
-        about, _, self.examples = cleandoc(text).rpartition("\n\n")
-        super().__init__("irtkit", help=about, context_settings=settings)
+        description, _, self.examples = cleandoc(text).rpartition("\n\n")
+        super().__init__("irtkit", help=description, context_settings=settings)
         click.version_option(package_name="irtkit")(self)
         self._sections = {name: commands.split() for name, commands in sections.items()}
 
@@ -357,7 +357,9 @@ class Group(_Help, click.Group):
 
     def sections(self, ctx: click.Context) -> dict[str, Rows]:
         """Return names and summaries of the commands before the options."""
-        summaries = {name: (one.help or "").split("\n")[0] for name, one in self.commands.items()}
+        summaries = {
+            name: (command.help or "").split("\n")[0] for name, command in self.commands.items()
+        }
         commands = {
             section: [(name, summaries[name]) for name in names]
             for section, names in self._sections.items()

@@ -270,7 +270,7 @@ def gate_shown(gate: Gate) -> Shown:
         "old": [f"{system.old:.2%}" for system in systems],
         "new": [f"{system.new:.2%}" for system in systems],
         "change": [f"{0 - 100 * system.drop:+.2f}" for system in systems],
-        "between": [f"{-100 * one.high:+.2f} to {-100 * one.low:+.2f}" for one in systems],
+        "between": [f"{-100 * run.high:+.2f} to {-100 * run.low:+.2f}" for run in systems],
         "verdict": [system.verdict for system in systems],
     }
     needed = [

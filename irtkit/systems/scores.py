@@ -191,7 +191,7 @@ class Answers(NamedTuple):
     places: Any  # Of the systems among the respondents of the result, (n,).
     expected_score: Array  # On all items, (n,).
     patterns: Patterns
-    known: NDArray[np.bool_]  # Which items of the result have parameters.
+    estimated: NDArray[np.bool_]  # Which items of the result have parameters.
     filled: bool  # Whether answers are missing, which the model fills in.
     expected: Callable[[slice], Array]  # P of some systems, the mean over errors of ability.
     ability: Array  # (n,), or (n, n_abilities).
@@ -244,7 +244,7 @@ def scores_of(
     n, n_items = answers.patterns.n, answers.patterns.n_items
     share = np.full(n_items, 1 / n_items) if weight is None else weight
     task = np.zeros(n_items, np.intp) if task is None else task
-    group = np.arange(n_items) if cluster is None else cluster[answers.known]
+    group = np.arange(n_items) if cluster is None else cluster[answers.estimated]
     weighted = share > 0
     clusters_by_task = np.unique(np.stack([task, group])[:, weighted], axis=1)[0]
     correction_by_item = correction(np.bincount(clusters_by_task))[task]
@@ -336,22 +336,22 @@ def _score_table(result: FitResult, level: float | None) -> pd.DataFrame:
 
 def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
     """Answers of some respondents, by the table of all scores."""
-    known = result.parameters.known
-    items = result.parameters.chosen(known)
+    estimated = result.parameters.known
+    items = result.parameters.chosen(estimated)
     chosen = result.patterns.chosen(places)
-    if not known.all():
-        chosen = chosen.with_columns(np.flatnonzero(known))
+    if not estimated.all():
+        chosen = chosen.with_columns(np.flatnonzero(estimated))
     rows = table.iloc[places]
     if result.several is not None:
         fitted = result.several.fitted
         ability, covariance = fitted.ability[places], fitted.ability_covariance[places]
-        roots = roots_of(fitted.items.covariance[known])
-        expected = result.several.probability()[places][:, known].__getitem__
+        roots = roots_of(fitted.items.covariance[estimated])
+        expected = result.several.probability()[places][:, estimated].__getitem__
     else:
         ability = rows["ability"].to_numpy(np.float64)
         ability_se = rows["ability_se"].to_numpy(np.float64)
         covariance = ability_se[:, None, None] ** 2
-        errors = np.nan_to_num(result.standard_errors[known][:, [0, 3]])
+        errors = np.nan_to_num(result.standard_errors[estimated][:, [0, 3]])
         roots = errors[:, :, None] * np.eye(2)
 
         def expected(systems: slice) -> Array:
@@ -365,7 +365,7 @@ def answers_of(result: FitResult, table: pd.DataFrame, places: Any) -> Answers:
         places,
         rows["expected_score"].to_numpy(np.float64),
         chosen,
-        known,
+        estimated,
         not all_answered(chosen),
         expected,
         ability,

@@ -90,8 +90,8 @@ def scores_by_task(
     """Macro averages, and columns of all scores in their order."""
     import pandas as pd
 
-    of_known = tasks.of_item[answers.known]
-    numbers, task, sizes = np.unique(of_known, return_inverse=True, return_counts=True)
+    estimated = tasks.of_item[answers.estimated]
+    numbers, task, sizes = np.unique(estimated, return_inverse=True, return_counts=True)
     n_tasks = len(numbers)
     average = scores_of(answers, cluster, 1 / (n_tasks * sizes[task]), task)
     variance, df = np.empty((2, n_tasks, len(average.value)))
