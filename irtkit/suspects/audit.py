@@ -279,8 +279,8 @@ def _reasons(items: pd.DataFrame) -> dict[str, Any]:
 def _asked(items: pd.DataFrame) -> list[str]:
     """What items ask, and their key, a line each, where the text is known."""
     lines = []
-    for label, *both in items.reindex(columns=_TEXTS).itertuples():
-        text, target = (" ".join(one.split()) if isinstance(one, str) else "" for one in both)
+    for label, *cells in items.reindex(columns=_TEXTS).itertuples():
+        text, target = (" ".join(cell.split()) if isinstance(cell, str) else "" for cell in cells)
         key = f" (key: {shortened(target)})" if target else ""
         if text:
             lines.append(shortened(f"{label}: {text}", WIDTH - len(key)) + key)

@@ -341,8 +341,8 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     right = result.saved_responses.cells.to_dense().successes[~result.synthetic]
     right = right >= 1 if result.saved_responses.has_scores else right > 0
     rows = []
-    for given, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
-        counts = np.bincount(given[given >= 0], minlength=1)
+    for of_best, all_given, is_right in zip(strong.T, codes.T, right.T, strict=True):
+        counts = np.bincount(of_best[of_best >= 0], minlength=1)
         answer, share = -1, np.nan
         if counts.any():
             answer, share = int(counts.argmax()), float(counts.max() / counts.sum())

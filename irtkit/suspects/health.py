@@ -297,34 +297,42 @@ def _different_tasks(result: FitResult) -> list[Finding]:
     """Tasks whose true scores correlate less with those of the others than one ability allows."""
     from scipy.special import stdtrit
 
-    tasks = list(sections_of(result).items())[1:]
-    if result.n_abilities > 1 or not tasks:
+    tasks = [task for task in list(sections_of(result).items())[1:] if len(task[1]) > 1]
+    if result.n_abilities > 1 or len(tasks) < 2:
         return []
     halves = np.zeros((len(result.item_labels), len(tasks), 2))  # Of tasks: their items in turn.
     for task, (_, places) in enumerate(tasks):
         halves[places, task, np.arange(len(places)) % 2] = 1
     right, tried = result.patterns.dense(_distinct(result))
     scores = _beside_the_others(right, halves) / _beside_the_others(tried, halves)
-    answered = np.isfinite(scores).all(axis=2)
-    n = np.maximum(answered.sum(axis=0), 2)
-    scores = np.where(answered[:, :, None], scores, 0)
-    scores -= scores.sum(axis=0) / n[:, None] * answered[:, :, None]
-    products = np.einsum("nka,nkb->nkab", scores, scores)
+    scores = scores[np.isfinite(scores).all(axis=(1, 2))]  # of systems that answered all tasks
+    n = len(scores)
+    if n < 3:
+        return []
+    scores -= scores.mean(axis=0)
+    products = scores[..., None] * scores[..., None, :]
     whole = products.sum(axis=0)
     reached = _true_correlation(whole)
-    without = _true_correlation(whole - (n / (n - 1))[:, None, None] * products)
-    error = np.sqrt((n - 1) / n * ((without - reached) ** 2).sum(axis=0))
+    without = _true_correlation(whole - n / (n - 1) * products)
+    error = np.sqrt((n - 1) * ((without - reached) ** 2).mean(axis=0))
     theta = result.latent_mean + result.latent_sd * _GRID
     curves = _beside_the_others(np.nan_to_num(result.parameters.probability(theta)), halves)
     curves -= np.average(curves, axis=0, weights=_NORMAL)
     expected = _true_correlation(np.einsum("g,gka,gkb->kab", _NORMAL, curves, curves))
     differs = reached + stdtrit(n - 1, 1 - _LEVEL / len(tasks)) * error < expected
-    if not differs.any():
+    lowest_first = [task for task in np.argsort(reached) if differs[task]]
+    if not lowest_first:
         return []
-    order = np.argsort(np.where(differs, reached, np.inf), kind="stable")[: differs.sum()]
-    names = [tasks[task][0] for task in order]
-    lowest = {"lowest": float(reached[order[0]]), "expected": float(expected[order[0]])}
-    values = {"n": len(names), "n_tasks": len(tasks), "task": names[0], "tasks": names, **lowest}
+    names = [tasks[task][0] for task in lowest_first]
+    lowest = lowest_first[0]
+    values = {
+        "n": len(names),
+        "n_tasks": len(tasks),
+        "tasks": names,
+        "task": names[0],
+        "lowest": float(reached[lowest]),
+        "expected": float(expected[lowest]),
+    }
     remedies = (Remedy({"abilities": "task"}, "task-abilities"),)
     return [Finding("different-abilities", "note", values, remedies)]
 

@@ -78,10 +78,10 @@ class _Counts(NamedTuple):
     @classmethod
     def of(cls, right: Any, tried: Any, kind: Any) -> _Counts:
         """Find the counts that occur, (n_items, n_groups) each."""
-        both = np.stack([right, tried], axis=-1)
-        flat = np.column_stack([both.reshape(len(both), -1), kind])
+        pairs = np.stack([right, tried], axis=-1)
+        flat = np.column_stack([pairs.reshape(len(pairs), -1), kind])
         _, first, of_item = np.unique(flat, axis=0, return_index=True, return_inverse=True)
-        rows = both[first]
+        rows = pairs[first]
         occurring, codes = [], []
         for group in rows.transpose(1, 0, 2):
             counts, code = np.unique(group, axis=0, return_inverse=True)
@@ -107,8 +107,8 @@ class _Bank(NamedTuple):
         log_weight = np.log(self.weight)
         log_likelihood = np.empty(len(n))
         for block in blocks(len(n), len(self.curves)):
-            own = counts.kind[block, None] == self.kind
-            total = np.where(own, -np.inf, log_weight)
+            same_kind = counts.kind[block, None] == self.kind
+            total = np.where(same_kind, -np.inf, log_weight)
             if binomial:
                 total += n_right[block] @ logs[0] + n_wrong[block] @ logs[1]
             else:
@@ -116,7 +116,7 @@ class _Bank(NamedTuple):
                     total += table[code]
             top = total.max(axis=1, keepdims=True)
             total -= top
-            weight = self.weight.sum() - own @ self.weight
+            weight = self.weight.sum() - same_kind @ self.weight
             mean = np.exp(total, out=total).sum(axis=1) / weight
             log_likelihood[block] = top[:, 0] + np.log(mean)
         return np.asarray(log_likelihood[counts.of_item])
@@ -322,19 +322,17 @@ def _take_answers(
     factor: Array, likely: Any, ways: list[tuple[Any, ...]], bank: _Bank, kind: Any
 ) -> None:
     """Put in the Bayes factor by the answers of each item, and the answer that is likely right."""
-    items, answer, keys, right, tried, others = zip(*ways, strict=True)
-    item = np.array(items)
-    is_key = np.array(keys)
-    counts = _Counts.of(np.array(right), np.array(tried), kind[item])
-    of_way = bank.likelihood(counts) + others
-    for j in np.unique(item):
-        ways_of_item = np.flatnonzero(item == j)
-        key = ways_of_item[is_key[ways_of_item]]
-        rest = ways_of_item[~is_key[ways_of_item]]
-        if len(rest) and len(key):
-            mean = np.logaddexp.reduce(of_way[rest]) - np.log(len(rest))
-            factor[j] = mean - of_way[key[0]]
-            likely[j] = answer[rest[of_way[rest].argmax()]]
+    item, answers, *numbers = zip(*ways, strict=True)
+    is_key, right, tried, others = map(np.array, numbers)
+    of_way = bank.likelihood(_Counts.of(right, tried, kind[np.array(item)])) + others
+    of_other_keys = np.where(is_key, -np.inf, of_way)
+    _, first, n_keys = np.unique(item, return_index=True, return_counts=True)
+    several = n_keys > 1  # of items with one answer nothing is known
+    total = np.logaddexp.reduceat(of_other_keys, first)[several]
+    factor[several] = total - np.log(n_keys[several] - 1) - of_way[is_key][several]
+    for j in np.flatnonzero(several):
+        likeliest = of_other_keys[first[j] : first[j] + n_keys[j]].argmax()
+        likely[j] = answers[first[j] + likeliest]
 
 
 def called_wrong(table: pd.DataFrame, fdr: float) -> Any:
@@ -421,9 +419,11 @@ def _ways(result: FitResult, predictions: pd.DataFrame, groups: _Groups) -> list
         counts = groups.members(groups.composite[j]) @ gave
         tried = counts.sum(axis=1)
         given_as = counts.sum(axis=0)
-        each = gammaln(given_as + 0.5) - gammaln(0.5)
+        log_gamma = gammaln(given_as + 0.5) - gammaln(0.5)
         half = max(n_options - 1, 1) / 2
-        others = gammaln(half) - gammaln(half + tried.sum() - given_as) + each.sum() - each
+        others = (
+            gammaln(half) - gammaln(half + tried.sum() - given_as) + log_gamma.sum() - log_gamma
+        )
         for k, option in enumerate(options):
             ways.append((j, names[option], option == key, counts[:, k], tried, others[k]))
     return ways
