@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 LEAST_ITEMS = 3
 """Fewest items that are tested: of two that disagree, either may have changed."""
-_AT_ONCE = 0.5  # Share of the largest z down to which items are set aside in one round.
+_AT_ONCE = 0.5  # Share of the largest distance from the median z that is set aside in one round.
 _MOST_ROUNDS = 10  # Searches for items that changed; 1 to 4 occur.
 _STEPS = 50  # Newton steps, each at most 1, and steps of EM for mean and SD of ability.
 _SETTLED = 1e-4  # Last of them.
@@ -148,8 +148,9 @@ def changes(
         tested = answered if anchors is None else answered & ~anchors
         z[~tested] = np.nan
         by_rank = false_discovery(2 * ndtr(-np.abs(z)))
-        size = np.nan_to_num(np.abs(z))
-        large = size >= _AT_ONCE * size[kept].max()
+        root = np.nan_to_num(z)
+        apart = np.abs(root - np.median(root[kept]))
+        large = apart >= _AT_ONCE * apart[kept].max()
         stays = ~(by_rank <= fdr) | (kept & ~large)
         if anchors is not None or (stays == kept).all() or stays.sum() < LEAST_ITEMS - 1:
             break

@@ -59,6 +59,13 @@ def test_most_items_that_became_easier_are_found(shift: float) -> None:
     assert all((table["became"] == "easier")[table["truth"] > 0].all() for table in called)
 
 
+def test_many_items_that_became_easier_do_not_make_others_harder() -> None:
+    table = changed(200, 0.0, 8, n_drifting=80)[0].items
+    called = table[table["became"] != ""]
+    assert (called["truth"] > 0).sum() >= 70
+    assert (called["truth"] == 0).sum() <= 8
+
+
 def test_without_drift_nothing_is_called_and_scores_do_not_shift() -> None:
     drift, _ = changed(60, 0.5, 0, n_drifting=0)
     assert [finding.code for finding in drift.findings] == ["no-drift", "drift-improved"]
