@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SYSTEM, ITEM, JUDGE = range(3)  # Facets of a mark.
 _MOST_ALIKE = 0.99  # ρ of judges that differ by their severity alone.
+_LEAST_FREEDOM = 0.5  # Of a judge that marked one system or item.
+_NORMAL = 1.96  # Standard errors of a 95 % interval.
 _NULL = 1e-9  # Information on a difference that no mark shows, of that of all marks.
 
 
@@ -169,8 +171,12 @@ def _inverse(information: Array, least: float) -> tuple[Array, Places]:
 def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) -> Array:
     """Variance of each severity, clustered by system and by item.
 
-    ``swept`` is what systems and items take of the judges, by judge.
+    ``swept`` is what systems and items take of the judges, by judge. Variances are so much wider
+    that 1.96 standard errors are a 95 % interval by Student's t. Its degrees of freedom are the
+    effective number of systems, or of items, that the judge marked, (Σn)²/Σn², less 1.
     """
+    from scipy.special import stdtrit
+
     systems, items = np.split(swept @ inverse, ratings.shape[:1])
     answers = ratings.table(SYSTEM, ITEM, scores)
     variances = []
@@ -180,5 +186,9 @@ def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) ->
         by_system = (influence.sum(axis=1) ** 2).sum()
         by_item = (influence.sum(axis=0) ** 2).sum()
         variances.append(by_system + by_item - (influence**2).sum())
-    n_clusters = min(answers.shape)
-    return np.maximum(variances, 0.0) * n_clusters / (n_clusters - 1)
+    ones = np.ones_like(scores)
+    marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
+    n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in marks]
+    freedom = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
+    wider = (1 + 1 / freedom) * (stdtrit(freedom, 0.975) / _NORMAL) ** 2
+    return np.maximum(variances, 0.0) * wider

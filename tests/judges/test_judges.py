@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 import irtkit
 from irtkit.findings import ReadingError
@@ -120,12 +120,15 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() ->
         sums = pd.DataFrame(scores).groupby(labels).sum().to_numpy()
         return np.asarray(sums.T @ sums)
 
-    clustered = 8 / 7 * (meat(places[0]) + meat(places[1]) - meat(answer))
+    clustered = meat(places[0]) + meat(places[1]) - meat(answer)
     centre = np.zeros((3, design.shape[1]))
     centre[:, -3:] = np.eye(3) - 1 / 3
     np.testing.assert_allclose(found.severity, -centre @ effects, atol=1e-8)
     wanted = centre @ inverse @ clustered @ inverse @ centre.T
-    np.testing.assert_allclose(found.variance, np.diag(wanted), atol=1e-10)
+    n = rated.table(0, 2, np.ones(len(answer)))
+    freedom = n.sum(axis=0) ** 2 / (n**2).sum(axis=0) - 1
+    wider = (1 + 1 / freedom) * (t.isf(0.025, freedom) / 1.96) ** 2
+    np.testing.assert_allclose(found.variance, wider * np.diag(wanted), rtol=1e-6)
 
 
 def test_consistency_and_agreement_fall_with_noise() -> None:
