@@ -52,7 +52,7 @@ class Design(NamedTuple):
 
     setting: str
     n_judges: int
-    n_data_sets: int = 40
+    n_data_sets: int = 120
 
 
 DESIGNS = (

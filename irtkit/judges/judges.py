@@ -69,8 +69,9 @@ class Judges(Printed):
 
     table: pd.DataFrame = field(repr=False)
     """Judges, the strictest first: n_marks, severity (how much lower its marks are than those of
-    all judges on average, in marks) with severity_se, 1.96 of which are a 95 % interval, consistency (share of the variance of its
-    marks that is about the answers), agreement (correlation with the mean of the others)."""
+    all judges on average, in marks), severity_se (1.96 of it is a 95 % interval), consistency
+    (share of the variance of its marks that is about the answers), agreement (correlation with the
+    mean of the others)."""
     favours: pd.DataFrame = field(repr=False)
     """Judge and family: difference (how much higher the judge marks systems of the family than
     the others do, compared with all other systems, in marks), se, p_value, q_value."""
