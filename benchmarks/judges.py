@@ -4,13 +4,13 @@
 are N(0, 1), items N(0, 0.8²), what is the answer's own N(0, 0.7²). Three judges have severities of
 0.6, 0 and −0.6, and 12 or 40 judges N(0, 0.5²). Their noise has SDs of 0.3, 0.6 and 1.
 
-`designs`: who marks what. Systems are compared with the mean mark of a neutral judge without noise:
+`judges`: who marks what. Systems are compared with the mean mark of a neutral judge without noise:
 Spearman correlation, and RMSE in marks after the best line, of averages, of the effects of systems
 in an additive model (system + item + judge) by ordinary least squares, and of the expected scores
 of a fit to the adjusted marks. Severities are compared with the mean marks of the judges over many
 answers: their correlation, and the share of the 95 % intervals that hold the truth.
 
-`favours`: all judges mark all answers of three families of ten systems. One judge marks one family
+`preferences`: all judges mark all answers of three families of ten systems. One judge marks one family
 higher by so many marks, and judges see each system differently by so many marks (SD). In "apart"
 families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05 of that judge
 and family, and of all judges and families where there is no preference; and where there is one, the
@@ -52,7 +52,7 @@ class Design(NamedTuple):
 
     setting: str
     n_judges: int
-    n_data_sets: int = 120
+    n_data_sets: int = 60
 
 
 DESIGNS = (
@@ -161,7 +161,7 @@ class Favour(NamedTuple):
     views: float  # SD between systems in how a judge sees them, in marks.
     apart: float = 0.0  # SDs of ability between families.
     sizes: str = "10, 10, 10"
-    n_data_sets: int = 200
+    n_data_sets: int = 100
 
 
 FAVOURS = (
@@ -201,11 +201,13 @@ def tested(case: Favour, seed: int) -> Record:
 
 
 def judges() -> Tables:
-    """Designs of ratings, and preferences for families."""
-    return {
-        "designs": study(part(DESIGNS, 2), recovered),
-        "favours": study(part(FAVOURS, 1), tested),
-    }
+    """Designs of ratings."""
+    return {"designs": study(part(DESIGNS, 2), recovered)}
+
+
+def preferences() -> Tables:
+    """Preferences for families."""
+    return {"favours": study(part(FAVOURS, 1), tested)}
 
 
 def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40) -> Tables:
@@ -236,4 +238,4 @@ def judges_speed(n_systems: int = 1000, n_items: int = 1000, n_judges: int = 40)
 
 
 if __name__ == "__main__":
-    run(judges, judges_speed)
+    run(judges, preferences, judges_speed)

@@ -479,7 +479,7 @@ additive {spearman_additive:.3f} | adjusted {spearman_adjusted:.3f} |
 RMSE: average {rmse_average:.3f} | additive {rmse_additive:.3f} | adjusted {rmse_adjusted:.3f} |
 severities correlate {correlation:.3f} | their intervals cover {coverage:.1%}
 
-preferences = judges/favours
+preferences = preferences/favours
 preference, marks {preference:g} | systems are seen differently, SD {views:g} |
 families apart, SD {apart:g} | systems in families {sizes} | data sets {data_sets} |
 all p below 0.05 {p_below:.1%} | p of this judge and family below 0.05 {planted_below:.1%} |
