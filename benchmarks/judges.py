@@ -10,11 +10,10 @@ in an additive model (system + item + judge) by ordinary least squares, and of t
 of a fit to the adjusted marks. Severities are compared with the mean marks of the judges over many
 answers: their correlation, and the share of the 95 % intervals that hold the truth.
 
-`preferences`: all judges mark all answers of three families of ten systems. One judge marks one family
-higher by so many marks, and judges see each system differently by so many marks (SD). In "apart"
-families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05 of that judge
-and family, and of all judges and families where there is no preference; and where there is one, the
-data sets in which it alone is named, or another one.
+`preferences`: all judges mark all answers of three families of ten systems. One judge marks one
+family higher by so many marks, and judges see each system differently by so many marks (SD). In
+"apart" families differ by 0.7 SD of ability. Measured are the shares of p-values below 0.05, of
+that judge and family and of all, and the data sets in which it is named, or another one.
 
 ``python benchmarks/judges.py judges_speed`` reads and adjusts a million ratings of 40 judges.
 """
