@@ -431,7 +431,7 @@ class WeakPrior:
     def guessing_density(self) -> Beta:
         """Density of guessing, for five choices until chance is learned."""
         chance: Any = USUAL_CHANCE if self.chance is None else self.chance
-        right = self.chance_weight * np.array(chance)[()]
+        right: Any = self.chance_weight * np.array(chance)[()]
         return Beta(1 + right, 1 + self.chance_weight - right)
 
     @property
@@ -448,7 +448,8 @@ class WeakPrior:
         if isinstance(chance, tuple):
             chance = tuple(np.array(chance)[items].tolist())
         if isinstance(mean, Expected):
-            mean = Expected(*(part[items] for part in mean[:4]), mean.middle)
+            of_items = (part[items] for part in mean[:4])
+            mean = Expected._make([*of_items, mean.middle])
         return replace(self, chance=chance, difficulty_mean=mean)
 
     def at(
@@ -527,7 +528,8 @@ class WeakPrior:
         record = {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
         given = self.expected
         if given is not None:
-            means = np.where(given.has_mean, given.mean, None).tolist()
+            stated = zip(given.mean, given.has_mean, strict=True)
+            means = [mean if has_mean else None for mean, has_mean in stated]
             record |= {"kind": "ExpectedItems", "item_intercept_mean": means}
             record |= {"item_intercept_sd": given.sd.tolist(), "middle": given.middle}
         return record

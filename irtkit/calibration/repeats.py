@@ -141,7 +141,7 @@ def dispersions(
     score = scored[cells.column]
 
     def sums(values: Any) -> Array:
-        return np.bincount(cells.column[score], values[score], len(scored))
+        return np.bincount(cells.column[score], values[score], len(scored)).astype(np.float64)
 
     n = sums(np.ones_like(share))
     of = np.flatnonzero(n)

@@ -304,7 +304,7 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     steepest = max(float(np.abs(items.slope).max()), 1e-3)
     arrays = (None if array is None else array.astype(np.float32) for array in items[:3])
     narrow = Items(*arrays)
-    at = theta.astype(np.float32)
+    at: Any = theta.astype(np.float32)
     weights = stand_for.astype(np.float32)
     sums = np.zeros((2, len(theta)))
     for part in blocks(len(items.slope), len(theta)):

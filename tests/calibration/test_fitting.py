@@ -307,7 +307,11 @@ def test_every_shape_and_constant_matrices_give_finite_estimates(
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
-    "ignore:.*one ability", "ignore:No standard errors", "ignore:.*chance", "ignore:Ability"
+    "ignore:.*one ability",
+    "ignore:No standard errors",
+    "ignore:.*chance",
+    "ignore:Ability",
+    "ignore:.*as if they guessed",
 )
 @pytest.mark.parametrize(("model", "synthetic"), [("2PL", False), ("2PL", True), ("1PL", True)])
 def test_real_matrices_give_finite_estimates(
