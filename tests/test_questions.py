@@ -32,6 +32,7 @@ COMMANDS = {
     "different abilities": "health",
     "ability of a new system": "score",
     "subset of items": "select",
+    "judge usable": "judges",
     "rubric usable": "health --levels",
     "changed between two versions": "drift",
 }
@@ -95,6 +96,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, truth: Truth) -> Path:
     long["task"] = tasks[long["question"].astype(int)]
     long.to_csv(folder / "suite.csv", index=False)
     write(folder / "marks.csv", marks_of_a_judge(generator), [f"p{k:02}" for k in range(30)])
+    ratings_of_four(generator).to_csv(folder / "ratings.csv", index=False)
     shift = -1.5 * np.isin(ITEMS, [*CHANGED])
     for version, moved, first in (("v1", 0.0, "a"), ("v2", shift, "b")):
         p = truth.probability(generator.normal(size=N), moved)
@@ -113,6 +115,17 @@ def marks_of_a_judge(generator: np.random.Generator) -> np.ndarray:
     marks = 1 + (generator.random((40, 30, 1)) > below).sum(axis=2)
     marks[:, :N_NOISE] = generator.integers(1, 6, (40, N_NOISE))
     return np.asarray(marks)
+
+
+def ratings_of_four(generator: np.random.Generator) -> pd.DataFrame:
+    """Marks 1 to 5 by four judges. The third is noisy, and the fourth strict by 0.8."""
+    shape = (30, 40, 4)
+    quality = generator.normal(size=(30, 1, 1)) + generator.normal(0, 0.5, (1, 40, 1))
+    noise = generator.normal(size=shape) * [0.4, 0.4, 1.6, 0.4]
+    marks = np.clip(np.round(3 + quality - [0, 0, 0, 0.8] + noise), 1, 5).astype(int)
+    system, item, judge = np.indices(shape).reshape(3, -1).astype(str)
+    judge = np.char.add("judge-", judge)
+    return pd.DataFrame({"model": system, "item": item, "judge": judge, "score": marks.ravel()})
 
 
 def said(line: str, folder: Path) -> str:
@@ -216,6 +229,15 @@ def test_a_new_model_from_50_items(here: Path, truth: Truth) -> None:
 
 
 def test_is_the_judge_usable(here: Path) -> None:
+    text = printed("judges ratings.csv --score-range 1,5", here)
+    row = r"(?m)^(judge-\d) +\d+ +(-?[\d.]+) +[\d.]+ +([\d.]+)"
+    rows = {judge: (float(value), float(agrees)) for judge, value, agrees in re.findall(row, text)}
+    assert next(iter(rows)) == "judge-3"  # the strictest
+    assert rows["judge-3"][0] - rows["judge-0"][0] == pytest.approx(0.8, abs=0.15)
+    assert min(rows, key=lambda judge: rows[judge][1]) == "judge-2"
+
+
+def test_is_the_rubric_usable(here: Path) -> None:
     text = said("health marks.csv --levels", here)
     assert f"Items to drop: {N_NOISE} of 30 items add little. Flat: {N_NOISE}." in text
     assert "Names: p00, p01, p02, p03." in text
