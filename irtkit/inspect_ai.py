@@ -164,9 +164,10 @@ class Adaptive:
     def _answer(self, label: str, scores: dict[str, Any]) -> float:
         """Answer that the scores of a sample stand for, as the fit was read, NaN if missing."""
         source = self._selection.result.saved_responses.source
+        settings = {} if source is None else source.settings
         marks = marks_of({name: {"value": given.score.value} for name, given in scores.items()})
-        metric = None if source is None else source.metric
-        metrics = [name for name in listed(metric) if name in marks] or [*marks]
+        named = [name for name in listed(settings.get("metric")) if name in marks]
+        metrics = named[:1] or [*marks]
         if len(metrics) > 1:
             raise ValueError(
                 f"item {short(label)} has several scores: {first_names(metrics)}. Read the logs of "
@@ -175,7 +176,7 @@ class Adaptive:
         answer = marks[metrics[0]] if metrics else None
         if answer is None or math.isnan(answer):
             return math.nan
-        words = {} if source is None else {name: getattr(source, name) for name in _WORDS}
+        words: Any = {name: settings[name] for name in _WORDS if name in settings}
         return float(ResponseMatrix([[answer]], items=[label], **words).scores[0, 0])
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, adaptive, fit, select_items, simulate_responses
+from irtkit.responses import Source
 
 if TYPE_CHECKING:
     from irtkit import FitResult
@@ -135,6 +138,24 @@ def test_a_small_error_ends_a_test_and_a_run_without_its_samples_fails(
     (metadata,) = done["metadata"]
     assert metadata["error"] <= 0.08
     assert K > len(metadata["asked"]) > 4
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")  # of what Inspect imports
+def test_an_answer_is_a_score_as_the_fit_was_read() -> None:
+    result = fitted()
+    result.saved_responses.source = Source(("runs",), "inspect", {"metric": "f1", "threshold": 0.5})
+    manager = irtkit.inspect_ai.Adaptive(result, 5)
+
+    def scores(**values: Any) -> dict[str, Any]:
+        return {name: SimpleNamespace(score=SimpleNamespace(value=values[name])) for name in values}
+
+    assert manager._answer("quiz/1", scores(match="C", f1=0.4)) == 0
+    assert manager._answer("quiz/1", scores(match="I", f1=0.6)) == 1
+    assert manager._answer("quiz/1", scores(match="C")) == 1
+    assert np.isnan(manager._answer("quiz/1", scores(f1=math.nan)))
+    with pytest.raises(ValueError, match="'quiz/1' has several scores: match, cost"):
+        manager._answer("quiz/1", scores(match="C", cost=2.0))
 
 
 def test_without_inspect_the_error_names_the_extra(
