@@ -473,6 +473,18 @@ respondents = levels/respondents
 data {data} | data sets {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
 data sets with a q below 0.05 {sets_called:.1%} | mean infit of items {infit:.2f}
 
+judges = judges/designs
+who marks what {setting} | judges {n_judges} | Spearman: average {spearman_average:.3f} |
+additive {spearman_additive:.3f} | adjusted {spearman_adjusted:.3f} |
+RMSE: average {rmse_average:.3f} | additive {rmse_additive:.3f} | adjusted {rmse_adjusted:.3f} |
+severities correlate {correlation:.3f} | their intervals cover {coverage:.1%}
+
+preferences = preferences/favours
+preference, marks {preference:g} | systems are seen differently, SD {views:g} |
+families apart, SD {apart:g} | systems in families {sizes} | data sets {data_sets} |
+all p below 0.05 {p_below:.1%} | p of this judge and family below 0.05 {planted_below:.1%} |
+named {named:.1%} | another is named {others_named:.1%}
+
 drift = levels/drift
 each calibration {data} | pairs {sets} | p below 0.05 {p_05:.1%} | p below 0.001 {p_001:.2%} |
 pairs with an item that drifts {sets_called:.1%}

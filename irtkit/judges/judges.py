@@ -139,7 +139,10 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     its generalised least squares, with errors clustered by system and by item. Without answers
     that two judges mark, systems and items alone connect the judges.
 
-    Marks beyond the ends of the scale are cut off after the adjustment.
+    Marks beyond the ends of the scale are cut off after the adjustment. In simulations intervals of
+    severities cover the true one in 91 to 97 %, 5 to 6 % of the tests of a judge and family without
+    a preference have p < 0.05, and a preference of 0.15 marks for ten of 30 systems has it in 82 %
+    (`docs/accuracy.md`).
 
     See Also
     --------
