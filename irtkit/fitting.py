@@ -474,7 +474,9 @@ def _with_levels(
         if (lowest > 0).any() or trials.max(initial=0) > USUAL_POINTS:
             raise
         if matrix.source is not None:
-            matrix.source = replace(matrix.source, score_range=None)
+            settings = dict(matrix.source.settings)
+            settings.pop("score_range", None)
+            matrix.source = replace(matrix.source, settings=settings)
         labels = [matrix.items[k] for k in places]
         values = {"n": len(labels), "n_items": matrix.n_items, "items": labels}
         return matrix, [Finding("levels-taken", "note", values)]

@@ -391,6 +391,7 @@ def test_whole_numbers_from_0_are_levels_by_default() -> None:
     result = fit(mixture)
     (found,) = [one for one in result.findings if one.code == "levels-taken"]
     assert (result.model, found.values["n"]) == ("GPCM", 6)
+    assert result.responses.source.settings == {}
     assert result.parameters.top.tolist() == [3.0] * 6 + [1.0] * 3
     assert fit(levels).log_likelihood == fit(levels, "GPCM").log_likelihood
     assert fit(levels > 1).model == "2PL"
