@@ -391,7 +391,7 @@ class Group(_Help, click.Group):
             shown = "Show all options. See also irtkit help reading."
             how = {"is_flag": True, "is_eager": True, "expose_value": False, "help": shown}
             params.append(click.Option(["--help-all"], callback=_show_all, **how))
-        silence = {
+        silence: dict[str, Any] = {
             "is_flag": True,
             "expose_value": False,
             "help": "Print no notes and no progress.",

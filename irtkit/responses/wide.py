@@ -248,8 +248,8 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
         sure = not any(isinstance(v, float) or v in RIGHT or v in WRONG for v in values)
         ignore = Remedy({"ignore": [*listed(settings.ignore), *odd]}, "ignore", safe=sure)
         of_error = () if error is None else error.finding.remedies
-        if numbers and (coder.n_scores or settings.score_range is not None):  # of another range
-            raise failed(code, *of_error, ignore, **error.finding.values)
+        if error and numbers and (coder.n_scores or settings.score_range is not None):
+            raise failed(code, *of_error, ignore, **error.finding.values)  # of another range
         labels = [ask("labels", respondent=odd[0])] * (len(odd) == 1)
         scores = [remedy for remedy in of_error if "score_range" in remedy.settings]
         raise failed("not-items", ignore, *labels, *scores, columns=odd)
