@@ -77,8 +77,8 @@ def kept(design: Design, g: np.random.Generator) -> NDArray[np.bool_]:
     if design.setting.startswith("4"):
         chosen = np.stack([g.permutation(design.n_judges)[:4] for _ in range(N_SYSTEMS)])
         which = np.take_along_axis(chosen, g.integers(4, size=shape), axis=1)
-        return which[..., None] == judges
-    return g.integers(design.n_judges, size=shape)[..., None] == judges
+        return np.asarray(which[..., None] == judges)
+    return np.asarray(g.integers(design.n_judges, size=shape)[..., None] == judges)
 
 
 def marked(quality: Array) -> Array:
@@ -119,10 +119,8 @@ def recovered(design: Design, seed: int) -> Record:
     if design.n_judges > 3:
         severity = g.normal(0, 0.5, design.n_judges)
     noise = np.resize([0.3, 0.6, 1.0], design.n_judges)
-    system, item, own = (
-        sd * g.normal(size=size)
-        for sd, size in zip(SDS, ((N_SYSTEMS, 1), N_ITEMS, (N_SYSTEMS, N_ITEMS)), strict=True)
-    )
+    sizes = ((N_SYSTEMS, 1), (N_ITEMS,), (N_SYSTEMS, N_ITEMS))
+    system, item, own = (sd * g.normal(size=size) for sd, size in zip(SDS, sizes, strict=True))
     quality = system + item + own
     there = kept(design, g)
     error = noise * g.normal(size=there.shape)

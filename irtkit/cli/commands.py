@@ -24,7 +24,7 @@ from irtkit.cli.inputs import (
     read_rows,
     result_of,
 )
-from irtkit.cli.options import SHOW_ALL, Group, names_of, page_of, reading_help
+from irtkit.cli.options import JUDGE_FILES, SHOW_ALL, Group, names_of, page_of, reading_help
 from irtkit.cli.outputs import (
     command_for,
     described,
@@ -166,7 +166,7 @@ def _judges(given: SimpleNamespace) -> None:
         next_step("--out DIR writes the adjusted marks, which irtkit fit takes")
     else:
         click.echo(written.removeprefix("\n"))
-        next_step(f"irtkit fit {quote(str(given.out / outputs.JUDGE_FILES[-1]))}")
+        next_step(f"irtkit fit {quote(str(given.out / JUDGE_FILES[-1]))}")
 
 
 @cli.declare

@@ -277,8 +277,16 @@ def _reliability(rated: Ratings, estimates: Severity, scale: float) -> Reliabili
         max(float(np.var(values, ddof=1) - error), 0.0)
         for values, error in zip(effects, errors, strict=True)
     ]
-    scaled = [variance * scale**2 for variance in (*variances, own, noise)]
-    return Reliability(*scaled, n_answers / rated.shape[SYSTEM], n_judges)
+    system, item, judge, answer, rest = scale**2 * np.array([*variances, own, noise])
+    return Reliability(
+        float(system),
+        float(item),
+        float(judge),
+        float(answer),
+        float(rest),
+        n_answers / rated.shape[SYSTEM],
+        n_judges,
+    )
 
 
 def _findings(

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.irf import Z95
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 SYSTEM, ITEM, JUDGE = range(3)  # Facets of a mark.
 _MOST_ALIKE = 0.99  # ρ of judges that differ by their severity alone.
 _LEAST_FREEDOM = 0.5  # Of a judge that marked one system or item.
-_NORMAL = 1.96  # Standard errors of a 95 % interval.
 _NULL = 1e-9  # Information on a difference that no mark shows, of that of all marks.
 
 
@@ -41,13 +42,13 @@ class Ratings:
 
     def total(self, facet: int, values: Array) -> Array:
         """Sum of values over the marks of each system, item or judge."""
-        return np.bincount(self.places[facet], values, self.shape[facet])
+        return np.asarray(np.bincount(self.places[facet], values, self.shape[facet]))
 
     def table(self, rows: int, columns: int, values: Array) -> Array:
         """Sums of values by two facets."""
         size = self.shape[rows], self.shape[columns]
         cells = self.places[rows] * size[1] + self.places[columns]
-        return np.bincount(cells, values, size[0] * size[1]).reshape(size)
+        return np.asarray(np.bincount(cells, values, size[0] * size[1]).reshape(size))
 
     def by_answer(self, values: Array) -> Array:
         """Sum of values over the marks of the same answer, at each mark."""
@@ -164,7 +165,7 @@ def _inverse(information: Array, least: float) -> tuple[Array, Places]:
     known = vectors[:, is_known]
     unknown = vectors[:, ~is_known]
     apart = np.abs(unknown[:, None] - unknown).sum(axis=2)
-    group = connected_components(apart < np.sqrt(_NULL))[1]
+    group = np.asarray(connected_components(apart < np.sqrt(_NULL))[1], np.int64)
     return known / values[is_known] @ known.T, group
 
 
@@ -190,5 +191,5 @@ def _clustered(ratings: Ratings, scores: Array, swept: Array, inverse: Array) ->
     marks = [ratings.table(facet, JUDGE, ones) for facet in (SYSTEM, ITEM)]
     n_clusters = [n.sum(axis=0) ** 2 / (n**2).sum(axis=0) for n in marks]
     freedom = np.maximum(np.min(n_clusters, axis=0) - 1, _LEAST_FREEDOM)
-    wider = (1 + 1 / freedom) * (stdtrit(freedom, 0.975) / _NORMAL) ** 2
-    return np.maximum(variances, 0.0) * wider
+    wider = (1 + 1 / freedom) * (stdtrit(freedom, 0.975) / Z95) ** 2
+    return np.asarray(np.maximum(variances, 0.0) * wider)
