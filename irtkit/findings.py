@@ -622,9 +622,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "systems by their judges",
     "judge-noise": "Noise only: the marks of {n:judge} do not agree with the other judges more "
     "than by chance: {names}. Leave these judges out",
-    "judge-favours": "Preference: {judge} marks the family {family} by {difference:+.2f} marks "
-    "otherwise than other judges do, compared with other systems (q = {q:.3f}). Without this, the "
-    "ranks of {moved} of {n:system} change",
+    "judge-favours": "Preference: {judge} gives the family {family} {difference:+.2f} marks, "
+    "compared with other judges and other systems (q = {q:.3f}). Without this, the ranks of "
+    "{moved} of {n:system} change",
     "judged-once": "Judged once: {n:system} {n:has|have} a single mark, and one judge decides the "
     "score: {names}",
     # From fit
