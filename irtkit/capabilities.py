@@ -246,9 +246,13 @@ ASKED: Mapping[str, Answer] = {
     "drop": _HEALTH,
     "duplicates": _DUPLICATES,
     "equate": Answer("irtkit.link(first, second)", "irtkit fit --fixed"),
+    "flag": _AUDIT,
     "guessing": _ITEMS,
     "inspect": _READ,
+    "items": _ITEMS,
     "kappa": Answer("irtkit.fleiss_kappa(ratings)", "irtkit.fleiss_kappa in Python"),
+    "load_csv": _READ,
+    "load_logs": _READ,
     "mislabeled": _AUDIT,
     "mislabelled": _AUDIT,
     "outliers": _AUDIT,
@@ -261,6 +265,8 @@ ASKED: Mapping[str, Answer] = {
     "read": _READ,
     "read_csv": _READ,
     "saturated": _HEALTH,
+    "saturation": _HEALTH,
+    "select": Answer("irtkit.select_items(result, k)", "irtkit select"),
     "scores": _BOARD,
     "simulate": Answer(
         "irtkit.simulate_responses(items, abilities)", "irtkit.simulate_responses in Python"

@@ -612,8 +612,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "earlier one, more often than ability explains",
     # From judges
     "judges-compared": "Ratings: {n:mark} of {n_judges:judge} on answers of {n_systems:system} to "
-    "{n_items:item}, {each:.1f} marks per answer. The mean mark of a system has a reliability of "
-    "{value:.2f}[[. {needed:judge} per answer {needed:is|are} enough for 0.9]]",
+    "{n_items:item}, {each:.1f} marks per answer[[. The mean mark of a system has a reliability of "
+    "{value:.2f}]][[. {needed:judge} per answer {needed:is|are} enough for 0.9]]",
     "judges-not-connected": "Judges not connected: no marks compare {n:group} of judges: {groups}. "
     "Severities are relative to the judges of one group, and systems that different groups marked "
     "are not comparable. More answers marked by judges of both groups help",

@@ -119,7 +119,7 @@ def marks(
 ) -> Axes:
     """Draw how often each mark is given, or scores between 0 and 1.
 
-    Items of right and wrong are left out beside items with levels.
+    Items of right and wrong are left out if others have levels.
 
     Parameters
     ----------

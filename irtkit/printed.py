@@ -245,7 +245,7 @@ def _table_text(table: pd.DataFrame, top: int) -> str:
 
 
 def _room(widths: Sequence[int], words: Sequence[int]) -> int:
-    """Columns that are left for each column of words beside the numbers."""
+    """Columns that are left for each column of words next to the numbers."""
     of_words = [width for k, width in enumerate(widths) if k in words]
     left = WIDTH - sum(widths) + sum(of_words)
     rooms = (n for n in range(WIDTH) if sum(min(width, n + 1) for width in of_words) <= left)

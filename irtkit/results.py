@@ -16,7 +16,7 @@ import numpy as np
 
 from irtkit.abilities.result import read_any
 from irtkit.calibration.result import FitResult
-from irtkit.capabilities import ASKED
+from irtkit.capabilities import ASKED, FUNCTIONS
 from irtkit.checks import did_you_mean
 from irtkit.fitting import EM, Variational, fit
 
@@ -110,8 +110,11 @@ class Questions:
         """Say what answers a word that people try, or why a property has no value."""
         if hasattr(type(self), name):
             return object.__getattribute__(self, name)  # which says why
+        if name in FUNCTIONS:
+            raise AttributeError(f"result.{name} is the function irtkit.{name}")
         if name in ASKED:
-            raise AttributeError(f"result.{name} is answered by {ASKED[name].python}")
+            answer = ASKED[name].python.replace("irtkit.fit(responses)", "result")
+            raise AttributeError(f"result.{name} is answered by {answer}")
         raise AttributeError(f"FitResult has no attribute {name}{did_you_mean(name, PUBLIC)}")
 
     @cached_property

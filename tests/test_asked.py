@@ -43,8 +43,11 @@ def test_a_result_answers_its_questions_or_names_what_does(result: Any) -> None:
     }
     for word, answer in ASKED.items():
         if word not in dir(result):
-            with pytest.raises(AttributeError, match=re.escape(answer.python)):
+            of_result = answer.python.replace("irtkit.fit(responses)", "result")
+            with pytest.raises(AttributeError, match=re.escape(of_result)):
                 getattr(result, word)
+    with pytest.raises(AttributeError, match=r"is the function irtkit\.select_items"):
+        _ = result.select_items
     with pytest.raises(AttributeError, match="did you mean 'leaderboard'"):
         _ = result.leaderbord
     with pytest.raises(AttributeError, match="is for several abilities"):
@@ -68,6 +71,7 @@ def test_functions_take_responses_and_saved_results(result: Any, tmp_path: Path)
     board = repr(result.leaderboard())
     for given in (RESPONSES, RESPONSES.to_frame(), tmp_path / "r.csv", str(tmp_path / "r.npz")):
         assert repr(irtkit.leaderboard(given)) == board
-    assert irtkit.item_fit(RESPONSES).equals(irtkit.item_fit(result))
+    for name in ("item_fit", "flag_items", "wrong_keys", "similar_respondents", "local_dependence"):
+        assert getattr(irtkit, name)(RESPONSES).equals(getattr(irtkit, name)(result))
     with pytest.raises(TypeError, match="result must be a FitResult, or responses"):
         irtkit.audit(3)

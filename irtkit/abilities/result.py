@@ -1,4 +1,4 @@
-"""What a result of several abilities holds beside that of one: loadings, posteriors and tasks."""
+"""What a result of several abilities also holds: loadings, posteriors and tasks."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def _added_by_dispersion(result: FitResult, patterns: Patterns) -> Any:
 def dispersed(result: FitResult, patterns: Patterns) -> FitResult:
     """Let dispersions of items enter their standard errors; the 2PL and 1PL have these.
 
-    What couples items beside the directions of their covariance is left out.
+    What couples items outside the directions of their covariance is left out.
     """
     joint = result.item_covariance
     dispersion = result.dispersion

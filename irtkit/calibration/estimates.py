@@ -204,11 +204,6 @@ def result_of(
         joint = joint.stretched(stretch, unit_slopes=model == "Rasch")
     if posterior is not None:
         posterior = posterior.of_all(of_items, specification.rows, synthetic, posterior_sd, stretch)
-    dispersion = None
-    if patterns.scored is not None:
-        dispersion = np.where(patterns.scored, 1.0, np.nan)
-        if estimates.dispersion is not None:
-            dispersion[columns] *= estimates.dispersion
     settings = replace(
         specification.settings,
         prior=estimates.prior,
@@ -236,7 +231,7 @@ def result_of(
         latent_sd=float(sd) * (abs(stretch) if model == "Rasch" else 1.0),
         latent_mean=float(mean),
         n_parameters=n_parameters,
-        dispersion=dispersion,
+        dispersion=_dispersions(specification, estimates),
         quadrature=Quadrature(len(nodes), lowest, highest, estimates.quadrature_error),
         posterior=posterior,
         log_likelihood=estimates.log_likelihood,
@@ -245,6 +240,17 @@ def result_of(
         trace_rows=estimates.trace_rows,
         responses=specification.responses,
     )
+
+
+def _dispersions(specification: Specification, estimates: Estimates) -> Array | None:
+    """Dispersions of items with scores between 0 and 1, NaN for others; None without such items."""
+    scored = specification.patterns.scored
+    if scored is None:
+        return None
+    dispersions = np.where(scored, 1.0, np.nan)
+    if estimates.dispersion is not None:
+        dispersions[specification.columns] *= estimates.dispersion
+    return dispersions
 
 
 def _errors(
@@ -441,7 +447,7 @@ def concluded(
 def _of_levels(
     result: FitResult, patterns: Patterns, levels: NDArray[np.bool_]
 ) -> Iterator[Finding]:
-    """Levels that nobody reached, and items of other kinds beside those with levels."""
+    """Levels that nobody reached, and items of other kinds next to those with levels."""
     parameters = result.parameters
     n_items = len(levels)
     n_reached = (~np.isnan(parameters.steps)).sum(axis=1)

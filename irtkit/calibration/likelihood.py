@@ -2,7 +2,7 @@
 
 **Likelihood.** Ability is integrated out. Groups of real respondents have N(μ, σ²). It is known,
 but that of the first group may have parameters: σ in the Rasch model, whose slopes are 1, and both
-beside fixed items. The gradient follows by Fisher's identity. Synthetic respondents have N(μ, σ² +
+next to fixed items. The gradient follows by Fisher's identity. Synthetic respondents have N(μ, σ² +
 (w/τ)²), μ and σ of the first group, τ the typical slope and w wide on the logit scale: the wide
 part follows the items when they are rescaled, so that synthetic respondents do not pull on the
 scale.
@@ -182,7 +182,7 @@ class Parameterisation:
         Levels of the items; None if they are right or wrong, which is one step, the intercept.
 
     In the Rasch model, whose slopes are 1, the SD of ability of the first group is a parameter, and
-    beside fixed items its mean as well.
+    next to fixed items its mean as well.
     """
 
     def __init__(
@@ -355,7 +355,7 @@ class Parameterisation:
         return scale, location
 
     def by_shift_and_slope(self, blocks: Array) -> tuple[Array, Array]:
-        """Information about a shift of every item, and about its slope beside all else."""
+        """Information about a shift of every item, and about its slope given all else."""
         of_steps = blocks[:, 1:, 1:]
         shifts = self.shifts[self.free]
         by_shift = np.einsum("jk,jkl,jl->j", shifts, of_steps, shifts)

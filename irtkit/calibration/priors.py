@@ -241,7 +241,7 @@ class Prior(Protocol):
 
     @property
     def keys(self) -> Array | None:
-        """What copies of an item must have in common beside their answers, (k, n_items)."""
+        """What copies of an item must have in common besides their answers, (k, n_items)."""
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
@@ -436,7 +436,7 @@ class WeakPrior:
 
     @property
     def keys(self) -> Array | None:
-        """What copies of an item must have in common beside their answers, (k, n_items)."""
+        """What copies of an item must have in common besides their answers, (k, n_items)."""
         keys = [] if self.expected is None else [*self.expected[:3]]
         keys += [np.array(self.chance)] if isinstance(self.chance, tuple) else []
         return np.stack(keys) if keys else None

@@ -284,7 +284,7 @@ def covariances(
     """Covariances of log SD and mean of ability that are free, and of all items together.
 
     Those of items are by slope, intercept (and logit of guessing), or slope and every step, with
-    an engine of ``levels``. NaN where items are fixed; a common slope has its own beside every
+    an engine of ``levels``. NaN where items are fixed; a common slope has its own next to every
     intercept. That the SD of synthetic ability follows items is left out.
     """
     items = at.items
@@ -510,7 +510,7 @@ def _score_functions(items: Items, theta: Array) -> list[Array]:
     Shape (n_nodes, k, n_items), by slope, intercept (and logit of guessing), or slope and steps.
     The counts are responses, and with guessing also right ones; of the GRM whether every level was
     reached. The score of an item is (right/P − responses) times θs, s and c. Of the 2PL and the
-    GPCM it has score · θ beside, and −responses times θ · expected score and P of every level. What
+    GPCM it also has score · θ, and −responses times θ · expected score and P of every level. What
     is constant in θ has no covariance, and is left out.
     """
     levels = items.levels

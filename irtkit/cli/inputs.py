@@ -186,6 +186,8 @@ def result_of(given: SimpleNamespace, *, standard_errors: bool = True) -> Any:
 def kept_items(given: SimpleNamespace, result: Any, flags: pd.DataFrame | None = None) -> list[str]:
     """Labels of the items without those that --removed names, which may be those called."""
     names = {*names_of(given.removed)}
+    if names and getattr(given, "for", None) is None and flags is not None:
+        raise ValueError("--removed is for --for, which was not given")
     if "called" in names:
         from irtkit.suspects.flags import flag_items
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from irtkit.checks import counted
 from irtkit.cli.options import COMPARISON_FILES, CORRELATIONS_FILE, FIT_FILES, JUDGE_FILES
 from irtkit.cli.process import wrapped
 from irtkit.files import check_writable, folder_for, remove, replacing_text, together
@@ -67,8 +68,9 @@ def command_for(given: SimpleNamespace, result: FitResult, items: Iterable[str])
     harness = getattr(given, "for")
     if harness is None:
         return ""
-    line = command_line(harness, result.saved_responses, items)
-    return f"\nTo ask these items, type:\n{line}\n"
+    chosen = list(items)
+    line = command_line(harness, result.saved_responses, chosen)
+    return f"\nTo ask these {counted(len(chosen), 'item')}, type:\n{line}\n"
 
 
 @contextmanager

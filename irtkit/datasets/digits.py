@@ -34,7 +34,7 @@ class DigitsCrowd:
     >>> int(crowd.predictions.loc["tree-depth4", "digit-0002"]), int(crowd.labels["digit-0002"])
     (8, 2)
     >>> crowd.responses
-    ResponseMatrix(130 respondents × 1,797 items)
+    ResponseMatrix(130 systems × 1,797 items)
     """
 
     predictions: pd.DataFrame

@@ -265,7 +265,7 @@ def _with_columns(table: Table, labels: dict[str, str]) -> Table:
 def _counted(table: Table, settings: Settings) -> Table:
     """Table with counts such as 3/5 if two columns count right and all trials. Votes are refused.
 
-    A column of responses beside them is left out if it holds their shares.
+    A column of responses next to them is left out if it holds their shares.
     """
     names = [*map(plain_name, table.header)]
     if any(map(_VOTE.fullmatch, names)) and any(rivals.issubset(names) for rivals in _RIVALS):

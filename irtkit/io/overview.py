@@ -78,7 +78,11 @@ class Overview:
                 lines.append(f"  {printable(choice.rstrip())}")
             if finding.code == "judge-column":
                 lines += ["", "to adjust the marks:"]
-                lines.append(f"  {printable(f'irtkit judges {self._typed_path}')}")
+                options = typed(self.settings, options=True)
+                command = f"irtkit judges {self._typed_path} {options}".rstrip()
+                lines.append(f"  {printable(command)}")
+                if "score_range" not in self.settings:
+                    lines.append("  with --score-range LOWEST,HIGHEST if marks are not from 0 to 1")
             return "\n".join(lines)
         return "\n".join([*lines, "", "to fit it:", f"  {printable(self.command)}"])
 
@@ -101,7 +105,7 @@ def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     >>> found.settings
     {'repeats': 'count'}
     >>> found.matrix
-    ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
+    ResponseMatrix(2 systems × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
     seen, read = _files_of(path, settings)
     turned: tuple[Finding, ...] = ()

@@ -31,6 +31,7 @@ _RELIABLE = 0.9  # Reliability for which judges are counted.
 _MOST_JUDGES = 100  # Per answer, which are thought of.
 _SAME_P = 12  # Decimals of p-values of one test, that of two families from either side.
 _MOST_AGREED = 0.999999  # Agreement of judges that differ by nothing, whose deviate is finite.
+_LEAST_SHARED = 32  # Answers by which an agreement of 0.5 is found in 9 of 10 data sets.
 _ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise only are above it.
 
 
@@ -300,18 +301,19 @@ def _findings(
     """What the marks rest on, and what limits them."""
     n_systems, n_items, n_judges = rated.shape
     needed = reliability.judges_needed
+    n_groups = int(estimates.group.max()) + 1
+    is_known = n_groups == 1  # else systems that different groups marked are not comparable
     values: dict[str, Any] = {
         "n": len(rated.mark),
         "n_judges": n_judges,
         "n_systems": n_systems,
         "n_items": n_items,
         "each": reliability.n_judges,
-        "value": reliability.of(reliability.n_items, reliability.n_judges),
-        "needed": int(needed) if math.isfinite(needed) else None,
+        "value": reliability.of(reliability.n_items, reliability.n_judges) if is_known else None,
+        "needed": int(needed) if is_known and math.isfinite(needed) else None,
     }
     findings = [Finding("judges-compared", "note", values)]
-    n_groups = int(estimates.group.max()) + 1
-    if n_groups > 1:
+    if not is_known:
         groups = [", ".join(names[estimates.group == k]) for k in range(n_groups)]
         values = {"n": n_groups, "groups": groups}
         findings.append(Finding("judges-not-connected", "warning", values))
@@ -322,7 +324,7 @@ def _findings(
     deviate = np.arctanh(_MOST_AGREED * agreed.correlation) * root
     once = rated.total(SYSTEM, np.ones_like(rated.mark)) == 1
     for code, labels, limited in (
-        ("judge-noise", names, deviate < _ABOVE_CHANCE),
+        ("judge-noise", names, (deviate < _ABOVE_CHANCE) & (agreed.n >= _LEAST_SHARED)),
         ("judged-once", np.array(matrix.respondents, dtype=object), once),
     ):
         if limited.any():

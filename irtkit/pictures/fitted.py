@@ -189,7 +189,7 @@ def _scale_of_marks(result: FitResult) -> tuple[Array, Array]:
 def marks(result: FitResult, items: Sequence[str] | None = None) -> Picture:
     """How often each mark is given to all items or some, or each score between 0 and 1.
 
-    Items of right and wrong are left out beside items with levels.
+    Items of right and wrong are left out if others have levels.
     """
     chosen = result.item_labels if items is None else items
     places = _places(result, chosen)

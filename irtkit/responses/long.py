@@ -131,7 +131,7 @@ class LongFrame:
 
 
 def in_words(read: Callable[[Marking], LongFrame], marking: Marking) -> LongFrame:
-    """Long frame that is read, words taken as marks unless other values stand beside them."""
+    """Long frame that is read, words taken as marks unless other values stand next to them."""
     frame = read(marking)
     return read(marking.literal()) if frame.coder.mixed else frame
 

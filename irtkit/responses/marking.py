@@ -291,7 +291,7 @@ class Coder:
 
     @property
     def mixed(self) -> bool:
-        """Whether words of the vocabulary stand beside other values, so that they may be none."""
+        """Whether words of the vocabulary stand next to other values, so that they may be none."""
         if not self.words:
             return False
         alone = any(self.words.keys() <= right | wrong for right, wrong in MARKS)

@@ -170,7 +170,7 @@ class ResponseMatrix(InNotebooks):
         --------
         >>> import irtkit
         >>> irtkit.ResponseMatrix.from_counts([[5, 2], [3, 0]], [[5, 5], [5, 0]])
-        ResponseMatrix(2 respondents × 2 items, 25.0% missing, 5 trials a cell on average)
+        ResponseMatrix(2 systems × 2 items, 25.0% missing, 5 trials a cell on average)
         """
         given: dict[str, Any] = {"successes": successes, "trials": trials}
         right, tried = (_as_table(table, name) for name, table in given.items())

@@ -19,7 +19,7 @@ _HALF = 50  # Whole numbers up to a half of 100 are as likely out of fewer point
 
 
 class Seen(NamedTuple):
-    """What a table holds beside the values that cannot be read."""
+    """What a table holds besides the values that cannot be read."""
 
     n_given: int
     n_invalid: int

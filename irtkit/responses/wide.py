@@ -264,7 +264,7 @@ def _refuse_cells(frame: LongFrame, columns: pd.DataFrame, table: Table) -> None
 
 
 def _refuse_odd(columns: pd.DataFrame, settings: Settings) -> None:
-    """Ask about a few columns of fractions, or of counts such as 3/5, beside columns of marks."""
+    """Ask about a few columns of fractions, or of counts such as 3/5, next to columns of marks."""
     if settings.score_range or settings.keep or settings.threshold is not None:
         return
     counted = columns["counted"].any()

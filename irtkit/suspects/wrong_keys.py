@@ -203,7 +203,7 @@ def wrong_keys(result: FitResult, predictions: pd.DataFrame | None = None) -> pd
     systems the order is better after a fit with ``prior="empirical"``.
 
     With 12 classifiers and 2 % of the labels moved to another digit, the order by ``p_negative`` of
-    :func:`irtkit.flag_items` had an average precision of 0.22. This order had 0.68, and 0.89 with
+    :func:`irtkit.flag_items` had an average precision of 0.22. This order had 0.73, and 0.91 with
     the answers (``benchmarks/keys.py``). On the real wrong keys of one public benchmark
     (GSM8K, 12 of 249 items) it was no better than by the item–total correlation.
 

@@ -12,6 +12,7 @@ from scipy.stats import spearmanr, t
 
 import irtkit
 from irtkit.findings import ReadingError
+from irtkit.irf import Z95
 from irtkit.judges.severity import Ratings, severities
 from tests.commands import run
 
@@ -127,7 +128,7 @@ def test_least_squares_and_their_clustered_errors_are_those_of_the_formulas() ->
     wanted = centre @ inverse @ clustered @ inverse @ centre.T
     n = rated.table(0, 2, np.ones(len(answer)))
     freedom = n.sum(axis=0) ** 2 / (n**2).sum(axis=0) - 1
-    wider = (1 + 1 / freedom) * (t.isf(0.025, freedom) / 1.96) ** 2
+    wider = (1 + 1 / freedom) * (t.isf(0.025, freedom) / Z95) ** 2
     np.testing.assert_allclose(found.variance, wider * np.diag(wanted), rtol=1e-6)
 
 
