@@ -137,8 +137,10 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     Notes
     -----
     A mark is the sum of a system, an item, a judge and what is the answer's own. Severities are
-    its generalised least squares, with errors clustered by system and by item. Without answers
-    that two judges mark, systems and items alone connect the judges.
+    its generalised least squares, with errors clustered by system and by item, or those of the
+    model where these are larger, as with few answers that compare judges. Without answers that
+    two judges mark, systems and items alone connect the judges. The severity of a judge that no
+    mark compares with others is NaN.
 
     Marks beyond the ends of the scale are cut off after the adjustment. In simulations intervals of
     severities cover the true one in 91 to 97 %, 5 to 6 % of the tests of a judge and family without
@@ -181,10 +183,11 @@ def judges(ratings: object, family: Any = None, score_range: Any = None, **readi
     estimates = severities(rated)
     marks = rated.mark + estimates.severity[rated.places[JUDGE]]
     agreed = agreement(rated, marks)
+    compared = np.bincount(estimates.group)[estimates.group] > 1
     columns = {
         "n_marks": np.bincount(rated.places[JUDGE]),
-        "severity": scale * estimates.severity,
-        "severity_se": scale * np.sqrt(estimates.variance),
+        "severity": np.where(compared, scale * estimates.severity, np.nan),
+        "severity_se": np.where(compared, scale * np.sqrt(estimates.variance), np.nan),
         "consistency": agreed.consistency,
         "agreement": agreed.correlation,
     }

@@ -134,6 +134,8 @@ def _given_correlation(ratings: Ratings, correlation: float) -> Severity:
     products = residual @ ratings.by_answer(residual) - squares
     own = max(products / n_pairs, 0.0) if n_pairs else np.nan
     noise = max(total - np.nan_to_num(own), 0.0)
+    # Where few answers compare judges, these fit them closely, and clusters say too little.
+    variance = np.maximum(variance, total * (1 - correlation) * np.diag(inverse))
     return Severity(0.0 - lenience, variance, group, (system, item), own, noise)
 
 
