@@ -69,12 +69,12 @@ class Judges(Printed):
     """What :func:`irtkit.judges` found about judges. ``print`` shows it."""
 
     table: pd.DataFrame = field(repr=False)
-    """Judges, the strictest first: n_marks, severity (how much lower its marks are than those of
+    """Judges, the strictest first: n_marks, severity (how much worse its marks are than those of
     all judges on average, in marks), severity_se (1.96 of it is a 95 % interval), consistency
     (share of the variance of its marks that is about the answers), agreement (correlation with the
     mean of the others)."""
     favours: pd.DataFrame = field(repr=False)
-    """Judge and family: difference (how much higher the judge marks systems of the family than
+    """Judge and family: difference (how much better the judge marks systems of the family than
     the others do, compared with all other systems, in marks), se, p_value, q_value."""
     reliability: Reliability
     responses: ResponseMatrix  #: Marks plus severity, averaged over judges, from 0 to 1.
@@ -84,7 +84,7 @@ class Judges(Printed):
         """Return the judges, whom they favour, and what limits their marks."""
         names = {"n_marks": "marks", "severity_se": "se"}
         legend = (
-            "severity: how much lower than all judges on average it marks, in marks",
+            "severity: how much worse than all judges on average it marks, in marks",
             "consistency: share of the variance of its marks that is about the answers",
             "agreement: correlation with the mean of the other judges",
         )
@@ -92,7 +92,7 @@ class Judges(Printed):
         if len(self.favours):
             tested = self.favours.reset_index(level="family").sort_values("p_value")
             meaning = (
-                "difference: how much higher than other judges it marks the family, in marks",
+                "difference: how much better than other judges it marks the family, in marks",
                 "q_value: p-value adjusted for all judges and families (false-discovery rate)",
             )
             further.append(Shown("judges and families", tested, meaning))
@@ -242,9 +242,9 @@ def _rated(matrix: ResponseMatrix) -> tuple[Ratings, Any, Any]:
     shape = matrix.n_respondents, len(items), len(names)
     for n, facet in zip(shape, ("systems", "items", "judges"), strict=True):
         if n < 2:
+            remedy = ". irtkit.fit takes the marks of one judge (irtkit fit)"
             raise ValueError(
-                f"judges needs two {facet} or more, got {n}. irtkit.fit takes the marks of one "
-                "judge (irtkit fit)"
+                f"judges needs two {facet} or more, got {n}{remedy * (facet == 'judges')}"
             )
     n_marks = np.diff(right.indptr)
     system = np.repeat(np.arange(len(n_marks)), n_marks)
