@@ -212,7 +212,7 @@ def test_what_is_wrong_ends_with_code_2_and_one_line_before_any_fit(
 ) -> None:
     if "/proc" in typed and not Path("/proc/self").exists():
         pytest.skip("there is no /proc")
-    monkeypatch.setattr("irtkit.fitting.fit", None)  # were it called, this would be a TypeError
+    monkeypatch.setattr("irtkit.calibration.estimation.fitted", None)  # a fit would be a TypeError
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert REFUSED[typed] in refused(typed, here)
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before

@@ -220,11 +220,10 @@ class _Option(click.Option):
         name, text = _row(self)
         if self.section == "Options":
             return name, text
-        return (
-            (name, re.split(r"[:.] |, or ", text)[0].rstrip(".") + ".")
-            if self.name in _USUAL
-            else None
-        )
+        if self.name not in _USUAL:
+            return None
+        beginning = re.split(r"[:.] |, or ", text)[0]
+        return name, beginning.rstrip(".") + "."
 
 
 def options(text: str) -> Iterator[_Option]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Marks = NDArray[np.bool_]
 
 _LEAST_RESPONDENTS = 10  # Of a group: benchmarks/model_tests.py.
-_FEWEST_ANCHORS = 3
+_FEWEST_ANCHORS = 3  # As LEAST_ITEMS of calibration.changes: of two, either may have changed.
 _DELTA = 2.35  # Delta points of a logit, 4/1.7: the scale of Educational Testing Service.
 
 

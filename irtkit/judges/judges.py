@@ -31,7 +31,7 @@ _RELIABLE = 0.9  # Reliability for which judges are counted.
 _MOST_JUDGES = 100  # Per answer, which are thought of.
 _SAME_P = 12  # Decimals of p-values of one test, that of two families from either side.
 _MOST_AGREED = 0.999999  # Agreement of judges that differ by nothing, whose deviate is finite.
-_LEAST_SHARED = 32  # Answers by which an agreement of 0.5 is found in 9 of 10 data sets.
+_LEAST_SHARED = 32  # Answers by which 9 of 10 agreements of 0.5 are found, by Fisher's z.
 _ABOVE_CHANCE = 1.645  # Deviate of an agreement: 5 % of judges that add noise only are above it.
 
 

@@ -104,7 +104,7 @@ def page_of(
         result=result,
         audit=audited,
         fdr=fdr,
-        first=[f"{finding}." for finding in result.findings if finding.code == AT_CHANCE],
+        first=[f"{finding.reason}." for finding in result.findings if finding.code == AT_CHANCE],
         cautions=warnings,
         notes=_sentences(result.findings, "note"),
         of_systems=_sentences((*audited.findings, *findings), "note"),
