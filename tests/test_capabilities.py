@@ -150,7 +150,7 @@ OF_DATA = (
 NOT_CALLED = {
     "likelihood_ratio_test": "needs two nested fits: tests/diagnostics/test_nested_models.py",
     "horizon": "as trend",
-    "expected_performance": "needs reliable difficulties: tests/curves/test_expected.py",
+    "expected_performance": "needs reliable difficulties: tests/curves/test_curves.py",
     "judges": "needs ratings: tests/judges/test_judges.py",
     "result.category_probability": "as plots.category_curves",
     "difficulty.held_out_predictions": "as compare_difficulties",

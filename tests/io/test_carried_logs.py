@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from irtkit import read_responses
+from irtkit import ResponseMatrix, read_responses
+from irtkit.files import head_of
 from irtkit.findings import ReadingError
+from irtkit.io import harnesses, inspect_logs
+from irtkit.io.logs import formats_that_fit
+from irtkit.io.samples import Samples
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
-pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
+CARRIED_LOGS_MARK = pytest.mark.filterwarnings(
+    "ignore:samples that failed or did not run are missing"
+)
 
 
 def items_of(task: str, *names: object) -> list[str]:
@@ -56,6 +64,7 @@ OF_OTHERS: dict[str, tuple[str, list[str], list[int]]] = {
 }
 
 
+@CARRIED_LOGS_MARK
 @pytest.mark.parametrize(("path", "settings", "respondent", "items", "marks"), CARRIED)
 def test_a_carried_log_holds_what_its_maker_put_in(
     path: str, settings: dict[str, Any], respondent: str, items: list[str], marks: list[int]
@@ -65,6 +74,7 @@ def test_a_carried_log_holds_what_its_maker_put_in(
     assert responses.values.tolist() == [marks]
 
 
+@CARRIED_LOGS_MARK
 @pytest.mark.parametrize("path", OF_OTHERS)
 def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path: str) -> None:
     respondent, items, marks = OF_OTHERS[path]
@@ -73,6 +83,7 @@ def test_a_log_of_others_holds_what_was_read_by_hand(shared_samples: Path, path:
     assert responses.values.tolist() == [marks]
 
 
+@CARRIED_LOGS_MARK
 @pytest.mark.parametrize(("path", "metric", "text", "target"), [
     ("samples_toy_mc_*.jsonl", "acc", ["2+2?", "3+3?"], ["1", "0"]),
     ("helm", "exact_match", ["Is 70 even or odd?", "Is 48 even or odd?"], ["Even", "Even"]),
@@ -83,6 +94,7 @@ def test_texts_and_targets_are_kept(path: str, metric: Any, text: Any, target: A
     assert (table["text"].tolist()[:2], table["target"].tolist()[:2]) == (text, target)
 
 
+@CARRIED_LOGS_MARK
 @pytest.mark.parametrize("by", ["strict-match", "flexible-extract"])
 @pytest.mark.parametrize(
     ("version", "more", "logs"),
@@ -101,6 +113,7 @@ def test_what_every_eval_ever_converted_reads_as_the_log_that_it_was(
     assert converted.values.tolist() == log.values.tolist()
 
 
+@CARRIED_LOGS_MARK
 @pytest.mark.parametrize(
     ("where", "error"), [("inspect_mock_error/*.eval", "ConnectionError"), ("inspect/2025-02*", "")]
 )
@@ -113,8 +126,225 @@ def test_logs_without_a_score_are_refused_with_the_first_error(
     assert caught.value.finding.values["error"].startswith(error)
 
 
+@CARRIED_LOGS_MARK
 def test_logs_of_all_formats_are_one_matrix(shared_samples: Path) -> None:
     settings = {"metric": ["match", "acc", "exact_match"], "filter": "strict-match"}
     with warnings.catch_warnings(action="ignore"):
         responses = read_responses(shared_samples, repeats="count", **settings)
     assert (responses.n_respondents, responses.n_items) == (11, 47)
+
+
+# Logs of seven more harnesses, read as their samples were made
+
+
+FOLDERS = {
+    "openai-evals": "openai_evals",
+    "simple-evals": "simple_evals",
+    **{name: name for name in ("promptfoo", "livebench", "livecodebench", "opencompass")},
+    "bigcodebench": "bigcodebench",
+}
+SYSTEMS = {
+    "promptfoo": ["toy/good", "toy/weak"],
+    "livecodebench": ["Toy-Large", "Toy-Small"],
+    "bigcodebench": ["toy/large", "toy/small"],
+}
+TASKS = {
+    "openai-evals": "sums.dev.v0",
+    "promptfoo": "toy sums",
+    "livecodebench": "livecodebench-codegeneration",
+    "bigcodebench": "bigcodebench-instruct",
+}
+ITEMS = {
+    "simple-evals": ["83be33e50f65601c", "3a2faf05276e94aa", "8460ae94b6555cb0"],
+    "promptfoo": ["47880b8207305f89", "60e18bd8a0b97c45", "dd13232c622705d6"],
+    "livebench": ["3fc4", "7692", "8b5b"],  # questions two, one and three
+    "livecodebench": ["toy0_a", "toy1_a", "toy2_a"],
+}
+MATRICES: list[tuple[str, dict[str, Any], list[list[int]]]] = [
+    ("openai-evals", {}, [[1, 1, -1], [1, 0, 1]]),
+    ("simple-evals", {}, [[1, 1, 1], [1, 0, 0]]),
+    ("simple-evals", {"errors": "missing"}, [[1, 1, 1], [1, 0, -1]]),
+    ("promptfoo", {}, [[1, 1, 0], [1, 0, -1]]),
+    ("promptfoo", {"metric": "score", "threshold": 0.5}, [[1, 1, 1], [1, 0, -1]]),
+    ("livebench", {"threshold": 0.75}, [[1, 1, 0], [0, 1, -1]]),
+    ("livecodebench", {"repeats": "first"}, [[1, 1, 1], [0, 0, 0]]),
+    ("livecodebench", {"repeats": "last", "errors": "missing"}, [[1, 0, 1], [1, 0, -1]]),
+    ("opencompass", {"repeats": "first"}, [[1, 1, 1], [1, 0, 0]]),
+    ("opencompass", {"repeats": "last"}, [[1, 0, 1], [0, 0, 1]]),
+    ("bigcodebench", {"repeats": "first"}, [[1, 1, 1], [0, 0, -1]]),
+    ("bigcodebench", {"repeats": "last"}, [[1, 0, 1], [1, 0, -1]]),
+]
+UNFINISHED = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
+
+
+@UNFINISHED
+@pytest.mark.parametrize(("name", "settings", "marks"), MATRICES)
+def test_a_log_holds_what_its_maker_put_in(name: str, settings: Any, marks: Any) -> None:
+    responses = read_responses(LOGS / FOLDERS[name], **settings)
+    assert sorted(responses.respondents) == SYSTEMS.get(name, ["toy-large", "toy-small"])
+    items = [f"{TASKS.get(name, 'sums')}/{item}" for item in ITEMS.get(name, ["0", "1", "2"])]
+    starts = [label[: len(item)] for label, item in zip(responses.items, items, strict=True)]
+    assert starts == items
+    order = [responses.respondents.index(one) for one in sorted(responses.respondents)]
+    assert responses.values[order].tolist() == marks
+
+
+KNOWN: list[tuple[str, dict[str, str]]] = [
+    ("openai-evals", {"text": "What is 1 + 1?", "target": "2"}),
+    ("simple-evals", {"text": "Is 1 < 2?\nA) yes\nB) no", "target": "A"}),
+    ("promptfoo", {"sum": "2 + 2"}),
+    ("livecodebench", {"difficulty": "easy"}),
+    ("opencompass", {"target": "2"}),
+]
+
+
+@UNFINISHED
+@pytest.mark.parametrize(("name", "known"), KNOWN)
+def test_items_keep_text_target_and_kind(name: str, known: dict[str, str]) -> None:
+    repeats = "first" if name in {"livecodebench", "opencompass"} else "error"
+    table = read_responses(LOGS / FOLDERS[name], repeats=repeats).item_table
+    assert table.iloc[0][[*known]].to_dict() == known
+
+
+def test_no_file_is_of_two_formats(request: pytest.FixtureRequest) -> None:
+    ours = {file: name for name, one in FOLDERS.items() for file in (LOGS / one).rglob("*.json*")}
+    shared = Path(request.config.rootpath).parent / "shared" / "samples"
+    for file in (one for folder in (LOGS, shared) for one in folder.rglob("*.*") if one.is_file()):
+        found = {*formats_that_fit(file, head_of(file)[:4096].decode("latin-1"))}
+        assert found == {ours[file]} if file in ours else not found & FOLDERS.keys(), file
+
+
+# Logs read by what their writers read them with, where that is installed: the same cells
+
+
+def own(name: str) -> ModuleType:
+    """A package of a harness, which may warn of whatever it likes when it is imported."""
+    with warnings.catch_warnings(action="ignore"):
+        return pytest.importorskip(name)
+
+
+def cells_of(samples: Samples) -> dict[str, list[tuple[str, float]]]:
+    """Item and score of every sample by metric, in the order of the items' names."""
+    names = list(samples.items)
+    return {
+        measure.metric: sorted(
+            (names[position], float(value)) for position, value in zip(*kept, strict=True)
+        )
+        for measure, kept in samples.scores.items()
+        if measure not in samples.not_marks
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    sorted([*LOGS.rglob("*.eval"), *LOGS.glob("inspect*/*.json")]),
+    ids=lambda p: p.name,
+)
+def test_inspect_reads_the_same_from_carried_logs(path: Path) -> None:
+    number = own("inspect_ai.scorer").value_to_float()
+    expected: dict[str, list[tuple[str, float]]] = {}
+    with warnings.catch_warnings(action="ignore"):
+        log = own("inspect_ai.log").read_eval_log(str(path))
+    for sample in log.samples or []:
+        for scorer, score in (sample.scores or {}).items():
+            expected.setdefault(scorer, []).append((str(sample.id), number(score.value)))
+    (samples,) = inspect_logs.read(path, {})
+    assert cells_of(samples) == {scorer: sorted(cells) for scorer, cells in expected.items()}
+    assert (samples.respondent, samples.task) == (log.eval.model, log.eval.task)
+    assert (samples.unfinished or "success") == log.status
+
+
+def test_liac_arff_reads_the_same_predictions(tmp_path: Path, make: Any) -> None:
+    rows = "0,0,7,a,a\n0,0, 3 ,'b',\"a\"\n% none\n0,1,5,?,a\n1,1,7,b,b\n"
+    path = make.write_openml(tmp_path, rows)
+    with path.open() as handle:
+        table = own("arff").load(handle)
+    names = [name for name, _ in table["attributes"]]
+    given = [dict(zip(names, row, strict=True)) for row in table["data"]]
+    expected = [
+        (f"{row['row_id']:g}", float(row["prediction"] == row["correct"]))
+        for row in given
+        if row["prediction"] is not None
+    ]
+    (samples,) = harnesses.read_openml(path, {})
+    read = [cell for cell in cells_of(samples)["correct"] if not math.isnan(cell[1])]
+    assert read == sorted(expected)
+
+
+# What evaluation logs hold of every sample besides its mark
+
+
+LOG_METRICS_MARK = pytest.mark.filterwarnings(
+    "ignore:samples that failed or did not run are missing"
+)
+
+
+def table(responses: ResponseMatrix) -> dict[tuple[str, str], float]:
+    """Values by item and metric, of one respondent."""
+    metrics = responses.metrics
+    assert metrics is not None
+    places = zip(metrics["item"], metrics["metric"], strict=True)
+    return dict(zip(places, metrics["value"], strict=True))
+
+
+@LOG_METRICS_MARK
+def test_seconds_and_tokens_of_inspect_belong_to_the_system(tmp_path: Path, make: Any) -> None:
+    usage = {"org/gpt": {"output_tokens": 3, "total_tokens": 5}, "judge": {"total_tokens": 90}}
+    effort = {"model_usage": usage, "total_time": 1.5, "working_time": 1}
+    failed = make.inspect_sample("b", None, total_time=60.0)
+    unmarked = make.inspect_sample("c", "no idea", total_time=60.0)
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C", **effort), failed, unmarked])
+    responses = read_responses(tmp_path / "log.eval")
+    assert table(responses) == {
+        ("sums/a", "match"): 1.0,
+        ("sums/a", "output_tokens"): 3.0,
+        ("sums/a", "total_tokens"): 5.0,
+        ("sums/a", "total_time"): 1.5,
+        ("sums/a", "working_time"): 1.0,
+    }
+    assert responses.values.tolist() == [[1, -1, -1]]
+
+
+@LOG_METRICS_MARK
+def test_repeats_have_the_mean_of_their_metrics(tmp_path: Path, make: Any) -> None:
+    samples = [make.inspect_sample("a", mark, k, total_time=k) for k, mark in enumerate("CCI")]
+    make.write_inspect(tmp_path, [*samples, make.inspect_sample("a", "C", 9)])
+    responses = read_responses(tmp_path / "log.eval", repeats="count")
+    assert table(responses) == {("sums/a", "match"): 0.75, ("sums/a", "total_time"): 1.0}
+
+
+@LOG_METRICS_MARK
+def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> None:
+    effort = {"token_usage": {"output_tokens": 2}, "performance": {"latency_ms": 2.5}}
+    strange = {"token_usage": {"output_tokens": [7], "total_tokens": None}, "performance": 3}
+    records = [
+        make.every_eval_ever_record("a", **effort),
+        make.every_eval_ever_record("b", **strange),
+        make.every_eval_ever_record("c", **effort, error="timeout"),
+    ]
+    found = table(read_responses(make.write_every_eval_ever(tmp_path, records)))
+    of_a = {"is_correct": 1.0, "score": 1.0, "output_tokens": 2.0, "latency_ms": 2.5}
+    of_b = {"is_correct": 1.0, "score": 1.0}
+    expected = {("sums/a", name): one for name, one in of_a.items()}
+    assert found == expected | {("sums/b", name): one for name, one in of_b.items()}
+
+
+@LOG_METRICS_MARK
+def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any) -> None:
+    make.write_helm(tmp_path)
+    helm = table(read_responses(tmp_path / "per_instance_stats.json"))
+    assert helm["sums:digits=2/id3", "num_references"] == 2.0
+    assert ("sums:digits=2/id3", "exact_match") not in helm  # missing
+    fields = {"metrics": ["acc", "acc_norm"], "acc_norm": 0.5}
+    path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0, acc=1.0, **fields)])
+    found = table(read_responses(path, metric="acc"))
+    assert found == {("sums/0", "acc"): 1.0, ("sums/0", "acc_norm"): 0.5}
+
+
+@LOG_METRICS_MARK
+def test_marks_alone_are_not_metrics(log: tuple[str, Path]) -> None:
+    name, path = log
+    several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
+    settings = {"metric": "acc"} if name == "open-llm" else {}
+    assert (read_responses(path, **settings).metrics is None) == (name not in several)

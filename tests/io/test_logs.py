@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import shutil
+import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+import zipfile
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from irtkit import read_responses
 from irtkit.findings import Finding, IRTWarning, ReadingError
 from irtkit.io.overview import overview
 from irtkit.responses import ResponseMatrix
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROMPTS = ("6acc7dff39bc586b", "727c608ec90e22e7", "a4c63d9cc6423ea2")
 EXPECTED = {
@@ -242,3 +245,286 @@ def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: An
     for item, value in (("a", "C"), ("b", "I")):
         make.write_inspect(tmp_path, [make.inspect_sample(item, value)], name=f"{item}.eval")
     assert read_responses(tmp_path).values.tolist() == [[1, 0]]
+
+
+# Rules of single readers, and faults of logs, which are named with their place
+
+
+class TestHelm:
+    def test_entries_of_one_instance_are_merged_and_trials_are_repeats(
+        self, tmp_path: Path, make: Any
+    ) -> None:
+        entries = [
+            make.helm_entry("id1", {"exact_match": 1.0}),
+            make.helm_entry("id1", {"num_references": 2.0}),
+            make.helm_entry("id1", {"exact_match": 0.0}, train_trial_index=1),
+        ]
+        path = make.write_helm(tmp_path, entries)
+        counted = read_responses(path, repeats="count")
+        assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1]], [[2]])
+        assert read_responses(path, repeats="first").values.tolist() == [[1]]
+
+    def test_several_marks_are_listed_without_the_bookkeeping(
+        self, tmp_path: Path, make: Any
+    ) -> None:
+        stats = {"exact_match": 1.0, "quasi_exact_match": 1.0, "num_output_tokens": 1.0}
+        path = make.write_helm(tmp_path, [make.helm_entry("id1", stats)])
+        with pytest.raises(ReadingError) as error:
+            read_responses(path)
+        assert error.value.finding.values["names"] == ["exact_match", "quasi_exact_match"]
+        assert read_responses(path, metric="num_output_tokens").values.tolist() == [[1]]
+
+
+class TestEvalplus:
+    def test_plus_is_the_default_and_base_has_a_name(self, tmp_path: Path, make: Any) -> None:
+        assert read_responses(make.write_evalplus(tmp_path), metric="base").values.all()
+
+
+class TestSweBench:
+    def test_what_became_of_an_instance_is_its_response(self, tmp_path: Path, make: Any) -> None:
+        path = make.write_swe_bench(
+            tmp_path,
+            submitted_ids=["a", "b", "d", "e", "f"],
+            empty_patch_ids=["d"],
+            error_ids=["e"],
+            infra_failure_ids=["f"],
+        )
+        with pytest.warns(UserWarning, match="2 samples failed"):
+            responses = read_responses(path)
+        assert responses.items == tuple(f"swe-bench/{one}" for one in "abcdef")
+        assert responses.values.tolist() == [[1, 0, -1, 0, 0, -1]]
+
+    def test_reports_of_single_instances_are_put_together(self, tmp_path: Path) -> None:
+        for instance, resolved in (("a", True), ("b", False)):
+            folder = tmp_path / "run" / "org__gpt" / instance
+            folder.mkdir(parents=True)
+            report = {instance: {"patch_is_None": False, "resolved": resolved}}
+            (folder / "report.json").write_text(json.dumps(report))
+        responses = read_responses(tmp_path)
+        assert responses.respondents == ("org/gpt",)
+        assert responses.values.tolist() == [[1, 0]]
+
+    def test_errors_are_wrong_or_missing(self, tmp_path: Path, make: Any) -> None:
+        path = make.write_swe_bench(tmp_path, error_ids=["b"], incomplete_ids=[])
+        assert read_responses(path).values.tolist() == [[1, 0]]
+        assert read_responses(path, errors="missing").values.tolist() == [[1, -1]]
+        with pytest.raises(ValueError, match="errors must be 'missing' or None, got 'wrong'"):
+            read_responses(path, errors="wrong")
+
+    def test_reports_of_one_run_count_once(self, tmp_path: Path, make: Any) -> None:
+        make.write_swe_bench(tmp_path, incomplete_ids=[])
+        folder = tmp_path / "logs" / "run_evaluation" / "run" / "org__gpt-4.1" / "a"
+        folder.mkdir(parents=True)
+        (folder / "report.json").write_text('{"a": {"patch_is_None": false, "resolved": true}}')
+        with pytest.warns(IRTWarning, match="retries or parts of other runs: report.json"):
+            counted = read_responses(tmp_path, repeats="count")
+        assert (counted.n_items, counted.trials.tolist()) == (2, [[1, 1]])
+        assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
+
+    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path, make: Any) -> None:
+        split = tmp_path / "verified"
+        make.write_submission(split, "20240101_one")
+        make.write_submission(split, "20240202_two", resolved=["b", "d"], no_generation=[])
+        responses = read_responses(tmp_path)
+        assert responses.respondents == ("20240101_one", "20240202_two")
+        assert responses.items == tuple(f"swe-bench/{one}" for one in "abcd")
+        assert responses.values.tolist() == [[1, 0, 0, 0], [0, 1, 0, 1]]
+        without = read_responses(tmp_path, errors="missing")
+        assert without.values.tolist() == [[1, 0, -1, 0], [0, 1, 0, 1]]
+        alone = tmp_path / "verified" / "20240202_two"
+        assert read_responses(alone).values.tolist() == [[0, 1, 0, 1]]
+        shutil.rmtree(tmp_path / "verified" / "20240101_one")
+        with pytest.warns(IRTWarning, match="results/results.json names the resolved instances"):
+            assert read_responses(alone).values.tolist() == [[1, 1]]
+
+
+class TestOpenml:
+    def test_right_is_what_was_predicted_and_is_true(self, tmp_path: Path, make: Any) -> None:
+        rows = "0,0,7,'a', 'a'\n\n% no row\n0,0, 3 , \"a\",b\n"
+        assert read_responses(make.write_openml(tmp_path, rows)).values.tolist() == [[1, 0]]
+
+
+class TestOpenLlm:
+    def test_the_metric_is_the_leaderboards_unless_another_is_named(
+        self, tmp_path: Path, make: Any
+    ) -> None:
+        path = make.write_open_llm(tmp_path)
+        assert read_responses(path).values.tolist() == [[0, 1, -1]]
+        assert read_responses(path, metric="acc").values.tolist() == [[1, 1, 0]]
+
+    def test_items_go_by_their_prompts_and_not_by_their_rows(self, tmp_path: Path) -> None:
+        rows = [("Q1", 1.0), ("Q2", 0.0), ("Q2", 1.0)]
+        for name, order in (("one", rows), ("two", [rows[1], rows[0], rows[2]])):
+            folder = tmp_path / f"details_org__{name}"
+            folder.mkdir()
+            path = folder / "details_harness|mmlu|5_2023-08-09T10:20:30.parquet"
+            prompts, marks = zip(*order, strict=True)
+            pd.DataFrame({"full_prompt": prompts, "acc": marks}).to_parquet(path)
+        responses = read_responses(tmp_path)
+        assert responses.respondents == ("org/one", "org/two")
+        assert responses.values.tolist() == [[1, 0, 1], [1, 0, 1]]
+
+    def test_lighteval_has_its_texts_in_the_doc(self, tmp_path: Path) -> None:
+        folder = tmp_path / "details" / "org" / "gpt" / "2025-01-02T03-04-05"
+        folder.mkdir(parents=True)
+        path = folder / "details_sums|0_2025-01-02T03-04-05.123.parquet"
+        doc = {"query": "1 + 1?", "choices": ["2", "3"], "gold_index": 0}
+        row = {"doc": doc, "model_response": {"text": "2"}, "metric": {"em": 1.0}}
+        pd.DataFrame([row]).to_parquet(path)
+        responses = read_responses(path)
+        assert (responses.respondents, responses.values.tolist()) == (("org/gpt",), [[1]])
+        assert responses.item_table.iloc[0][["text", "choices"]].tolist() == ["1 + 1?", "2 | 3"]
+
+
+def archive(folder: Path, **members: str) -> Path:
+    with zipfile.ZipFile(folder / "log.eval", "w") as written:
+        for name, content in members.items():
+            written.writestr(f"{name}.json", content)
+    return folder / "log.eval"
+
+
+FAULTS: list[tuple[str, Any, str]] = [
+    ("lm-eval", '{"doc_id": 1, "doc"', "line 2 is not JSON"),
+    ("every-eval-ever", {"schema_version": "0.1.0"}, "line 1: .* must be 0.2 or 0.3, got '0.1.0'"),
+    ("every-eval-ever", {"model_id": None}, "line 1: model_id must be text"),
+    ("inspect", {"header": "{}", "summaries": "[]"}, "the log needs a record of the evaluation"),
+    ("inspect", {"summaries": "[]"}, "the archive has neither header.json nor"),
+    ("openml", "0,0,7,a\n", "line 11: 4 cells in a table of 5 columns"),
+    ("openml", "0,0,7,'a,a\n", "line 11: a quote is not closed"),
+    ("openml", "", "the log of openml holds no samples"),
+    ("helm", b"[\xff]", "the file is not JSON: 'utf-8' .* 0xff"),
+    ("helm", b"[" * 100_000, "the file is not JSON: .*recursion"),
+]
+
+
+@pytest.mark.parametrize(("form", "fault", "message"), FAULTS)
+def test_a_fault_is_named_with_its_place(
+    tmp_path: Path, make: Any, form: str, fault: Any, message: str
+) -> None:
+    if form == "inspect":
+        path = archive(tmp_path, **fault)
+    elif form == "every-eval-ever":
+        path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a", **fault)])
+    elif form == "openml":
+        path = make.write_openml(tmp_path, fault)
+    elif form == "lm-eval":
+        path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0)])
+        path.write_text(path.read_text() + fault + "\n")
+    else:
+        path = tmp_path / "per_instance_stats.json"
+        path.write_bytes(fault)
+    with pytest.raises(ValueError, match=f"^{path.name}: {message}"):
+        read_responses(path, format=form)
+
+
+def test_the_model_comes_from_the_results_or_else_the_folder(tmp_path: Path, make: Any) -> None:
+    folder = tmp_path / "org__llama"
+    folder.mkdir()
+    path = make.write_lm_eval(folder)
+    assert read_responses(path).respondents == ("org/gpt",)
+    (folder / f"results_{make.TIME}.json").unlink()
+    assert read_responses(path).respondents == ("org/llama",)
+
+
+# Samples of Every Eval Ever: marks, scores, and where the two disagree
+
+
+def evaluation(score: float | None, *, correct: bool | None) -> dict[str, Any]:
+    return {"evaluation": {"score": score, "is_correct": correct}}
+
+
+@pytest.mark.parametrize(("score", "correct"), [(0.7, None), (0.2, True), (1.0, False)])
+def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
+    tmp_path: Path, make: Any, score: float, correct: bool | None
+) -> None:
+    records = [make.every_eval_ever_record("a", **evaluation(score, correct=correct))]
+    path = make.write_every_eval_ever(tmp_path, [*records, make.every_eval_ever_record("b")])
+    with pytest.raises(ReadingError) as error:
+        read_responses(path)
+    finding = error.value.finding
+    assert (finding.code, finding.values["sample"]) == ("doubtful-mark", "a")
+    mark = -1 if correct is None else int(correct)
+    assert read_responses(path, metric="is_correct").values.tolist() == [[mark, 1]]
+    assert read_responses(path, threshold=0.5).values.tolist() == [[int(score >= 0.5), 1]]
+
+
+def test_several_results_of_one_sample_are_filters_and_no_repeats(
+    tmp_path: Path, make: Any
+) -> None:
+    records = [
+        make.every_eval_ever_record(
+            "a", evaluation_result_id=f"sums.{name}", **evaluation(mark, correct=bool(mark))
+        )
+        for name, mark in (("strict", 0), ("lenient", 1))
+    ]
+    path = make.write_every_eval_ever(tmp_path, records)
+    with pytest.raises(ValueError, match="several filters: strict, lenient"):
+        read_responses(path, repeats="count")
+    assert read_responses(path, filter="lenient").values.tolist() == [[1]]
+
+
+def test_a_file_may_hold_several_models_and_evaluations(tmp_path: Path, make: Any) -> None:
+    records = [
+        make.every_eval_ever_record("a", model_id=model, evaluation_name=task)
+        for model in ("one", "two")
+        for task in ("sums", "words")
+    ]
+    responses = read_responses(make.write_every_eval_ever(tmp_path, records))
+    assert responses.respondents == ("one", "two")
+    assert responses.items == ("sums/a", "words/a")
+
+
+def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path: Path, make: Any) -> None:
+    path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a")])
+    responses = read_responses(path)
+    assert responses.respondent_table.to_dict("index") == {"org/gpt": {"developer": "org"}}
+    assert read_responses(tmp_path / "f3a1.json") == responses
+
+
+# Logs of Inspect: archives and JSON, scores of every kind, crashed runs, and archives that lie
+
+
+@pytest.mark.parametrize(
+    ("value", "mark"),
+    [("C", 1), ("N", 0), ("P", 0.5), ("yes", 1), ("No", 0), (True, 1), (0, 0), ("1", 1)],
+)
+def test_a_score_is_marked_as_inspect_marks_it(
+    tmp_path: Path, make: Any, value: Any, mark: float
+) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", value)])
+    for threshold in (0.4, 0.6):
+        marks = read_responses(path, threshold=threshold).values
+        assert marks.tolist() == [[int(mark >= threshold)]]
+
+
+def test_each_value_of_a_score_is_a_metric(tmp_path: Path, make: Any) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", {"form": "C", "sum": "I"})])
+    with pytest.raises(ValueError, match=r"several metrics: match.form, match.sum"):
+        read_responses(path)
+    assert read_responses(path, metric="match.sum").values.tolist() == [[0]]
+
+
+def test_a_crashed_run_is_read_from_its_journal(tmp_path: Path, make: Any) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        start = make.inspect_header()
+        del start["status"]
+        archive.writestr("_journal/start.json", json.dumps(start))
+        for number, item in ((10, "b"), (9, "a")):
+            sample = [make.inspect_sample(item, "C" if item == "a" else "I")]
+            archive.writestr(f"_journal/summaries/{number}.json", json.dumps(sample))
+    with pytest.warns(UserWarning, match=r"1 sample did not run. Status: crashed"):
+        responses = read_responses(path)
+    assert responses.items == ("sums/a", "sums/b")
+    assert responses.values.tolist() == [[1, 0]]
+
+
+def test_zstd_is_read(tmp_path: Path, make: Any) -> None:
+    samples = [make.inspect_sample("a", "C")]
+    expected = read_responses(make.write_inspect(tmp_path, samples))
+    path = tmp_path / "zstd.eval"
+    by = "zipfile" if sys.version_info >= (3, 14) else "backports.zstd.zipfile"
+    with importlib.import_module(by).ZipFile(path, "w", 93) as archive:
+        archive.writestr("header.json", json.dumps(make.inspect_header()))
+        archive.writestr("summaries.json", json.dumps(samples))
+    assert read_responses(path) == expected

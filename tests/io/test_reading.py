@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import inspect
 import json
 import logging
+import shlex
+import sys
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import irtkit
 from irtkit import ResponseMatrix, add_synthetic, fit, read_responses
 from irtkit.cli.commands import cli
 from irtkit.findings import IRTWarning, ReadingError
+from irtkit.io.overview import overview
 from irtkit.io.reading import as_responses
 from irtkit.responses.tables import Settings
 
@@ -148,3 +157,290 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     assert [(one.code, one.values["n"]) for one in source.findings] == [("rows-missing", 2)]
     assert caplog.messages[0].startswith("2 systems × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"
+
+
+# Text tables: separators, quotes, blocks, and faults with their lines
+
+
+AWKWARD = ["007", "1e5", "NA", "None", "true", "1.0", "<NA>", "a,b", 'say "x"', "two\nlines"]
+AWKWARD += [" space", "=1+1", "ä\u2028ö", "semi;colon", "tab\there", "-1", "#N/A"]
+
+
+@pytest.mark.parametrize(
+    ("separator", "quoting", "ending"),
+    [(",", csv.QUOTE_MINIMAL, "\r\n"), ("\t", csv.QUOTE_ALL, "\n"), (";", csv.QUOTE_MINIMAL, "\n")],
+)
+def test_labels_are_kept_as_they_are_written(
+    file: Any, separator: str, quoting: Any, ending: str
+) -> None:
+    values = np.random.default_rng(0).integers(-1, 2, (len(AWKWARD), len(AWKWARD)))
+    responses = ResponseMatrix(values, AWKWARD, AWKWARD)
+    wide = responses.to_frame().reset_index()
+    long = wide.melt("respondent", var_name="item", value_name="response")
+    for frame in (wide, long):
+        text = frame.to_csv(
+            None, sep=separator, index=False, quoting=quoting, lineterminator=ending
+        )
+        assert read_responses(file(text)) == responses
+        assert read_responses(file("\ufeff" + text + 2 * ending)) == responses
+
+
+NOTE = "x" * 30_000
+MANY_ROWS = [f"respondent {k % 7},item {k // 7},1,{NOTE}\n" for k in range(630)]
+"""Rows of a long table of several blocks, all right."""
+
+
+@pytest.mark.parametrize(("row", "respondents"), [
+    ("respondent 0,item 1e9,1,\n", 7), ('"q",item 0,1,\n', 8), ('"two\nlines",item 0,1,\n', 8),
+    ('new "quoted" here,item 0,1,\n', 8), (" \n", 7), ("'=new,item 0,1,\r\n", 8),
+])  # fmt: skip
+def test_a_long_table_of_many_blocks_is_read_whole(file: Any, row: str, respondents: int) -> None:
+    rows = [*MANY_ROWS[:560], row, *MANY_ROWS[561:]]
+    content = ("model,item,correct,note\n" + "".join(rows)).encode()
+    packed = gzip.compress(content, 1) if respondents == 7 else content
+    responses = read_responses(file(packed))
+    assert responses.n_respondents == respondents
+    assert (responses.values == 1).sum() == len(rows) - (not row.strip())
+    assert responses.items[:3] == ("item 0", "item 1", "item 2")
+
+
+@pytest.mark.parametrize(("row", "message"), [
+    ("x,1\n", "line 562 has 2 cells, and the header has 4"),
+    ('x,a,1,"not closed\n', "line 631: unexpected end of data"),
+    ("caf\u00e9,a,1,\n", "the text is not UTF-8 .byte 0xe9."),
+])  # fmt: skip
+def test_a_fault_far_down_is_named(file: Any, row: str, message: str) -> None:
+    content = "model,item,correct,note\n" + "".join([*MANY_ROWS[:560], row, *MANY_ROWS[561:]])
+    with pytest.raises(ReadingError, match=f"^results.csv: {message}"):
+        read_responses(file(content.encode("latin-1")))
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "the file is empty"), (gzip.compress(b"", mtime=0), "the file is empty"),
+    ("a,b\n".encode("utf-16-le"), "format .* is unknown .*UTF-8"),
+    ("PK\3\0", "format .* is unknown"),
+    ("model,q1,q1\nx,1,1\n", "item labels must be unique: 'q1' occurs twice"),
+    ('model,q1,q2\n"x\ny",1,0\n\nz,1\n', "line 5 has 2 cells, and the header has 3"),
+    ('model,q1\n"x,1\ny,1\n', "line 3: unexpected end of data"),
+    ("model,item,correct\nx,a,1\n,a,0\n", "row 2 lacks a label in 'model'"),
+    (gzip.compress(b"model,q1\nx,1\n" * 500, mtime=0)[:-20], "the compressed data are damaged"),
+])  # fmt: skip
+def test_a_fault_is_named_with_its_file(file: Any, content: str | bytes, message: str) -> None:
+    with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):
+        read_responses(file(content))
+
+
+# Tables in JSON, NumPy files, Excel and lines of py-irt
+
+
+SAMPLE = Path(__file__).parents[1] / "data" / "py_irt_minitest.jsonlines"
+GOOD = '{"subject_id": "x", "responses": {"a": 1}}\n'
+
+
+def test_the_sample_of_py_irt_is_read() -> None:
+    responses = read_responses(SAMPLE)
+    assert responses.respondents == ("pedro", "pinguino", "ken", "burt")
+    assert responses.values.tolist() == [[1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(("second", "message"), [
+    ('{"subject_id": "y", "responses": {"a": 1}', "line 2 is not JSON"),
+    ('{"subject_id": "y", "responses": {"a": 1, "a": 1}}', "line 2: 'a' occurs twice"),
+    ('{"subject_id": "x", "responses": {}}', "line 2: system 'x' occurs twice"),
+])  # fmt: skip
+def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, message: str) -> None:
+    with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):
+        read_responses(file(GOOD + second + "\n"))
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    *((content, "the JSON is not a table: a list of records, a record per line")
+      for content in ("1", "[]", "[1, 0]", '{"a": [1], "b": [0]}',
+                      '{"results": [{"model": "a", "q1": 1}], "meta": 1}')),
+    *((content, "line [12] is not") for content in ('{"a": 1, "b": [', '{"model": "a"}\n[1]\n')),
+    ('[{"model": "a", "item": "q", "correct": [1]}]', "'correct' holds lists or objects"),
+    ('{"model": {"x": 1}, "item": "q", "correct": 1}', "'model' holds lists or objects"),
+    ('[{"model": "a", "q1": [1], "q2": 1}]', r"not responses: 'q1'. Pass ignore='q1'"),
+])  # fmt: skip
+def test_json_other_than_a_table_of_single_values_is_refused(
+    file: Any, content: str, message: str
+) -> None:
+    with pytest.raises(ReadingError, match=f"^results.json: .*{message}"):
+        read_responses(file(content, "results.json"))
+
+
+def test_arrays_of_objects_are_not_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([[1, None]], dtype=object), allow_pickle=True)
+    with pytest.raises(ReadingError, match="allow_pickle=False"):
+        read_responses(tmp_path / "a.npy")
+    np.save(tmp_path / "b.npy", np.array([[0.2, 0.7]]))
+    assert read_responses(tmp_path / "b.npy", threshold=0.5).values.tolist() == [[0, 1]]
+
+
+def test_excel_keeps_labels_as_they_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"model": ["NA", "007"], "q1": [True, None], 2: [0, "NA"]})
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    expected = ResponseMatrix([[1, 0], [-1, -1]], ["NA", "007"], ["q1", "2"])
+    assert read_responses(tmp_path / "a.xlsx") == expected
+
+
+def test_excel_needs_an_extra(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"pip install 'irtkit\[excel\]'"):
+        read_responses(file(b"PK\3\4", "a.xlsx"))
+
+
+# Wide and long tables in Parquet
+
+
+STORED_MATRIX = ResponseMatrix([[1, 0], [-1, 1]], ["007", "NA"], ["q1", "q2"])
+STORED_ROWS = pd.DataFrame({"note": list("abc"), "model": ["007", "007", "NA"]})
+STORED_ROWS = STORED_ROWS.assign(item=["q1", "q2", "q2"], score=[1, 0, 1])
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Any:
+    """Write a frame as Parquet under another name and return the path."""
+    path = tmp_path / "results.csv"
+    return lambda frame, **how: frame.to_parquet(path, **how) or path
+
+
+@pytest.mark.parametrize("dtype", ["Int8", "object", "str"])
+def test_wide_and_long_tables_of_any_type_are_read(stored: Any, dtype: str) -> None:
+    frame = STORED_MATRIX.to_frame().astype(dtype).rename_axis(columns=None)
+    assert read_responses(stored(frame)) == STORED_MATRIX
+    for form in (None, "wide", "parquet"):
+        assert (
+            read_responses(stored(frame.reset_index(), index=False), format=form) == STORED_MATRIX
+        )
+    for labels in ("str", "category"):
+        path = stored(STORED_ROWS.astype({"score": dtype, "model": labels, "item": labels}))
+        assert read_responses(path) == STORED_MATRIX
+        assert read_responses(path, item="note").items == ("a", "b", "c")
+        assert read_responses(path, sparse=True).is_sparse
+    assert read_responses(stored(frame.rename_axis(None))) == STORED_MATRIX
+
+
+def test_dictionaries_that_differ_between_blocks_are_one(tmp_path: Path) -> None:
+    rows = [(f"m{(k * 7) % 11}", f"q{k // 11}", k % 3 == 0) for k in range(143_000)]
+    frame = pd.DataFrame(rows, columns=["model", "item", "correct"])
+    table = pa.Table.from_pandas(frame).set_column(0, "model", pa.array(frame["model"]))
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=30_000)
+    assert read_responses(tmp_path / "a.parquet") == ResponseMatrix.from_long(frame)
+
+
+def test_a_fault_of_parquet_is_named_with_its_file(stored: Any) -> None:
+    faults = {
+        "column 'item' holds list": STORED_ROWS.assign(item=[["x"], ["y"], ["z"]]),
+        "row 1 lacks a label in 'item'": STORED_ROWS.assign(item=[None, "a", "b"]),
+        "the long table is empty": STORED_ROWS.iloc[:0],
+    }
+    for message, frame in faults.items():
+        with pytest.raises(ReadingError, match=f"^results.csv: {message}"):
+            read_responses(stored(frame))
+    path = stored(STORED_ROWS)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ReadingError, match=r"^results.csv: the Parquet data cannot be read"):
+        read_responses(path)
+
+
+# Tables whose rows are items: recognised without a corner label, with a warning
+
+
+def table(n_systems: int, n_items: int) -> pd.DataFrame:
+    """Table of systems and items, whose marks depend on both."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(0, 1.2, n_items) + generator.normal(0, 0.7, (n_systems, 1))
+    marks = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int)
+    names = [f"{name}-{k}b" for k in range(1, n_systems + 1) for name in ("llama-3", "qwen2")]
+    return pd.DataFrame(marks, names[:n_systems], [f"q{k + 1}" for k in range(n_items)])
+
+
+def written(frame: pd.DataFrame, corner: str | None, folder: Path) -> Path:
+    frame.rename_axis(corner).to_csv(folder / "results.csv")
+    return folder / "results.csv"
+
+
+def codes(path: Path) -> set[str]:
+    """Codes of the findings."""
+    return {one.code for one in overview(path).findings}
+
+
+@pytest.mark.parametrize(("corner", "shape"), [(None, (12, 60)), ("item_id", (40, 30))])
+def test_a_table_on_its_side_is_recognised(
+    tmp_path: Path, corner: str | None, shape: tuple[int, int]
+) -> None:
+    upright = table(*shape)
+    path = written(upright.T, corner, tmp_path)
+    assert codes(path) == {"transposed"}
+    with pytest.warns(IRTWarning, match="transpose"):
+        irtkit.read_responses(path)
+    turned = irtkit.read_responses(path, transpose=True)
+    assert turned == irtkit.ResponseMatrix(upright.to_numpy(), upright.index, upright.columns)
+
+
+@pytest.mark.parametrize(
+    ("corner", "shape"), [(None, (12, 60)), ("model", (300, 8)), ("student", (60, 60))]
+)
+def test_an_upright_table_is_left_alone(
+    tmp_path: Path, shape: tuple[int, int], corner: str | None
+) -> None:
+    upright = table(*shape)
+    people = upright.set_axis([f"S{k:03}" for k in range(shape[0])])
+    for frame in (upright, people):
+        assert codes(written(frame, corner, tmp_path)) == set()
+
+
+@pytest.mark.parametrize("name", ["sat12", "lsat7", "wirs", "nlu_rte", "lalor2016_snli_5gs_human"])
+def test_real_tables_raise_no_doubts(shared_data: Path, name: str) -> None:
+    assert codes(shared_data / f"{name}.csv.gz") == set()
+
+
+# What a path holds, and that typing what is proposed works
+
+
+def test_the_settings_that_are_proposed_read_what_is_shown(log: tuple[str, Path]) -> None:
+    name, path = log
+    found = overview(path.parent)
+    with warnings.catch_warnings(action="ignore"):
+        assert read_responses(path.parent, **found.settings) == found.matrix
+    assert name in next(iter(found.formats))
+    assert found.command in str(found)
+    assert shlex.split(found.command)[:3] == ["irtkit", "fit", str(path.parent)]
+
+
+def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
+    tmp_path: Path, make: Any
+) -> None:
+    fields = {"metrics": ["f1", "acc"], "acc": 1.0, "f1": 0.3}
+    records = [make.lm_eval_record(0, filter=name, **fields) for name in ("strict", "flexible")]
+    make.write_lm_eval(tmp_path, records)
+    samples = [make.inspect_sample("a", 0.5, epoch) for epoch in (1, 2)]
+    make.write_inspect(tmp_path, samples, task="shares")
+    found = overview(tmp_path)
+    wanted = {"metric": ["acc"], "filter": ["strict"], "repeats": "count"}
+    assert found.settings == wanted
+    assert found.command.endswith("--metric acc --filter strict --repeats count")
+
+
+@pytest.mark.parametrize(("content", "command"), [
+    ("model,q1,q2\na,1,0\nb,0,1\n", ""),
+    ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", ""),
+    ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing -"),
+    ("model,q1,q2\na,20,35\nb,75,50\n", " --score-range 0,100"),
+])  # fmt: skip
+def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(content)
+    assert overview(path).command == f"irtkit fit {path}{command}"
+
+
+def test_settings_that_are_given_go_into_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("task,model,question_id,epoch,correct\nm,a,1,1,0.2\nn,a,1,1,1\nn,a,1,2,0\n")
+    found = overview(path, task="n", threshold=0.5)
+    assert found.settings == {"task": "n", "threshold": 0.5, "repeats": "count"}
+    assert found.matrix == read_responses(path, **found.settings)
+    assert "tasks (1): n (1)" in str(found)
+    assert found.command.startswith(f"irtkit fit {path} --task n --threshold 0.5")

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tracemalloc
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+import irtkit
+from irtkit import ResponseMatrix
 from irtkit.io.merging import merge_responses
-from irtkit.responses import ResponseMatrix, Source
-from irtkit.responses.cells import MISSING
+from irtkit.responses import Source
+from irtkit.responses.cells import (
+    MISSING,
+    MOST_TRIALS,
+    CellBuilder,
+    Cells,
+    check_repeats,
+    count_type,
+)
 from irtkit.simulation import add_synthetic
 
 RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
@@ -180,3 +195,228 @@ def test_whole_numbers_are_read_in_a_few_bytes_a_cell() -> None:
     tracemalloc.stop()
     assert (responses.values == values).all()
     assert most < 6 * values.size
+
+
+# Cells: one storage, dense or sparse, and the builder that puts rows into it
+
+
+RIGHT, TRIED = [[2, 0, 0], [0, 0, 3]], [[3, 1, 0], [0, 0, 4]]
+MARKS = np.array([[1, 0, -1], [-1, 1, 1], [0, 0, 0]], np.int8)
+COUNTED = Cells(np.array(RIGHT, np.uint8), np.array(TRIED, np.uint8))
+
+
+@pytest.mark.parametrize("one", [Cells(MARKS), COUNTED])
+def test_every_answer_is_the_same_dense_and_sparse(one: Cells) -> None:
+    few = one.to_sparse()
+    assert few == one == few.to_dense()
+    assert few.is_sparse
+    assert not few.to_dense().is_sparse
+    for name in ("shape", "n_observed", "has_repeats", "dense_bytes"):
+        assert getattr(few, name) == getattr(one, name)
+    for changed in (
+        lambda c: c.transposed(),
+        lambda c: c.part([1, 0]),
+        lambda c: c.part([0, 1], [2, 0]),
+        lambda c: c.below(c),
+        lambda c: c.below(Cells(MARKS)),
+        lambda c: Cells.of_arrays(c.arrays(), c.shape),
+    ):
+        assert changed(few) == changed(one)
+        assert changed(few).is_sparse
+        assert not changed(one).is_sparse
+    for table, other in zip(few.rows(), one.rows(), strict=True):
+        assert np.array_equal(table, other)
+    assert few != Cells(np.ones((3, 3), np.int8))
+
+
+def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
+    one = Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
+    assert one.values.tolist() == [[1, 0, -1]]
+    assert one.n_bytes == one.dense_bytes == 3
+    for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "message"),
+    [
+        ([[1, 3]], [[1, 2]], "system 'respondent-1', item 'item-2' has 3 out of 2"),
+        ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
+        ([[np.nan]], [[3]], "has nan out of 3"),
+        ([[0.5]], [[1]], "whole numbers, .* trials ≤ 2147483647: .* has 0.5 out of 1"),
+        ([[1, 1]], [[-1, -2]], "has 1 out of -1.*1 more such cell"),
+        ([[1]], [[np.inf]], "must be whole numbers"),
+        ([[1]], [[MOST_TRIALS + 1]], "must be whole numbers"),
+        ([[0]], [[0]], "every cell is missing"),
+        ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
+    ],
+)
+def test_tables_that_are_no_counts_are_refused_with_the_labels(
+    successes: Any, trials: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        ResponseMatrix.from_counts(successes, trials)
+
+
+@pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
+@pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, MOST_TRIALS])
+def test_counts_are_kept_whole_in_the_smallest_type(most: int, given: type) -> None:
+    responses = ResponseMatrix.from_counts(np.array([[most]], given), np.array([[most]], given))
+    assert responses.successes.tolist() == [[most]]
+    assert responses.trials.dtype == count_type(most)
+
+
+# The builder
+
+
+def one_by_one(block: NDArray[Any], repeats: str) -> dict[tuple[int, int], list[int]]:
+    """Codes of every cell in the order of rows."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for row, column, code in block.T.tolist():
+        if code >= 0:
+            found.setdefault((row, column), []).append(code)
+    share = float(repeats.removeprefix("mean>=")) if repeats.startswith("mean") else 0.0
+    kept = {"first": lambda c: c[:1], "last": lambda c: c[-1:], "count": lambda c: c}
+
+    def mean(codes: list[int]) -> list[int]:
+        return [int(sum(codes) >= share * len(codes))]
+
+    return {cell: kept.get(repeats, mean)(codes) for cell, codes in found.items()}
+
+
+@given(
+    block=st.lists(st.tuples(*(st.integers(0, 4),) * 2, st.integers(-1, 1)), min_size=1),
+    repeats=st.sampled_from(["count", "first", "last", "mean>=0.5", "mean>=0.3"]),
+    cuts=st.lists(st.integers(0, 20), max_size=3),
+    as_sparse=st.booleans(),
+)
+def test_blocks_of_any_size_give_what_rows_one_by_one_give(
+    block: Any, repeats: str, cuts: list[int], *, as_sparse: bool
+) -> None:
+    rows = np.array(block).T
+    builder = CellBuilder(repeats, sparse=as_sparse)
+    for part in np.split(rows, sorted(min(c, rows.shape[1]) for c in cuts), 1):
+        builder.add(part[0].astype(np.int32), part[1], part[2].astype(np.int8))
+    built = builder.build((6, 7))
+    expected = one_by_one(rows, repeats)
+    right, tried = (table.toarray() for table in built.observed)
+    for row, column in np.ndindex(6, 7):
+        codes = expected.get((row, column), [])
+        assert (right[row, column], tried[row, column]) == (sum(codes), len(codes))
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -> None:
+    builder = CellBuilder(sparse=as_sparse)
+    builder.add(*np.array([[0, 1], [0, 1], [1, -1]], np.int8))
+    builder.add(*np.array([[3, 1, 0, 3, 3], [1, 2, 1, 1, 1], [0, 1, 1, 0, -1]], np.int8))
+    built = builder.build((4, 3))
+    assert (builder.repeated, builder.first_repeat) == (1, (3, 1))
+    assert built.n_observed == 4
+
+
+def test_counts_above_a_byte_do_not_wrap_around() -> None:
+    builder = CellBuilder("count")
+    for _ in range(3):
+        builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
+    assert builder.build((1, 1)).trials.tolist() == [[600]]
+
+
+@pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])
+def test_an_unknown_way_to_take_repeats_is_refused(repeats: Any) -> None:
+    with pytest.raises(ValueError, match="repeats must be one of error, count, first, last and"):
+        check_repeats(repeats)
+
+
+# A sparse matrix gives what the dense one gives, and a dense one is never made of it
+
+
+GIB = 2**30
+ESTIMATES = [f"{name}{end}" for name in ("discrimination", "intercept", "guessing")
+             for end in ("", "_se")] + ["status"]  # fmt: skip
+
+
+def drawn(
+    model: str = "2PL", n_items: int = 20, trials: int = 1, n_respondents: int = 250
+) -> irtkit.ResponseMatrix:
+    """Responses of which 60 % are missing, each to an item that is easy to tell apart."""
+    generator = np.random.default_rng(7)
+    items = irtkit.ItemParameters(
+        generator.lognormal(0.2, 0.4, n_items) * np.where(np.arange(n_items) % 9 == 4, -1, 1),
+        generator.normal(0, 1, n_items),
+        np.full(n_items, 0.2 if model == "3PL" else 0.0),
+    )
+    abilities = generator.normal(size=n_respondents)
+    return irtkit.simulate_responses(items, abilities, missing=0.6, trials=trials, seed=3)
+
+
+def assert_same_fit(one: irtkit.FitResult, other: irtkit.FitResult) -> None:
+    """Estimates within 1e-4, where the ascents ended: some 0.1 % of a standard error."""
+    assert one.converged
+    assert other.converged
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-3)
+    near, exact = {"check_exact": False, "rtol": 0, "atol": 1e-4}, ["average_error", "n_responses"]
+    pd.testing.assert_frame_equal(one.items[ESTIMATES], other.items[ESTIMATES], **near)
+    pd.testing.assert_frame_equal(one.respondents, other.respondents, **near)
+    pd.testing.assert_frame_equal(one.items[exact], other.items[exact])
+    assert one.items["p_negative"].to_numpy() == pytest.approx(
+        other.items["p_negative"].to_numpy(), abs=1e-9
+    )
+
+
+# 20 items have standard errors from the whole information, 200 from that by item
+@pytest.mark.filterwarnings("ignore:No standard errors")
+@pytest.mark.parametrize(
+    ("model", "n_items", "trials", "kinds", "settings"),
+    [
+        ("1PL", 20, 1, (), {}),
+        ("2PL", 200, 1, (), {"prior": "empirical"}),
+        ("3PL", 40, 1, (), {"prior": irtkit.WeakPrior(chance=0.2)}),
+        ("2PL", 20, 1, ("always-wrong", "coin"), {"prior": None}),
+        ("2PL", 20, 3, ("always-right",), {"quadrature": (41, 6.0)}),
+    ],
+)
+def test_a_fit_is_that_of_the_dense_matrix(
+    model: Any, n_items: int, trials: int, kinds: Any, settings: Any
+) -> None:
+    responses = drawn(model, n_items, trials)
+    crowd, few = (
+        irtkit.add_synthetic(matrix, kinds) if kinds else matrix
+        for matrix in (responses, responses.to_sparse())
+    )
+    assert few == crowd
+    settings = {"method": irtkit.EM(tol=1e-9), **settings}
+    assert_same_fit(*(irtkit.fit(matrix, model, **settings) for matrix in (few, crowd)))
+
+
+_FIT_IN_LITTLE_MEMORY = """
+import json
+import numpy as np, pandas as pd
+import irtkit
+
+generator = np.random.default_rng(0)
+n, m, each = 200_000, 20_000, 2
+item = (generator.integers(0, m // each, (n, 1)) + np.arange(each) * (m // each)).ravel()
+ability = np.repeat(generator.normal(size=n), each)
+right = generator.random(n * each) < 1 / (1 + np.exp(-ability))
+frame = pd.DataFrame({"respondent": np.repeat(np.arange(n), each), "item": item, "response": right})
+responses = irtkit.ResponseMatrix.from_long(frame, sparse=True)
+result = irtkit.fit(responses, "2PL", method=irtkit.EM(tol=1e-3), progress=False)
+print(result)
+# not ru_maxrss, which counts what the process that started this one held
+(peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+n_responses = int(result.items["n_responses"].sum())
+print(json.dumps([responses.n_respondents, responses.n_items, n_responses,
+                  int(peak.split()[1])]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told elsewhere")
+def test_a_matrix_of_four_thousand_million_cells_is_fitted_in_little_memory() -> None:
+    command = [sys.executable, "-c", _FIT_IN_LITTLE_MEMORY]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    n_respondents, n_items, n_responses, kibibytes = json.loads(found.splitlines()[-1])
+    assert (n_respondents, n_items, n_responses) == (200_000, 20_000, 400_000)
+    assert kibibytes * 1024 < 1.5 * GIB

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import decimal
+import json
+import warnings
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+import irtkit
 from irtkit import ResponseMatrix, read_responses
-from irtkit.findings import ReadingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from irtkit.cli.outputs import write_fit
+from irtkit.findings import Finding, ReadingError, Remedy
+from irtkit.responses import Source
+from irtkit.responses.columns import is_long, item_positions, long_roles, matched
+from irtkit.responses.marking import INVALID, MISSING, Coder, Marking, plain_value
+from irtkit.responses.proposals import Seen, proposals
+from tests.crowds import crowd
 
 VALUES = [[1, 0, -1], [0, 1, 1], [1, 1, 0]]
 EXPECTED = ResponseMatrix(VALUES, ["007", "NA", "b"], ["q1", "2", "q 3"])
@@ -103,3 +113,176 @@ def test_a_problem_is_a_finding(table: Any, settings: dict[str, Any], code: str)
     with pytest.raises(ReadingError) as caught:
         read_responses(table, **settings)
     assert caught.value.finding.code == code
+
+
+# Columns are recognised by their names, and doubt is an error
+
+
+def test_usual_names_are_recognised_in_any_spelling() -> None:
+    respondents = ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"]
+    items = ["item", "question_id", "Instance-Id", "docId", "task_id"]
+    for header in product(["response", "Correct", "is_correct", "acc"], items, ["?"], respondents):
+        assert is_long(header, None, None, None)
+        assert long_roles(header)[:5] == ([3], [1], 0, None, None)
+
+
+@pytest.mark.parametrize(("header", "settings", "roles"), [
+    (["model", "respondent", "item", "response"], {}, ([1], [2], 3, None, None)),
+    (["user", "question", "Item", "score", "Response"], {}, ([0], [2], 4, None, None)),
+    (["model", "user", "item", "right"], {"respondent": "user"}, ([1], [2], 3, None, None)),
+    (["model", "item", "value", "acc"], {"item": "value"}, ([0], [2], 3, None, None)),
+    (["model", "task", "item", "acc"], {}, ([0], [2], 3, 1, None)),
+    (["model", "task", "item", "acc"], {"item": "item"}, ([0], [2], 3, None, None)),
+    (["model", "subject", "item", "acc"], {}, ([0], [2], 3, 1, None)),
+    (["model", "a", "b", "acc"], {"item": ["a", "b"]}, ([0], [1, 2], 3, None, None)),
+    (["model", "item", "answer", "target"], {}, ([0], [1], 2, None, 3)),
+    (["model", "item", "answer", "score"], {}, ([0], [1], 3, None, None)),
+])  # fmt: skip
+def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[Any, ...]) -> None:
+    assert long_roles(header, **settings)[:5] == roles
+
+
+@pytest.mark.parametrize(("header", "code", "choices"), [
+    (["item", "correct"], "no-respondent-column", [...]),
+    (["model", "correct"], "no-item-column", [...]),
+    (["model", "place", "correct"], "no-item-column", ["place"]),
+    (["model", "benchmark", "note", "correct"], "no-item-column", ["benchmark"]),
+    (["model", "item", "grade"], "no-response-column", [...]),
+    (["model", "user", "item", "correct"], "several-columns", ["model", "user"]),
+    (["model", "item", "correct", "score"], "several-columns", ["correct", "score"]),
+])  # fmt: skip
+def test_doubt_is_an_error_with_the_candidates(header: Any, code: str, choices: Any) -> None:
+    with pytest.raises(ReadingError) as caught:
+        long_roles(header)
+    proposed = [name for one in caught.value.finding.remedies for name in one.settings.values()]
+    assert (caught.value.finding.code, proposed) == (code, choices)
+
+
+def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
+    header = ["model", "q1", "q2", "moe", "Total"]
+    assert item_positions(header, [0], (), "q*") == ([1, 2], [])
+    assert item_positions(header, [0], {3, 4}, None) == ([1, 2], [])
+    assert item_positions(header, [0], {1}, ["q*", "moe"]) == ([2, 3], [])
+    assert item_positions(header, [0], (), None) == ([1, 2, 3, 4], [3, 4])
+    assert matched(header, ["q*", "mean"]) == ({1, 2}, ["mean"])
+    with pytest.raises(ValueError, match="keep names 'q3', which is not a column"):
+        item_positions(header, [0], (), "q3")
+
+
+# What a value of a cell counts for, and which settings a table needs
+
+
+@pytest.mark.parametrize(("value", "how", "code"), [
+    ("1.00", {}, 1), ("-0", {}, 0), (" TRUE ", {}, 1), (decimal.Decimal("1.0"), {}, 1),
+    (np.True_, {}, 1), ("n/a", {}, MISSING), (pd.NA, {}, MISSING), ("-1", {}, INVALID),
+    ("yes", {}, 1), ("Incorrect", {}, 0), ("good", {}, INVALID), ([1], {}, INVALID),
+    ("true", {"threshold": 0.5}, 1),
+    ("0,5", {"threshold": 0.5}, 1), ("49 %", {"threshold": 0.5}, 0),
+    ("high", {"threshold": 0.5}, INVALID), ("Correct", {"right": "correct"}, 1),
+    (" C ", {"right": ["c", "p"]}, 1), ("timeout", {"right": "pass"}, 0),
+    ("timeout", {"right": "pass", "wrong": "fail"}, INVALID),
+    ("timeout", {"right": "pass", "wrong": "fail", "missing": "TIMEOUT"}, MISSING),
+    (0.25, {}, 0.25), ("0,5", {}, 0.5), ("25 %", {}, 0.25), (np.inf, {}, INVALID),
+    (30, {"score_range": (0, 40)}, 0.75), (30, {"score_range": (40, 0)}, 0.25),
+    (41, {"score_range": (0, 40)}, INVALID), (-1, {"score_range": [-2, 2]}, 0.25),
+    ("", {"right": "pass"}, MISSING), ("none", {"right": "pass", "wrong": ["fail", "none"]}, 0),
+    (1, {"right": "yes"}, INVALID), ("no", {"right": 1}, INVALID), ("2.0", {"right": 2}, 1),
+    (0, {"right": 2, "wrong": 1}, INVALID), ("true", {"right": True, "wrong": "no"}, 1),
+    (-1, {"missing": "-1"}, MISSING),
+])  # fmt: skip
+def test_a_value_has_the_code_alone_and_in_a_table(value: Any, how: Any, code: float) -> None:
+    assert Marking.of(**how).code(value) == code
+    cells = np.array([[value, None]], dtype=object)
+    codes, _ = Coder(Marking.of(**how)).codes(cells, np.zeros((1, 1), int), np.arange(2))
+    assert codes.tolist() == [[code, MISSING]]
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"right": "1", "threshold": 1}, "pass one of them"), ({"wrong": 0}, "wrong needs right"),
+    ({"right": [1, 2], "wrong": ["2"]}, "right and wrong both name 2"),
+    ({"right": []}, "right must be a word or number"),
+    ({"threshold": float("nan")}, "threshold must be a finite number"),
+    ({"threshold": 1, "score_range": (0, 2)}, "score_range is for scores"),
+    ({"score_range": 100}, "score_range must be two different numbers"),
+    ({"score_range": (1, 1)}, "score_range must be two different numbers"),
+    ({"score_range": {"q": (0, float("inf"))}}, "score_range must be a finite number"),
+])  # fmt: skip
+def test_settings_that_contradict_each_other_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Marking.of(**settings)
+
+
+@pytest.mark.parametrize(("invalid", "settings", "code", "proposed", "safe"), [
+    ([20, 70], {}, "percentages", {"score_range": (0, 100)}, True),
+    ([1.5, 31], {}, "percentages", {"score_range": (0, 100)}, False),
+    ([2, 5], {}, "levels", {"score_range": (1, 5), "levels": True}, False),
+    ([-3, 700], {}, "numbers", {"score_range": ...}, False),
+    ([2, 5], {"threshold": 3}, "levels", {"threshold": ...}, False),
+    ([-1], {}, "missing-word", {"right": 1, "wrong": -1}, False),
+    (["red", "blue"], {}, "words", {"right": ..., "wrong": ...}, False),
+    (["?"], {"threshold": 0.5}, "missing-word", {"missing": ["?"]}, True),
+    (["late"], {"right": "ok", "wrong": "no"}, "unnamed", {"missing": ["late"]}, False),
+])  # fmt: skip
+def test_values_that_cannot_be_read_have_a_remedy(
+    invalid: list[Any], settings: Any, code: str, proposed: Any, *, safe: bool
+) -> None:
+    values = {plain_value(value): value for value in invalid}
+    seen = Seen(n_given=4, n_invalid=3, n_wrong=0, n_scores=0)
+    kind, remedies = proposals(values, Marking.of(**settings), seen)
+    assert (kind, remedies[0].settings, remedies[0].safe) == (code, proposed, safe)
+
+
+def test_a_threshold_and_words_that_nothing_has_are_noted() -> None:
+    for threshold, codes in ((0.5, []), (0.1, ["threshold-flat"]), (2, ["threshold-flat"])):
+        coder = Coder(Marking.of(threshold))
+        coder.codes(np.array([[0.2, 1.0], [0.9, 0.6]]), np.array([[0], [1]]), np.arange(2))
+        assert [note.code for note in coder.notes(2)] == codes
+    for right, severities in (("ok", []), ("okay", ["warning"])):
+        coder = Coder(Marking.of(right=right))
+        coder.codes(np.array([["ok", "no"]]), np.zeros((1, 1), int), np.arange(2))
+        assert [note.severity for note in coder.notes(2)] == severities
+
+
+# How responses were read: in words, in JSON and put together
+
+
+def left_out(n: int) -> Finding:
+    return Finding("rows-missing", "note", {"n": n})
+
+
+SOURCE = Source(
+    ("a.csv", "b.csv"),
+    "long",
+    {"task": ("gsm8k", "arc"), "threshold": 0.5, "right": frozenset({"C", 1.0})},
+    (Finding("scores", "note", {"low": np.int64(0)}, (Remedy({"threshold": ...}),)), left_out(1)),
+)
+
+
+def test_a_source_comes_back_from_json() -> None:
+    back = Source.from_dict(json.loads(json.dumps(SOURCE.to_dict())))
+    assert (back.files, back.settings) == (SOURCE.files, {**SOURCE.settings, "right": (1.0, "C")})
+    assert back.findings == (Finding("scores", "note", {"low": 0}), left_out(1))
+    assert Source.from_dict(back.to_dict()) == back
+
+
+def test_sources_put_together_keep_the_settings_that_they_share() -> None:
+    other = Source(("b.csv", "c.csv"), "wide", {"threshold": 0.5}, (left_out(2),))
+    merged = Source.merged([None, SOURCE, other])
+    assert merged is not None
+    assert merged.files == ("a.csv", "b.csv", "c.csv")
+    assert (merged.format, merged.settings) == ("long/wide", {"threshold": 0.5})
+    assert str(merged).endswith("(long/wide, threshold 0.5). 3 rows were left out.")
+    assert Source.merged([None]) is None
+    assert Source.merged([None, other]) is other
+
+
+def test_a_result_and_its_files_say_how_responses_were_read(tmp_path: Path) -> None:
+    source = Source(("runs/<1>",), "lm-eval", {"metric": "acc"})
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(crowd("small").responses.with_tables(source=source))
+        irtkit.report(result, tmp_path / "page.html")
+    assert "Read from runs/<1> (lm-eval, metric acc)." in str(result)
+    assert "Read from runs/&lt;1&gt; (lm-eval" in (tmp_path / "page.html").read_text()
+    write_fit(result, tmp_path, source="")
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert Source.from_dict(summary["source"]) == source

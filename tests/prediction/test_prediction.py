@@ -1,21 +1,31 @@
-"""Claims about predicted difficulty and its intervals."""
+"""Difficulty predicted from features, held out of what it is learned from."""
 
 from __future__ import annotations
 
+import logging
+import socket
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.prediction import REGRESSORS, DifficultyPredictor, difficulty_targets
-from irtkit.prediction.features import text_embedding
-
-sklearn = pytest.importorskip("sklearn")
-
+from irtkit.prediction import (
+    REGRESSORS,
+    DifficultyPredictor,
+    difficulty_targets,
+    feature_importances,
+)
+from irtkit.prediction.features import as_features, check_leaks, text_embedding
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*abilit")
+
+# Claims about predicted difficulty and its intervals
+
+
+pytest.importorskip("sklearn")
 
 
 def made(n: int, seed: int, noise: float = 0.5) -> tuple[pd.DataFrame, pd.Series[float]]:
@@ -175,3 +185,151 @@ def test_without_an_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) ->
         DifficultyPredictor().fit(*made(30, 0))
     with pytest.raises(ImportError, match=r"irtkit\[text\]"):
         text_embedding()
+
+
+# Claims about features: what can be one, and what is refused
+
+
+ITEMS = [f"q{k}" for k in range(40)]
+
+
+def lengths(texts: list[str]) -> Any:
+    """Letters and words of texts."""
+    return np.array([[len(text), len(text.split())] for text in texts])
+
+
+def test_numbers_and_categories_are_distinguished() -> None:
+    given = pd.DataFrame(
+        {"n": [1, 2, None], "on": [True, False, True], "kind": ["a", None, "b"]},
+        index=pd.Index([1, 2, 3]),
+    )
+    table = as_features(given)
+    assert table.dtypes.to_dict() == {"n": np.float64, "on": np.float64, "kind": object}
+    assert list(table.index) == ["1", "2", "3"]
+
+
+def test_tables_of_other_libraries_are_read_by_label() -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"item": ["b", "a"], "words": [1, 2]})
+    found = as_features(table, ["a", "b"])
+    assert found["words"].to_dict() == {"b": 1.0, "a": 2.0}
+    assert as_features(table.to_arrow(), ["a", "b"]).equals(found)
+    with pytest.raises(ValueError, match="needs a column item"):
+        as_features(table.drop("item"), ["a", "b"])
+
+
+def test_texts_are_embedded_and_missing_ones_stay_missing() -> None:
+    texts = pd.Series(["one two", None, "three"], index=["q0", "q1", "q2"])
+    for given in (texts, texts.to_frame("text")):
+        table = as_features(given, embed=lengths)
+        assert table.loc[["q0", "q2"]].to_numpy().tolist() == [[7, 2], [5, 1]]
+        assert table.loc["q1"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (["a text", "another"], ValueError, "embed="),
+        (np.zeros((3, 2)), ValueError, "Length mismatch"),
+        (["a text", None], TypeError, "or texts, got list"),
+        (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), ValueError, "one row per item"),
+    ],
+)
+def test_data_without_features_is_refused(
+    given: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        as_features(given, ["a", "b"])
+
+
+@pytest.mark.parametrize("other", [lambda x: 3 - 1e-9 * x, np.exp])
+def test_a_feature_with_the_order_of_a_target_is_refused(other: Any) -> None:
+    generator = np.random.default_rng(0)
+    targets = pd.DataFrame(generator.normal(size=(40, 2)), ITEMS, ["1PL", "average_error"])
+    for target in (targets, targets["average_error"]):
+        table = pd.DataFrame({"x": other(targets["average_error"])}).sample(frac=1)
+        with pytest.raises(ValueError, match=r"'x' has the order of the target.*allow=\['x'\]"):
+            check_leaks(table, target=target)
+        check_leaks(table, target=target, allow="x")
+        near = targets[["average_error"]] + generator.normal(0, 0.01, (40, 1))
+        check_leaks(near.assign(two=np.arange(40) % 2, one=1.0), target=target)
+
+
+def test_texts_that_are_about_the_same_are_near_each_other_offline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    pytest.importorskip("wordllama")
+    monkeypatch.setenv("HOME", str(tmp_path))  # no cache of earlier downloads
+    monkeypatch.setattr(socket, "socket", None)
+    handlers = list(logging.getLogger().handlers)
+    vectors = text_embedding()(["add two and three", "sum of 2 and 3", "the king of France"])
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert unit[0] @ unit[1] > unit[0] @ unit[2] + 0.1
+    assert logging.getLogger().handlers == handlers
+    assert list(tmp_path.iterdir()) == []
+
+
+# Claims about what makes items hard, compared with what the task goes by
+
+
+Made = tuple[pd.DataFrame, "pd.Series[float]", "pd.Series[bool]"]
+
+
+@pytest.fixture(scope="module")
+def made_of_two() -> Made:
+    """Items are hard near the border. Their class is the side of it, as a second feature says."""
+    generator = np.random.default_rng(0)
+    index = [f"i{k}" for k in range(300)]
+    table = pd.DataFrame(generator.normal(size=(300, 3)), index=index, columns=list("xyz"))
+    difficulty = -table["x"].abs() + generator.normal(0, 0.2, 300)
+    return table, difficulty, table["y"] > 0
+
+
+def test_features_of_difficulty_and_of_the_task_are_separated(made_of_two: Made) -> None:
+    found = feature_importances(*made_of_two)
+    assert found.index[0] == "x"
+    assert found["task"].idxmax() == "y"
+    assert found.loc["z"].abs().max() < 0.1
+    assert found.loc["x", "difficulty"] > 1
+    assert found.attrs["difficulty"] > 0.7
+    assert found.attrs["task"] > 0.95
+    ranks = found[["difficulty", "task"]].corr("spearman").iloc[0, 1]
+    assert found.attrs["spearman"] == pytest.approx(ranks)
+
+
+def test_without_labels_there_is_difficulty_alone(made_of_two: Made) -> None:
+    found = feature_importances(*made_of_two[:2], regressor="gradient boosting", repeats=2)
+    assert list(found.columns) == ["difficulty", "difficulty_sd"]
+    with pytest.raises(ValueError, match="lacks a label of item 'i3'"):
+        feature_importances(*made_of_two[:2], made_of_two[2].drop("i3"))
+
+
+# Claims about the table of what is predicted
+
+
+@pytest.fixture(scope="module")
+def responses() -> irtkit.ResponseMatrix:
+    slope = np.where(np.arange(50) == 7, 0.001, 1.0)
+    items = irtkit.ItemParameters(slope, np.linspace(-2, 2, 50), np.zeros(50))
+    return irtkit.simulate_responses(items, np.linspace(-2, 2, 150), seed=0)
+
+
+@pytest.fixture(scope="module")
+def table(responses: irtkit.ResponseMatrix) -> pd.DataFrame:
+    return difficulty_targets(responses)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_targets_agree_with_the_fits(
+    responses: irtkit.ResponseMatrix, table: pd.DataFrame
+) -> None:
+    of_1pl, of_2pl = (irtkit.fit(responses, model) for model in ("1PL", "2PL"))
+    assert table["1PL"].to_numpy() == pytest.approx(of_1pl.items["difficulty"])
+    assert table["Rasch"].to_numpy() == pytest.approx(-of_1pl.items["intercept"])
+    located = of_2pl.items["difficulty"].clip(-6, 6)
+    assert table["2PL"].to_numpy() == pytest.approx(located)
+    assert table["Rasch_se"].equals(of_1pl.items["intercept_se"])
+    assert table["average_error"].equals(of_1pl.items["average_error"])
+    assert table["expected_error"].to_numpy() == pytest.approx(of_2pl.items["expected_error"])
+    again = difficulty_targets(of_2pl)
+    assert again["2PL"].equals(table["2PL"])
